@@ -1,0 +1,117 @@
+//! What an agent says and does while it works, whatever its own stream looks like.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Tokens and money an agent reports for one attempt so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Usage {
+    /// Input tokens that were not served from a cache.
+    pub(crate) input_tokens: u64,
+    /// Output tokens.
+    pub(crate) output_tokens: u64,
+    /// Input tokens read from a cache.
+    pub(crate) cache_read_tokens: u64,
+    /// Input tokens written to a cache.
+    pub(crate) cache_write_tokens: u64,
+    /// What the agent says it cost, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// All tokens together.
+    pub(crate) fn total_tokens(&self) -> u64 {
+        self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+    }
+
+    /// Adds another attempt's usage.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cache_read_tokens += other.cache_read_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (None, None) => None,
+            (mine, theirs) => Some(mine.unwrap_or(0.0) + theirs.unwrap_or(0.0)),
+        };
+    }
+}
+
+/// One thing an agent said or did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum AgentEvent {
+    /// The agent's session began.
+    Session {
+        /// The agent's own session id.
+        id: String,
+        /// The model it uses.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        model: Option<String>,
+    },
+    /// Words of the main agent, whole blocks or lines.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// The main agent's reasoning, where it shows it.
+    Thinking {
+        /// The words.
+        text: String,
+    },
+    /// A tool was called.
+    ToolCall {
+        /// The tool's name.
+        tool: String,
+        /// One line that says what it does.
+        summary: String,
+    },
+    /// A tool answered.
+    ToolResult {
+        /// How many bytes it answered.
+        bytes: u64,
+        /// The tool failed.
+        is_error: bool,
+    },
+    /// Tokens and cost so far, cumulative for the attempt.
+    Usage {
+        /// The figures.
+        usage: Usage,
+    },
+    /// The agent waits and tries again by itself.
+    Retrying {
+        /// Why.
+        message: String,
+    },
+    /// The agent hit a rate or usage limit and gave up.
+    Limit {
+        /// In the agent's words.
+        message: String,
+        /// When the limit ends, where the agent says so.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        #[schemars(with = "Option<String>")]
+        resets_at: Option<Timestamp>,
+    },
+    /// The agent is not logged in, or its key or credit is not good.
+    Auth {
+        /// In the agent's words.
+        message: String,
+    },
+    /// The agent reports an error of its own.
+    Error {
+        /// In the agent's words.
+        message: String,
+    },
+    /// The agent's turn is over; its final words decide the attempt.
+    Final {
+        /// The turn ended with an error.
+        is_error: bool,
+    },
+    /// A line of the stream that is not understood; kept, never fatal.
+    Unknown {
+        /// The start of the line.
+        line: String,
+    },
+}

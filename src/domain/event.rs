@@ -1,0 +1,308 @@
+//! The wire format: one stream of records drives every face, the log and `--json`.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agent_event::{AgentEvent, Usage};
+use super::ids::{AttemptNumber, RunId, StoryId};
+
+/// The version of the wire format.
+pub(crate) const WIRE_VERSION: u32 = 1;
+
+/// One line of the stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Record {
+    /// Version of the format.
+    pub(crate) v: u32,
+    /// Running number within the run, from 0.
+    pub(crate) seq: u64,
+    /// When it happened.
+    #[schemars(with = "String")]
+    pub(crate) at: Timestamp,
+    /// The run it belongs to.
+    pub(crate) run: RunId,
+    /// What happened.
+    #[serde(flatten)]
+    pub(crate) event: Event,
+}
+
+/// Everything that can happen in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// The loop started; the checkpoint branch exists.
+    RunStarted {
+        /// The change that is worked through.
+        change: String,
+        /// The checkpoint branch.
+        branch: String,
+        /// Where the user was: a branch name, or a commit for a detached HEAD.
+        original: String,
+        /// The agent's name.
+        agent: String,
+        /// The model asked for.
+        model: Option<String>,
+        /// All stories of the change.
+        stories_total: usize,
+        /// Stories that were complete at the start.
+        stories_done: usize,
+        /// How often a story may be retried.
+        max_retries: u32,
+        /// Names of the gates.
+        gates: Vec<String>,
+        /// This goes on with an earlier, interrupted run.
+        resumed: bool,
+    },
+    /// Leftovers of an interrupted run were found and mended.
+    Recovered {
+        /// What was found.
+        found: String,
+        /// What was done about it.
+        done: String,
+    },
+    /// Something the user should know; the run goes on.
+    Warning {
+        /// Stable name of the warning.
+        code: String,
+        /// For people.
+        message: String,
+    },
+    /// Work on a story begins.
+    StoryStarted {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// Its place among all stories, from 1.
+        position: usize,
+        /// All stories of the change.
+        total: usize,
+        /// Open tasks.
+        open_tasks: usize,
+    },
+    /// A story is passed over.
+    StorySkipped {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: String,
+    },
+    /// An agent process was started.
+    AttemptStarted {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// How many attempts the story may have.
+        max_attempts: u32,
+        /// Folder with prompt, stdout and stderr of the attempt.
+        transcript: String,
+    },
+    /// The agent said or did something.
+    Agent {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What.
+        agent: AgentEvent,
+    },
+    /// A gate begins.
+    GateStarted {
+        /// The story.
+        story: StoryId,
+        /// The gate's name.
+        gate: String,
+        /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
+        baseline: bool,
+    },
+    /// A gate ended.
+    GateFinished {
+        /// The story.
+        story: StoryId,
+        /// The gate's name.
+        gate: String,
+        /// The gate ran on the checkpoint.
+        baseline: bool,
+        /// How it ended.
+        result: GateResult,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
+    AttemptFailed {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What sort of failure.
+        kind: FailureKind,
+        /// What the next attempt is told, or what the user should know.
+        reason: String,
+        /// Name of the parked attempt, such as `2.1`.
+        parked: String,
+        /// Paths the attempt had changed.
+        changed_files: usize,
+        /// Another attempt follows.
+        retrying: bool,
+        /// How long the attempt took.
+        duration_ms: u64,
+        /// What it used.
+        usage: Usage,
+    },
+    /// The loop waits for a limit to end.
+    Waiting {
+        /// The story.
+        story: StoryId,
+        /// Why.
+        reason: String,
+        /// Until when.
+        #[schemars(with = "String")]
+        until: Timestamp,
+    },
+    /// A story is done and its checkpoint commit is written.
+    StoryCompleted {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// How many attempts it took.
+        attempts: u32,
+        /// The checkpoint commit.
+        commit: String,
+        /// Paths the checkpoint changed.
+        changed_files: usize,
+        /// From the first attempt's start to the commit.
+        duration_ms: u64,
+        /// What all of its attempts used.
+        usage: Usage,
+    },
+    /// The user asked for something while the loop ran.
+    Requested {
+        /// What.
+        request: Request,
+    },
+    /// The loop is over; the finish choice follows.
+    RunEnded {
+        /// Why.
+        outcome: Outcome,
+        /// Complete stories.
+        stories_done: usize,
+        /// All stories.
+        stories_total: usize,
+        /// Attempts made in this run.
+        attempts: u32,
+        /// How long the run took.
+        duration_ms: u64,
+        /// What the run used.
+        usage: Usage,
+    },
+    /// The branch was taken home or kept.
+    Finished {
+        /// Which.
+        choice: FinishChoice,
+        /// The branch HEAD is on now, or a commit when detached.
+        head: String,
+        /// The checkpoint branch.
+        branch: String,
+        /// Paths that differ from where the run began.
+        changed_files: usize,
+    },
+}
+
+/// Something a user asks of a running loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Stop: end the agent, park, restore.
+    Stop,
+    /// Stop without waiting for the agent's grace period.
+    StopNow,
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub(crate) enum GateResult {
+    /// Exit code 0.
+    Passed,
+    /// Anything else.
+    Failed {
+        /// `exit code 1`, `signal 9`, `stopped after 20m`.
+        how: String,
+        /// The last lines it printed.
+        tail: String,
+    },
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FailureKind {
+    /// The agent said FAILED.
+    Failed,
+    /// A gate went red.
+    Gate,
+    /// Boxes left open (`strict_tasks`), nothing changed (`require_changes`), or tasks removed.
+    Tasks,
+    /// The agent ended without a promise.
+    NoSignal,
+    /// The agent ended with an error or a signal and no promise.
+    Crashed,
+    /// Too long without output, or too long altogether.
+    Timeout,
+    /// A rate or usage limit.
+    Limit,
+    /// Not logged in, bad key, no credit.
+    Auth,
+    /// The user stopped it.
+    Stopped,
+    /// The program was interrupted; found at the next start.
+    Interrupted,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Every story is complete (or set aside).
+    AllDone,
+    /// Just the story asked for is complete.
+    StoryDone,
+    /// A story used up its retries.
+    Exhausted {
+        /// The story.
+        story: StoryId,
+        /// Kind of its last failure.
+        kind: FailureKind,
+        /// Reason of its last failure.
+        reason: String,
+    },
+    /// The user stopped it.
+    Stopped,
+    /// A limit ended the run: waiting would take too long, or not logged in.
+    Limited {
+        /// In words.
+        reason: String,
+    },
+    /// Git or the system failed; nothing is lost.
+    Broken {
+        /// What was tried and what happened.
+        reason: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+/// What happens to the branch at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FinishChoice {
+    /// Back to the original branch, the work as uncommitted changes.
+    Cleanup,
+    /// Stay on the checkpoint branch.
+    Keep,
+}

@@ -1,0 +1,1 @@
+//! Where it touches the world: the only place with files, processes, environment and clock.

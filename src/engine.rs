@@ -1,0 +1,1 @@
+//! The only loop: waits for input, asks the machine, performs the effects.

@@ -1,0 +1,89 @@
+//! The one error type that reaches a user: what went wrong, why, and what to do next.
+//!
+//! Its kind decides the exit code. Lower layers have their own error types; they become a
+//! `Failure` where a hint for the user can be given.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What sort of failure ended the program; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// Bad usage, or refused to start; nothing was touched.
+    Refused,
+    /// Git or the system failed; state is safe.
+    System,
+}
+
+impl FailureKind {
+    /// The process exit code of this kind.
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Refused => 2,
+            Self::System => 4,
+        }
+    }
+}
+
+/// A failure as the user sees it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    message: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A refusal: the input or the repository is not fit; nothing was touched.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Refused, message)
+    }
+
+    /// A git or system error.
+    pub(crate) fn system(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::System, message)
+    }
+
+    fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            source: None,
+            hints: Vec::new(),
+        }
+    }
+
+    /// Keeps the error that caused this one.
+    #[must_use]
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds a line that says what to do next.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What to do next, in the order given.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for Failure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
+    }
+}
