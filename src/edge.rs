@@ -1,1 +1,11 @@
 //! Where it touches the world: the only place with files, processes, environment and clock.
+
+pub(crate) mod checkpoint;
+pub(crate) mod files;
+pub(crate) mod git;
+pub(crate) mod manifest;
+pub(crate) mod object_id;
+pub(crate) mod repository;
+pub(crate) mod steps;
+pub(crate) mod vault;
+pub(crate) mod walk;

@@ -1,0 +1,388 @@
+//! Checkpoints: begin, save, park, restore, finish and recover, by a protocol in which nothing is
+//! switched before what it needs is durable, and nothing is removed before it is kept.
+//!
+//! | file | step |
+//! | --- | --- |
+//! | `preflight` | refuses to start where it cannot work, touching nothing |
+//! | `begin` | the branch and its "initial state" commit |
+//! | `save` | a finished story becomes a commit |
+//! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
+//! | `finish` | the work goes home, or the branch stays |
+//! | `recover` | what an interrupted run left is mended |
+//! | `taking` | one walk: what changed, where its bytes are kept |
+//! | `control` | HEAD, refs, config, hooks and the like |
+//! | `objects` | the repository's objects, linked into the vault |
+//! | `switch` | moving branch, HEAD and index |
+//! | `mend` | a git directory that was damaged or removed becomes usable again |
+//! | `converge` | the work tree becomes what a manifest says |
+//!
+//! It carries out; whether to retry, stop or finish is not decided here.
+
+mod begin;
+mod control;
+mod converge;
+mod finish;
+mod mend;
+mod objects;
+mod park;
+mod preflight;
+mod recover;
+mod restore;
+mod run_state;
+mod save;
+mod snapshot;
+mod switch;
+mod taking;
+#[cfg(test)]
+mod tests;
+mod visible;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::files::{FileError, device};
+use super::git::{Git, GitError};
+use super::repository::{Repository, RepositoryError};
+use super::steps::{Journal, Line, Step};
+use super::vault::{Vault, VaultError};
+use crate::domain::ids::{AttemptId, RunId};
+
+pub(crate) use begin::Begun;
+pub(crate) use finish::FinishReport;
+pub(crate) use park::ParkReport;
+pub(crate) use recover::Recovery;
+pub(crate) use run_state::{LastAttempt, OpenRun};
+pub(crate) use save::{SaveReport, Story};
+
+use objects::ObjectLinks;
+use park::Parked;
+use run_state::{Current, RunState};
+use snapshot::Snapshot;
+use taking::Opaque;
+
+/// Why a checkpoint step did not work, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckpointError {
+    /// It cannot work here; nothing was touched.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Something on the way failed.
+    #[error("{what}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What to do.
+        hint: String,
+        /// The cause.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The vault cannot be used.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Git did not work.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The file system did not work.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl CheckpointError {
+    fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    fn failed(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed {
+            what: what.into(),
+            hint: hint.into(),
+            source: None,
+        }
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { hint, .. } | Self::Failed { hint, .. } => Some(hint.clone()),
+            Self::Repository(RepositoryError::NotARepository(_)) => {
+                Some("run `git init` first, or pass `-C DIR`".to_owned())
+            }
+            Self::Repository(RepositoryError::Bare(_)) => {
+                Some("clone it, or add a work tree with `git worktree add DIR`".to_owned())
+            }
+            Self::Vault(VaultError::Locked { .. }) => {
+                Some("wait until it ends, or stop it with Ctrl-C there".to_owned())
+            }
+            Self::Vault(VaultError::OtherRepository { vault, .. }) => Some(format!(
+                "the run's work is safe in `{}`; move that folder away to start anew",
+                vault.display()
+            )),
+            _ => None,
+        }
+    }
+
+    /// True where nothing was touched because it cannot work here.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { .. }
+                | Self::Repository(_)
+                | Self::Vault(VaultError::Locked { .. } | VaultError::OtherRepository { .. })
+        )
+    }
+}
+
+/// A result of this module.
+type Result<T, E = CheckpointError> = std::result::Result<T, E>;
+
+/// Something the user should hear about; the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// Stable name.
+    pub(crate) code: &'static str,
+    /// For people.
+    pub(crate) message: String,
+}
+
+impl Notice {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+/// Where everything is, for work that runs on a blocking thread.
+#[derive(Debug)]
+struct Places {
+    repository: Repository,
+    vault: Vault,
+}
+
+/// The checkpoints of one work tree, locked for one process.
+#[derive(Debug)]
+pub(crate) struct Checkpoints {
+    places: Arc<Places>,
+    /// Git on the user's repository; only refs and HEAD are touched through it.
+    git: Git,
+    /// Git with a configuration of our own, so that nothing an agent writes into the
+    /// repository's config, hooks or attributes is ever executed by us.
+    work: Git,
+    /// Git on the vault's store.
+    store: Git,
+    journal: Arc<Mutex<Journal>>,
+    links: Arc<Mutex<ObjectLinks>>,
+    opaque: Arc<Mutex<Opaque>>,
+    state: RunState,
+    /// The snapshot of the current checkpoint, once it was needed.
+    loaded: Option<Arc<Snapshot>>,
+    /// What the last park took, for the restore that follows it.
+    parked: Option<Parked>,
+}
+
+impl Checkpoints {
+    /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
+    /// repository.
+    pub(crate) async fn open(
+        directory: &Path,
+        state_directory: &Path,
+        command_timeout: Duration,
+    ) -> Result<Self> {
+        let repository = Repository::discover(directory).await?;
+        let folder = Vault::folder_for(state_directory, &repository);
+        let vault = blocking(move || Ok(Vault::open(&folder)?)).await?;
+        Self::open_vault(repository, vault, command_timeout).await
+    }
+
+    async fn open_vault(
+        repository: Repository,
+        vault: Vault,
+        command_timeout: Duration,
+    ) -> Result<Self> {
+        let barriers = barriers(&repository, &vault);
+        let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
+        let state = RunState::from_journal(&lines);
+        let (vault, journal, state) = if vault.belongs_to(&repository)? {
+            (vault, journal, state)
+        } else if state.open_run().is_some() {
+            return Err(VaultError::OtherRepository {
+                work_tree: repository.work_tree,
+                vault: vault.folder().to_owned(),
+            }
+            .into());
+        } else {
+            // Another repository stands where a finished one stood; its vault stays, aside.
+            let vault = vault.set_aside()?;
+            let barriers = self::barriers(&repository, &vault);
+            let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
+            (vault, journal, RunState::from_journal(&lines))
+        };
+        let git = repository.git(command_timeout);
+        let work = Git::on_work_tree(
+            &vault.scratch("work"),
+            &repository.work_tree,
+            command_timeout,
+        )
+        .with_objects(&repository.objects(), None);
+        let store = Git::on_bare(&vault.store(), command_timeout);
+        Ok(Self {
+            places: Arc::new(Places { repository, vault }),
+            git,
+            work,
+            store,
+            journal: Arc::new(Mutex::new(journal)),
+            links: Arc::default(),
+            opaque: Arc::default(),
+            state,
+            loaded: None,
+            parked: None,
+        })
+    }
+
+    /// The open run, for steps that need one.
+    fn current(&self) -> Result<Current> {
+        self.state.current.clone().ok_or_else(|| {
+            CheckpointError::failed(
+                "no run has begun here",
+                "start one with `ralphtool loop CHANGE`",
+            )
+        })
+    }
+
+    /// The snapshot of the current checkpoint.
+    async fn checkpoint(&mut self) -> Result<Arc<Snapshot>> {
+        let current = self.current()?;
+        if let Some(loaded) = &self.loaded
+            && loaded.id == current.snapshot
+        {
+            return Ok(Arc::clone(loaded));
+        }
+        let places = Arc::clone(&self.places);
+        let snapshot = blocking(move || Snapshot::read(&places.vault, &current.snapshot)).await?;
+        lock(&self.opaque).adopt(&snapshot.opaque);
+        let snapshot = Arc::new(snapshot);
+        self.loaded = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
+    }
+
+    /// The user's repository.
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.places.repository
+    }
+
+    /// The vault's folder.
+    pub(crate) fn vault_folder(&self) -> &Path {
+        self.places.vault.folder()
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.places.vault.folder().join("runs").join(&run.0)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.run_folder(run)
+            .join("attempts")
+            .join(attempt.to_string())
+    }
+
+    /// The notes agents keep for a change.
+    pub(crate) fn learnings(&self, change: &str) -> PathBuf {
+        self.places
+            .vault
+            .folder()
+            .join("learnings")
+            .join(format!("{change}.md"))
+    }
+
+    /// The run that has begun and not been finished, if any.
+    pub(crate) fn open_run(&self) -> Option<OpenRun> {
+        self.state.open_run()
+    }
+
+    /// Marks the processes git starts, so that the next start can find them after a crash.
+    fn mark(&mut self, run: &RunId) {
+        self.git = self.git.with_marker(&run.0);
+        self.work = self.work.with_marker(&run.0);
+        self.store = self.store.with_marker(&run.0);
+    }
+
+    /// Writes a step to the journal after everything before it is durable.
+    async fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
+        let line = Line {
+            run: run.clone(),
+            at: jiff::Timestamp::now(),
+            step,
+        };
+        let journal = Arc::clone(&self.journal);
+        let written = line.clone();
+        blocking(move || Ok(lock(&journal).write(&written)?)).await?;
+        self.state.apply(&line);
+        Ok(())
+    }
+
+    /// Links objects the repository has gained into the vault.
+    async fn link_objects(&self) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let links = Arc::clone(&self.links);
+        blocking(move || {
+            lock(&links).link_new(
+                &places.repository.objects(),
+                &places.vault.store().join("objects"),
+            )
+        })
+        .await
+    }
+}
+
+/// Folders whose file systems must be durable before a step is written, one per file system.
+fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
+    let mut seen = Vec::new();
+    let mut folders = Vec::new();
+    for folder in [
+        vault.folder(),
+        &repository.work_tree,
+        &repository.common_dir,
+    ] {
+        let number = device(folder);
+        if !seen.contains(&number) {
+            seen.push(number);
+            folders.push(folder.to_owned());
+        }
+    }
+    folders
+}
+
+/// Runs file work on a thread of its own, so that the loop is never held up by a disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(CheckpointError::Failed {
+            what: "file work ended unexpectedly".to_owned(),
+            hint: "start again: the next start recovers".to_owned(),
+            source: Some(Box::new(error)),
+        }),
+    }
+}
+
+/// A lock whose holder cannot leave it half-changed in a way that matters.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

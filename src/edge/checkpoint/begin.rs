@@ -1,0 +1,279 @@
+//! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
+//! of the work tree is touched.
+
+use std::sync::Arc;
+
+use super::control::Control;
+use super::snapshot::Snapshot;
+use super::taking::{Known, Taken};
+use super::{Checkpoints, Notice, Result, blocking};
+use crate::domain::ids::RunId;
+use crate::edge::files::{copy_with_time, create_private_folder};
+use crate::edge::manifest::{Content, Manifest};
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs};
+use crate::edge::steps::{BeginIntent, Step};
+
+/// What a begin did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// Short name of the checkpoint branch.
+    pub(crate) branch: String,
+    /// Where the user was.
+    pub(crate) original: String,
+    /// What the user should hear.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Everything the switch of a begin needs, durable before it starts.
+struct Prepared {
+    intent: BeginIntent,
+    refs: Refs,
+    notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Makes the branch and its first commit, and moves HEAD and the index there.
+    pub(crate) async fn begin(&mut self, run: &RunId, change: &str) -> Result<Begun> {
+        self.mark(run);
+        let prepared = self.prepare(run, change).await?;
+        let intent = prepared.intent.clone();
+        self.record(
+            run,
+            Step::BeginIntent {
+                intent: intent.clone(),
+            },
+        )
+        .await?;
+        self.carry_out_begin(&intent, &prepared.refs).await?;
+        self.record(run, Step::Begun).await?;
+        Ok(Begun {
+            branch: short(&intent.branch).to_owned(),
+            original: intent.original.shown(),
+            notices: prepared.notices,
+        })
+    }
+
+    async fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
+        let places = Arc::clone(&self.places);
+        blocking(move || {
+            places.vault.ensure_store(places.repository.format)?;
+            Ok(places.vault.tie(&places.repository)?)
+        })
+        .await?;
+        self.link_objects().await?;
+        let (refs, head) = self.observe().await?;
+        let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
+        self.prepare_work_dir(&control).await?;
+
+        let start_id = Snapshot::new_id();
+        let first_id = Snapshot::new_id();
+        let index = self.copy_index(&start_id, &first_id).await?;
+        let known = self.read_index(&index).await?;
+        let submodules: Vec<_> = known.submodules.iter().cloned().collect();
+        let tracked: Vec<_> = known.tracked.iter().cloned().collect();
+        let skipped = self.skipped(&index).await?;
+        let taken = self
+            .take(&Arc::new(Manifest::default()), known, &index)
+            .await?;
+        let start = self.snapshot(start_id, &taken, control.clone(), &submodules);
+
+        let git = self.work.patient().with_index(&index);
+        let paths = to_update(&taken.manifest, &tracked, &skipped);
+        let mut notices = self.update_index(&git, &paths).await?;
+        notices.extend(taken.notices);
+        let parents: Vec<ObjectId> = head.commit().into_iter().collect();
+        let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
+        let commit = self.commit(&git, &parents, &message).await?;
+        self.link_objects().await?;
+
+        let branch = format!("refs/heads/ralph/{change}");
+        let first = self.first_checkpoint(first_id, &start, &branch, commit);
+        let places = Arc::clone(&self.places);
+        let (start, first) = blocking(move || {
+            start.write(&places.vault, None)?;
+            first.write(&places.vault, Some(&start))?;
+            Ok((start, first))
+        })
+        .await?;
+        let intent = BeginIntent {
+            run: run.clone(),
+            change: change.to_owned(),
+            original: self.original(&branch, &head),
+            head,
+            old_branch: refs.get(&branch).copied(),
+            branch,
+            start: start.id,
+            commit,
+            checkpoint: first.id,
+        };
+        self.archive_old_branch(&intent).await?;
+        Ok(Prepared {
+            intent,
+            refs,
+            notices,
+        })
+    }
+
+    /// Where the user was; a run that starts on a kept branch of ours goes home to where that
+    /// one began.
+    fn original(&self, branch: &str, head: &Head) -> Head {
+        match (&self.state.kept, head) {
+            (Some(kept), Head::Branch { name, .. }) if name == branch && kept.branch == *branch => {
+                kept.original.clone()
+            }
+            _ => head.clone(),
+        }
+    }
+
+    /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
+    fn first_checkpoint(
+        &self,
+        id: String,
+        start: &Snapshot,
+        branch: &str,
+        commit: ObjectId,
+    ) -> Snapshot {
+        let mut control = start.control.clone();
+        control.refs.insert(branch.to_owned(), commit);
+        control.head = Head::Branch {
+            name: branch.to_owned(),
+            commit: Some(commit),
+        };
+        Snapshot {
+            id,
+            control,
+            ..start.clone()
+        }
+    }
+
+    /// The user's index as it is, and a private copy to work on, both with its time.
+    async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
+        let places = Arc::clone(&self.places);
+        let kept = Snapshot::index(&places.vault, start);
+        let private = Snapshot::index(&places.vault, first);
+        let target = private.clone();
+        let split = blocking(move || {
+            for path in [&kept, &target] {
+                if let Some(folder) = path.parent() {
+                    create_private_folder(folder)?;
+                }
+                copy_with_time(&places.repository.index(), path)?;
+            }
+            copy_shared_index(&places.repository.git_dir, &places.vault.scratch("work"))
+        })
+        .await?;
+        if split {
+            // A split index is half an index; the copy is made whole.
+            self.work
+                .with_index(&private)
+                .run(["update-index", "--no-split-index"])
+                .await?;
+        }
+        self.clear_flags(&private).await?;
+        Ok(private)
+    }
+
+    /// Tracked paths outside a sparse checkout.
+    async fn skipped(&self, index: &std::path::Path) -> Result<std::collections::HashSet<Vec<u8>>> {
+        let git = self.work.patient().with_index(index);
+        let listing = git.run(["ls-files", "-t", "-z"]).await?;
+        Ok(crate::edge::git::nul_separated(&listing)
+            .filter_map(|line| line.strip_prefix(b"S "))
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+
+    /// Keeps the tip of an earlier branch of the same name.
+    async fn archive_old_branch(&self, intent: &BeginIntent) -> Result<()> {
+        if let Some(old) = intent.old_branch {
+            let name = format!("refs/archive/{}/before", intent.run);
+            self.store
+                .run(["update-ref", &name, &old.to_string()])
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Moves branch, HEAD and index; doing it again changes nothing.
+    pub(super) async fn carry_out_begin(
+        &mut self,
+        intent: &BeginIntent,
+        refs: &Refs,
+    ) -> Result<()> {
+        let trash = self.new_trash("begin");
+        let target = Head::Branch {
+            name: intent.branch.clone(),
+            commit: Some(intent.commit),
+        };
+        self.move_ref(&intent.branch, refs, Some(intent.commit))
+            .await?;
+        self.point_head(&target, &intent.head).await?;
+        let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
+        self.swap_index(&index, &trash).await
+    }
+
+    /// A snapshot of what was taken.
+    pub(super) fn snapshot(
+        &self,
+        id: String,
+        taken: &Taken,
+        control: Control,
+        submodules: &[Vec<u8>],
+    ) -> Snapshot {
+        Snapshot {
+            id,
+            manifest: Arc::new(taken.manifest.clone()),
+            control,
+            opaque: super::lock(&self.opaque).folders(),
+            submodules: submodules.to_vec(),
+        }
+    }
+
+    /// What later walks need to know of a checkpoint.
+    pub(super) fn known_of(snapshot: &Snapshot) -> Known {
+        Known {
+            submodules: snapshot.submodules.iter().cloned().collect(),
+            ..Known::default()
+        }
+    }
+}
+
+/// Paths the private index must hear of: what is not clean, and what is gone.
+fn to_update(
+    manifest: &Manifest,
+    tracked: &[Vec<u8>],
+    skipped: &std::collections::HashSet<Vec<u8>>,
+) -> Vec<Vec<u8>> {
+    let changed = manifest
+        .entries
+        .iter()
+        .filter(|(_, entry)| entry.visible && !matches!(entry.content, Content::Git(_)))
+        .map(|(path, _)| path.clone());
+    let gone = tracked
+        .iter()
+        .filter(|path| !manifest.entries.contains_key(*path) && !skipped.contains(*path))
+        .cloned();
+    changed.chain(gone).collect()
+}
+
+/// The other half of a split index is looked for in the git directory.
+fn copy_shared_index(git_dir: &std::path::Path, work: &std::path::Path) -> Result<bool> {
+    let mut any = false;
+    let Ok(listing) = std::fs::read_dir(git_dir) else {
+        return Ok(false);
+    };
+    for entry in listing.filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with("sharedindex.") {
+            copy_with_time(&entry.path(), &work.join(&name))?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// A branch's name without `refs/heads/`.
+pub(super) fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+}

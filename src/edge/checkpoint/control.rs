@@ -1,0 +1,278 @@
+//! The parts of the git directory that are the user's state: HEAD, refs, config, hooks, info,
+//! the stash, and operations in progress. Taken with every checkpoint, put back after a failed
+//! attempt.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Result;
+use crate::edge::files::{
+    Tried, absent, create_private_folder, move_away, read_if_present, write_whole,
+};
+use crate::edge::repository::{Head, Refs, Repository};
+
+/// A hook or info file larger than this is not kept byte for byte.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// Files and folders that exist while an operation of git is in progress.
+pub(super) const IN_PROGRESS: &[&str] = &[
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "MERGE_AUTOSTASH",
+    "AUTO_MERGE",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_NAMES",
+    "BISECT_EXPECTED_REV",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT",
+    "BISECT_RUN",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+];
+
+/// Files of the git directory shared by all work trees.
+const SHARED_FILES: &[&str] = &["config", "shallow", "logs/refs/stash"];
+
+/// Folders of the shared git directory.
+const SHARED_FOLDERS: &[&str] = &["hooks", "info"];
+
+/// Files of the work tree's own git directory.
+const OWN_FILES: &[&str] = &["config.worktree", "info/sparse-checkout"];
+
+/// Which git directory a file is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    Own,
+    Shared,
+}
+
+/// One file of the git directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct ControlFile {
+    place: Place,
+    path: String,
+    mode: u32,
+    bytes: Vec<u8>,
+}
+
+/// The state of the git directory at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Control {
+    /// Where HEAD points.
+    pub(super) head: Head,
+    /// All refs.
+    pub(super) refs: Refs,
+    files: Vec<ControlFile>,
+    /// The `.git` file of a linked work tree.
+    pointer: Option<Vec<u8>>,
+}
+
+impl Control {
+    /// Reads the files; HEAD and refs were read by git.
+    pub(super) fn take(repository: &Repository, head: Head, refs: Refs) -> Result<Self> {
+        let mut files = Vec::new();
+        for (place, path) in present(repository)? {
+            let full = root(repository, place).join(&path);
+            let Ok(metadata) = fs::metadata(&full) else {
+                continue;
+            };
+            if !metadata.is_file() || metadata.len() > LARGEST {
+                continue;
+            }
+            if let Some(bytes) = read_if_present(&full)? {
+                files.push(ControlFile {
+                    place,
+                    path,
+                    mode: metadata.mode() & 0o777,
+                    bytes,
+                });
+            }
+        }
+        files.sort();
+        let pointer = repository.work_tree.join(".git");
+        let pointer = if pointer.is_file() {
+            read_if_present(&pointer)?
+        } else {
+            None
+        };
+        Ok(Self {
+            head,
+            refs,
+            files,
+            pointer,
+        })
+    }
+
+    /// The bytes of one shared file.
+    pub(super) fn shared(&self, path: &str) -> Option<&[u8]> {
+        self.find(Place::Shared, path)
+            .map(|file| file.bytes.as_slice())
+    }
+
+    /// The bytes of one file of the work tree's own git directory.
+    pub(super) fn own(&self, path: &str) -> Option<&[u8]> {
+        self.find(Place::Own, path)
+            .map(|file| file.bytes.as_slice())
+    }
+
+    fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
+        self.files
+            .iter()
+            .find(|file| file.place == place && file.path == path)
+    }
+
+    /// Puts the files back: changed and missing ones are written, new ones move to the trash.
+    /// The stash's log is left for after its ref. Gives the paths that had changed.
+    pub(super) fn restore_files(
+        &self,
+        repository: &Repository,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let mut changed = Vec::new();
+        for (place, path) in present(repository)? {
+            if self.find(place, &path).is_none() && path != "logs/refs/stash" {
+                let full = root(repository, place).join(&path);
+                move_away(&full, &trash.join("git").join(&path))?;
+                changed.push(path);
+            }
+        }
+        for file in &self.files {
+            if file.path != "logs/refs/stash" && self.restore_file(repository, file, trash)? {
+                changed.push(file.path.clone());
+            }
+        }
+        changed.extend(self.end_operations(repository, trash)?);
+        if let Some(pointer) = &self.pointer {
+            let path = repository.work_tree.join(".git");
+            if read_if_present(&path)?.as_ref() != Some(pointer) {
+                if fs::symlink_metadata(&path).is_ok() {
+                    move_away(&path, &trash.join("git/pointer"))?;
+                }
+                write_whole(&path, pointer, 0o644)?;
+                changed.push(".git".to_owned());
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Moves the state of merges, rebases and the like aside that was not there before.
+    pub(super) fn end_operations(
+        &self,
+        repository: &Repository,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let mut ended = Vec::new();
+        for name in IN_PROGRESS {
+            let full = repository.git_dir.join(name);
+            let kept = self.find(Place::Own, name).is_some();
+            if !kept && fs::symlink_metadata(&full).is_ok() {
+                move_away(&full, &trash.join("git").join(name))?;
+                ended.push((*name).to_owned());
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Puts the stash's log back, after its ref.
+    pub(super) fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
+        if let Some(file) = self.find(Place::Shared, "logs/refs/stash") {
+            self.restore_file(repository, file, trash)?;
+        }
+        Ok(())
+    }
+
+    fn restore_file(
+        &self,
+        repository: &Repository,
+        file: &ControlFile,
+        trash: &Path,
+    ) -> Result<bool> {
+        let full = root(repository, file.place).join(&file.path);
+        let same = match fs::symlink_metadata(&full) {
+            Ok(metadata) => {
+                metadata.is_file()
+                    && metadata.mode() & 0o777 == file.mode
+                    && read_if_present(&full)?.as_deref() == Some(file.bytes.as_slice())
+            }
+            Err(error) if absent(&error) => false,
+            Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
+        };
+        if same {
+            return Ok(false);
+        }
+        if fs::symlink_metadata(&full).is_ok() {
+            move_away(&full, &trash.join("git").join(&file.path))?;
+        }
+        if let Some(parent) = full.parent() {
+            create_private_folder(parent)?;
+        }
+        write_whole(&full, &file.bytes, file.mode)?;
+        Ok(true)
+    }
+
+    /// Writes all refs as a packed list, for a git directory that is made anew.
+    pub(super) fn packed_refs(&self) -> String {
+        let mut text = String::from("# pack-refs with: sorted \n");
+        for (name, id) in &self.refs {
+            text.push_str(&format!("{id} {name}\n"));
+        }
+        text
+    }
+}
+
+/// All control files that exist now.
+fn present(repository: &Repository) -> Result<Vec<(Place, String)>> {
+    let mut found = Vec::new();
+    for name in SHARED_FILES {
+        if repository.common_dir.join(name).is_file() {
+            found.push((Place::Shared, (*name).to_owned()));
+        }
+    }
+    for folder in SHARED_FOLDERS {
+        list_files(&repository.common_dir, folder, &mut found)?;
+    }
+    for name in OWN_FILES.iter().chain(IN_PROGRESS) {
+        let shared = repository.git_dir == repository.common_dir && name.starts_with("info/");
+        if !shared && repository.git_dir.join(name).is_file() {
+            found.push((Place::Own, (*name).to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+fn list_files(base: &Path, folder: &str, found: &mut Vec<(Place, String)>) -> Result<()> {
+    let path = base.join(folder);
+    let listing = match fs::read_dir(&path) {
+        Ok(listing) => listing,
+        Err(error) if absent(&error) => return Ok(()),
+        Err(error) => return Err(error).tried("list", &path).map_err(Into::into),
+    };
+    for entry in listing {
+        let name = entry.tried("list", &path)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if !name.ends_with(".sample") && path.join(name).is_file() {
+            found.push((Place::Shared, format!("{folder}/{name}")));
+        }
+    }
+    Ok(())
+}
+
+fn root(repository: &Repository, place: Place) -> &PathBuf {
+    match place {
+        Place::Own => &repository.git_dir,
+        Place::Shared => &repository.common_dir,
+    }
+}

@@ -1,0 +1,385 @@
+//! The work tree becomes what a manifest says: changed and deleted paths are written back byte for
+//! byte, created ones move to the trash, untouched ones are not touched.
+//!
+//! Files that are written back get the present time as their modification time: build tools
+//! compare times, and an old one would let them believe in results built from the attempt's bytes.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::taking::{check_ignore, open_raw, show};
+use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
+use crate::edge::files::{FileError, Tried, make_writable, move_away, place};
+use crate::edge::git::GitError;
+use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
+use crate::edge::object_id::ObjectId;
+use crate::edge::walk::absolute;
+
+/// Objects are fetched from git in portions of this size.
+const PORTION: u64 = 32 * 1024 * 1024;
+
+/// One path to write back.
+type Wanted = (Vec<u8>, Entry);
+
+impl Checkpoints {
+    /// Makes the tree, which is as `now` says, what `target` says.
+    pub(super) async fn converge(
+        &self,
+        target: &Arc<Manifest>,
+        now: &Arc<Manifest>,
+        passed_over: &[Vec<u8>],
+        (index, trash): (&Path, &Path),
+    ) -> Result<Vec<Notice>> {
+        let changes = compare(target, now);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut notices = Vec::new();
+        for path in changes.modified.iter().chain(&changes.removed) {
+            let Some(entry) = target.entries.get(path) else {
+                continue;
+            };
+            if entry.content == Content::Unkept {
+                notices.push(Notice::new(
+                    "not_restored",
+                    format!(
+                        "`{}` changed and had not been kept: left as it is",
+                        show(path)
+                    ),
+                ));
+            } else {
+                wanted.push((path.clone(), entry.clone()));
+            }
+        }
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+
+        // The rules that say what is ignored come back first: what an agent hid behind a rule of
+        // its own is not ignored.
+        let (rules, new_rules): (Vec<_>, Vec<_>) = (
+            wanted
+                .iter()
+                .filter(|(path, _)| is_rules(path))
+                .cloned()
+                .collect(),
+            changes
+                .created
+                .iter()
+                .filter(|path| is_rules(path))
+                .cloned()
+                .collect(),
+        );
+        self.trash_all(new_rules, trash).await?;
+        self.write_back(now, rules, trash).await?;
+        let created: Vec<Vec<u8>> = changes
+            .created
+            .into_iter()
+            .filter(|path| !is_rules(path))
+            .collect();
+        let goners = self.goners(now, created, passed_over, index).await?;
+        self.trash_all(goners, trash).await?;
+        let others = wanted
+            .into_iter()
+            .filter(|(path, _)| !is_rules(path))
+            .collect();
+        self.write_back(now, others, trash).await?;
+        self.folder_modes(target).await?;
+        Ok(notices)
+    }
+
+    /// Which created paths go: all but ignored ones, whole folders where nothing in them stays.
+    async fn goners(
+        &self,
+        now: &Arc<Manifest>,
+        created: Vec<Vec<u8>>,
+        passed_over: &[Vec<u8>],
+        index: &Path,
+    ) -> Result<Vec<Vec<u8>>> {
+        let is_folder = |path: &Vec<u8>| {
+            now.entries
+                .get(path)
+                .is_some_and(|entry| entry.kind == Kind::Folder)
+        };
+        let asked: Vec<Vec<u8>> = created
+            .iter()
+            .filter(|path| !is_folder(path) && !inside_nested(now, path))
+            .cloned()
+            .collect();
+        let ignored = if asked.is_empty() {
+            HashSet::new()
+        } else {
+            check_ignore(&self.work.patient().with_index(index), &asked).await?
+        };
+        let mut stays: Vec<&[u8]> = ignored.iter().map(Vec::as_slice).collect();
+        stays.extend(passed_over.iter().map(Vec::as_slice));
+        let holds_what_stays = |folder: &[u8]| {
+            stays.iter().any(|path| {
+                path.strip_prefix(folder)
+                    .is_some_and(|rest| rest.first() == Some(&b'/'))
+            })
+        };
+        let mut folders = HashSet::new();
+        let mut goners = Vec::new();
+        for path in created {
+            if ignored.contains(&path) || ancestors(&path).any(|folder| folders.contains(folder)) {
+                continue;
+            }
+            if is_folder(&path) {
+                if holds_what_stays(&path) {
+                    continue;
+                }
+                folders.insert(path.clone());
+            }
+            goners.push(path);
+        }
+        Ok(goners)
+    }
+
+    async fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let trash = trash.join("files");
+        blocking(move || {
+            for path in paths {
+                let full = absolute(&places.repository.work_tree, &path);
+                if fs::symlink_metadata(&full).is_ok() {
+                    move_away(&full, &free_name(absolute(&trash, &path)))?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Writes paths back, fetching what git holds in portions.
+    async fn write_back(
+        &self,
+        now: &Arc<Manifest>,
+        wanted: Vec<Wanted>,
+        trash: &Path,
+    ) -> Result<()> {
+        let mut rest = wanted.into_iter().peekable();
+        while rest.peek().is_some() {
+            let mut portion = Vec::new();
+            let mut size = 0;
+            while let Some((path, entry)) = rest.next_if(|_| size < PORTION) {
+                if matches!(entry.content, Content::Git(_)) {
+                    size += entry.stat.size + 1;
+                }
+                portion.push((path, entry));
+            }
+            let objects = self.fetch(&portion).await?;
+            let places = Arc::clone(&self.places);
+            let now = Arc::clone(now);
+            let trash = trash.join("files");
+            blocking(move || {
+                let writer = Writer {
+                    places: &places,
+                    objects: &objects,
+                    trash: &trash,
+                };
+                portion
+                    .iter()
+                    .try_for_each(|(path, entry)| writer.write(path, entry, now.entries.get(path)))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the objects a portion needs.
+    async fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
+        let mut input = String::new();
+        for (_, entry) in portion {
+            if let Content::Git(id) = entry.content {
+                input.push_str(&format!("{id}\n"));
+            }
+        }
+        if input.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let output = self
+            .store
+            .patient()
+            .run_with_input(["cat-file", "--batch"], input.as_bytes())
+            .await?;
+        parse_batch(&output).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "cat-file --batch".to_owned(),
+                answer: show(&output[..output.len().min(200)]),
+            }
+            .into()
+        })
+    }
+
+    /// Folders get their modes last, so that a read-only one could be filled.
+    async fn folder_modes(&self, target: &Arc<Manifest>) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = Arc::clone(target);
+        blocking(move || {
+            for (path, entry) in target.entries.iter().rev() {
+                if entry.kind != Kind::Folder || entry.stat.mode & 0o700 == 0o700 {
+                    continue;
+                }
+                let full = absolute(&places.repository.work_tree, path);
+                let mode = fs::Permissions::from_mode(entry.stat.mode);
+                fs::set_permissions(&full, mode).tried("set the mode of", &full)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn is_rules(path: &[u8]) -> bool {
+    path == b".gitignore" || path.ends_with(b"/.gitignore")
+}
+
+/// True below a folder with a repository of its own: git does not answer for such paths.
+fn inside_nested(now: &Manifest, path: &[u8]) -> bool {
+    ancestors(path).any(|folder| now.entries.contains_key(&[folder, b"/.git"].concat()))
+}
+
+/// The folders above a path, nearest first.
+fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let parent = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/');
+    std::iter::successors(parent(path).map(|at| &path[..at]), move |folder| {
+        parent(folder).map(|at| &folder[..at])
+    })
+}
+
+/// Writes single paths.
+struct Writer<'a> {
+    places: &'a Places,
+    objects: &'a HashMap<ObjectId, Vec<u8>>,
+    trash: &'a Path,
+}
+
+impl Writer<'_> {
+    fn write(&self, path: &[u8], wanted: &Entry, now: Option<&Entry>) -> Result<()> {
+        let full = absolute(&self.places.repository.work_tree, path);
+        let same_bytes = now.is_some_and(|now| {
+            now.kind == wanted.kind
+                && wanted.kind != Kind::Special
+                && (now.content == wanted.content
+                    || now.content.id().is_some() && now.content.id() == wanted.content.id())
+        });
+        if same_bytes && wanted.kind != Kind::Link {
+            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+        }
+        self.make_parents(&full)?;
+        if fs::symlink_metadata(&full).is_ok() {
+            move_away(&full, &free_name(absolute(self.trash, path)))?;
+        }
+        let unlocked = full
+            .parent()
+            .and_then(|parent| Some((parent.to_owned(), make_writable(parent)?)));
+        let written = self.create(&full, wanted);
+        if let Some((parent, mode)) = unlocked {
+            let _ = fs::set_permissions(&parent, fs::Permissions::from_mode(mode));
+        }
+        written
+    }
+
+    fn create(&self, full: &Path, wanted: &Entry) -> Result<()> {
+        let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+        match (&wanted.kind, &wanted.content) {
+            (Kind::Folder, _) => {
+                fs::create_dir(full).tried("create", full)?;
+                fs::set_permissions(full, mode).tried("set the mode of", full)?;
+            }
+            (Kind::Link, Content::Link(target)) => {
+                let target = PathBuf::from(OsString::from_vec(target.clone()));
+                std::os::unix::fs::symlink(target, full).tried("create", full)?;
+            }
+            (Kind::File, Content::Git(id)) => {
+                let Some(bytes) = self.objects.get(id) else {
+                    return Err(missing(full, id));
+                };
+                place(full, |file| {
+                    io::Write::write_all(file, bytes)?;
+                    file.set_permissions(mode)
+                })?;
+            }
+            (Kind::File, Content::Raw(id)) => {
+                let mut source = open_raw(self.places, id)?;
+                place(full, |file| {
+                    io::copy(&mut source, file)?;
+                    file.set_permissions(mode)
+                })?;
+            }
+            // Special files are not kept; a name without content says nothing worth making.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the folders above a path, moving aside what is in their place.
+    fn make_parents(&self, full: &Path) -> Result<()> {
+        let top = &self.places.repository.work_tree;
+        let Some(parent) = full.parent() else {
+            return Ok(());
+        };
+        if parent == top || fs::symlink_metadata(parent).is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(());
+        }
+        self.make_parents(parent)?;
+        if fs::symlink_metadata(parent).is_ok() {
+            let relative = parent.strip_prefix(top).unwrap_or(parent);
+            move_away(parent, &free_name(self.trash.join(relative)))?;
+        }
+        match fs::create_dir(parent) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(FileError::new("create", parent, error).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A folder stays open for its owner until everything in it is written.
+fn folder_bits(entry: &Entry) -> u32 {
+    if entry.kind == Kind::Folder { 0o700 } else { 0 }
+}
+
+/// A name nothing has yet: a second obstacle of the same name must not replace the first.
+fn free_name(path: PathBuf) -> PathBuf {
+    let mut candidate = path.clone();
+    let mut number = 1;
+    while fs::symlink_metadata(&candidate).is_ok() {
+        let mut name = path.clone().into_os_string();
+        name.push(format!(".{number}"));
+        candidate = PathBuf::from(name);
+        number += 1;
+    }
+    candidate
+}
+
+fn missing(path: &Path, id: &ObjectId) -> CheckpointError {
+    CheckpointError::failed(
+        format!("the vault has no object {id} for `{}`", path.display()),
+        "the attempt is parked; nothing else was changed",
+    )
+}
+
+/// Splits the answer of `cat-file --batch`.
+fn parse_batch(mut output: &[u8]) -> Option<HashMap<ObjectId, Vec<u8>>> {
+    let mut objects = HashMap::new();
+    while !output.is_empty() {
+        let end = output.iter().position(|byte| *byte == b'\n')?;
+        let header = std::str::from_utf8(&output[..end]).ok()?;
+        let mut words = header.split(' ');
+        let id = ObjectId::parse(words.next()?.as_bytes())?;
+        if words.next()? != "blob" {
+            return None;
+        }
+        let length: usize = words.next()?.parse().ok()?;
+        let bytes = output.get(end + 1..end + 1 + length)?;
+        objects.insert(id, bytes.to_vec());
+        output = output.get(end + 2 + length..)?;
+    }
+    Some(objects)
+}

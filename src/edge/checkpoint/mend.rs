@@ -1,0 +1,165 @@
+//! Mending the git directory before git is asked to do anything in it: an agent may have removed
+//! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
+//! repository at the same path is the user's.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::objects::link;
+use super::run_state::Current;
+use super::snapshot::Snapshot;
+use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
+use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+
+impl Checkpoints {
+    /// Makes the git directory usable, and says what was wrong.
+    pub(super) async fn mend(
+        &self,
+        current: &Current,
+        checkpoint: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let mut notices = Vec::new();
+        if !self.places.vault.belongs_to(&self.places.repository)? {
+            let places = Arc::clone(&self.places);
+            let snapshot = Arc::clone(checkpoint);
+            let trash = trash.to_owned();
+            blocking(move || rebuild(&places, &snapshot, &trash)).await?;
+            *lock(&self.links) = super::ObjectLinks::default();
+            notices.push(Notice::new(
+                "git_rebuilt",
+                "the git directory was removed or replaced; it was rebuilt from the vault",
+            ));
+        }
+        if self.mend_head(&current.intent.branch, trash)? {
+            notices.push(Notice::new(
+                "head_mended",
+                "HEAD was unreadable and was mended",
+            ));
+        }
+        notices.extend(self.free_locks(&current.intent.branch, trash).await?);
+        self.mend_branch(current, trash)?;
+        if self.observe().await.is_err() {
+            notices.extend(self.mend_config(checkpoint, trash)?);
+        }
+        self.bring_back_pruned(current).await?;
+        Ok(notices)
+    }
+
+    /// Git cannot read its config: the one of the checkpoint is put back.
+    fn mend_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+        let changed = checkpoint
+            .control
+            .restore_files(&self.places.repository, trash)?;
+        Ok(vec![Notice::new(
+            "git_mended",
+            format!(
+                "git could not read its own files; put back: {}",
+                changed.join(", ")
+            ),
+        )])
+    }
+
+    /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
+    fn mend_branch(&self, current: &Current, trash: &Path) -> Result<()> {
+        let path = self
+            .places
+            .repository
+            .common_dir
+            .join(&current.intent.branch);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let broken = path.is_file()
+            && crate::edge::object_id::ObjectId::parse(text.trim().as_bytes()).is_none();
+        if broken {
+            move_away(&path, &trash.join("git").join(&current.intent.branch))?;
+        }
+        Ok(())
+    }
+}
+
+impl Checkpoints {
+    /// An agent may have collected garbage: what the checkpoint needs is linked back.
+    async fn bring_back_pruned(&self, current: &Current) -> Result<()> {
+        let checkpoint = self.checkpoint_refs(current);
+        let input: String = checkpoint.iter().map(|id| format!("{id}\n")).collect();
+        let answer = self
+            .git
+            .run_with_input(["cat-file", "--batch-check"], input.as_bytes())
+            .await?;
+        let missing = String::from_utf8_lossy(&answer)
+            .lines()
+            .any(|line| line.ends_with(" missing"));
+        if missing {
+            let places = Arc::clone(&self.places);
+            blocking(move || {
+                link_back(
+                    &places.vault.store().join("objects"),
+                    &places.repository.objects(),
+                )
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// The commits a restore needs: the checkpoint and the user's own refs.
+    fn checkpoint_refs(&self, current: &Current) -> Vec<crate::edge::object_id::ObjectId> {
+        let mut ids = vec![current.commit];
+        if let Some(loaded) = &self.loaded {
+            ids.extend(loaded.control.refs.values());
+        }
+        ids
+    }
+}
+
+/// Makes a git directory from what the vault holds.
+fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
+    let repository = &places.repository;
+    if repository.git_dir != repository.common_dir {
+        return Err(CheckpointError::failed(
+            "the git directory of this linked work tree was removed",
+            format!(
+                "everything is safe in `{}`; run `git worktree repair` and start again",
+                places.vault.folder().display()
+            ),
+        ));
+    }
+    if fs::symlink_metadata(&repository.git_dir).is_ok() {
+        move_away(&repository.git_dir, &trash.join("replaced-git"))?;
+    }
+    for name in ["refs/heads", "refs/tags", "objects/info", "objects/pack"] {
+        let path = repository.git_dir.join(name);
+        fs::create_dir_all(&path).tried("create", &path)?;
+    }
+    link_back(&places.vault.store().join("objects"), &repository.objects())?;
+    let head = match &snapshot.control.head {
+        crate::edge::repository::Head::Branch { name, .. } => format!("ref: {name}\n"),
+        crate::edge::repository::Head::Detached { commit } => format!("{commit}\n"),
+    };
+    write_whole(
+        &repository.git_dir.join("packed-refs"),
+        snapshot.control.packed_refs().as_bytes(),
+        0o644,
+    )?;
+    snapshot.control.restore_files(repository, trash)?;
+    write_whole(&repository.git_dir.join("HEAD"), head.as_bytes(), 0o644)?;
+    places.vault.restore_token(repository)?;
+    Ok(())
+}
+
+fn link_back(from: &Path, to: &Path) -> Result<()> {
+    for folder in fs::read_dir(from).tried("list", from)? {
+        let folder = folder.tried("list", from)?;
+        let name = folder.file_name();
+        if name == "info" || !folder.path().is_dir() {
+            continue;
+        }
+        create_private_folder(&to.join(&name))?;
+        for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
+            let file = file.tried("list", &folder.path())?;
+            link(&file.path(), &to.join(&name).join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The repository's objects, hard-linked into the vault's store: whatever an agent does to
+//! `.git`, `gc --prune=now` included, what a checkpoint needs is still there.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::Result;
+use crate::edge::files::{Tried, absent, create_private_folder, write_whole};
+
+/// A folder changed this recently is looked at again: its time may not show the next change.
+const RACY_NS: i128 = 2_000_000_000;
+
+/// Remembers what was linked, so that only folders that changed are read again.
+#[derive(Debug, Default)]
+pub(super) struct ObjectLinks {
+    seen: HashMap<String, i128>,
+}
+
+impl ObjectLinks {
+    /// Links every object file of `from` that `to` does not have.
+    pub(super) fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
+        for number in 0..=255u8 {
+            self.link_folder(from, to, &format!("{number:02x}"))?;
+        }
+        self.link_folder(from, to, "pack")?;
+        copy_alternates(from, to)
+    }
+
+    fn link_folder(&mut self, from: &Path, to: &Path, name: &str) -> Result<()> {
+        let source = from.join(name);
+        let metadata = match fs::metadata(&source) {
+            Ok(metadata) => metadata,
+            Err(error) if absent(&error) => return Ok(()),
+            Err(error) => return Err(error).tried("look at", &source).map_err(Into::into),
+        };
+        let modified =
+            i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        if self.seen.get(name) == Some(&modified) {
+            return Ok(());
+        }
+        let target = to.join(name);
+        create_private_folder(&target)?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&source).tried("list", &source)? {
+            names.push(entry.tried("list", &source)?.file_name());
+        }
+        // An index must not appear before its pack.
+        names.sort_by_key(|name| name.to_string_lossy().ends_with(".idx"));
+        for file in names {
+            let text = file.to_string_lossy();
+            if text.starts_with("tmp_") || text.ends_with(".lock") || text.ends_with(".keep") {
+                continue;
+            }
+            link(&source.join(&file), &target.join(&file))?;
+        }
+        if now_ns() - modified > RACY_NS {
+            self.seen.insert(name.to_owned(), modified);
+        }
+        Ok(())
+    }
+}
+
+/// Links one file; where links do not work, copies it.
+pub(super) fn link(from: &Path, to: &Path) -> Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if absent(&error) => Ok(()),
+        Err(_) => {
+            let temporary = to.with_extension("copying");
+            fs::copy(from, &temporary).tried("copy", from)?;
+            fs::rename(&temporary, to).tried("create", to)?;
+            Ok(())
+        }
+    }
+}
+
+/// Objects the repository borrows from elsewhere are borrowed by the store too.
+fn copy_alternates(from: &Path, to: &Path) -> Result<()> {
+    let source = from.join("info/alternates");
+    let Ok(text) = fs::read_to_string(&source) else {
+        return Ok(());
+    };
+    let mut lines = String::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let path = from.join(line);
+        lines.push_str(&path.to_string_lossy());
+        lines.push('\n');
+    }
+    let target = to.join("info/alternates");
+    create_private_folder(&to.join("info"))?;
+    if fs::read_to_string(&target).is_ok_and(|present| present == lines) {
+        return Ok(());
+    }
+    write_whole(&target, lines.as_bytes(), 0o600)?;
+    Ok(())
+}
+
+fn now_ns() -> i128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |elapsed| {
+            i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX)
+        })
+}

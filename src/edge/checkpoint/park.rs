@@ -1,0 +1,221 @@
+//! Park: the whole state a failed attempt left goes to the vault before anything is put back:
+//! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::control::Control;
+use super::run_state::Current;
+use super::save::changed_refs;
+use super::snapshot::Snapshot;
+use super::visible::{forget, unnoticeable, visible_paths};
+use super::{Checkpoints, Notice, Result, blocking};
+use crate::domain::ids::AttemptId;
+use crate::edge::files::{copy_with_time, create_private_folder, write_whole};
+use crate::edge::manifest::Manifest;
+use crate::edge::repository::{Head, Refs};
+use crate::edge::steps::Step;
+
+/// What a park did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ParkReport {
+    /// Files the attempt had changed.
+    pub(crate) changed_files: usize,
+    /// What the user should hear.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// What the park took, for the restore that follows.
+#[derive(Debug)]
+pub(super) struct Parked {
+    /// The tree as the attempt left it.
+    pub(super) manifest: Arc<Manifest>,
+    /// Folders that were passed over.
+    pub(super) passed_over: Vec<Vec<u8>>,
+}
+
+impl Checkpoints {
+    /// Tells the journal that an agent is about to work on the checkpoint.
+    pub(crate) async fn attempt_started(
+        &mut self,
+        attempt: &AttemptId,
+        retries_used: u32,
+    ) -> Result<()> {
+        let run = self.current()?.intent.run;
+        self.record(
+            &run,
+            Step::AttemptStarted {
+                attempt: attempt.clone(),
+                retries_used,
+            },
+        )
+        .await
+    }
+
+    /// Puts everything the attempt left into the vault.
+    pub(crate) async fn park(
+        &mut self,
+        attempt: &AttemptId,
+        reason: Option<String>,
+        counts: bool,
+    ) -> Result<ParkReport> {
+        self.park_as(attempt, &attempt.to_string(), reason, counts)
+            .await
+    }
+
+    /// The same under another name, so that an earlier park of the attempt stays.
+    pub(super) async fn park_as(
+        &mut self,
+        attempt: &AttemptId,
+        label: &str,
+        reason: Option<String>,
+        counts: bool,
+    ) -> Result<ParkReport> {
+        let current = self.current()?;
+        let base = self.checkpoint().await?;
+        let trash = self.new_trash("park");
+        let mut notices = self.mend(&current, &base, &trash).await?;
+        self.link_objects().await?;
+        let (refs, head) = self.observe().await?;
+        let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
+        notices.extend(changed_refs(&current, &base.control.refs, &refs));
+
+        let id = Snapshot::new_id();
+        let visible_index = self.derive_index(&base.id, &id).await?;
+        let taken = self
+            .take(&base.manifest, Self::known_of(&base), &visible_index)
+            .await?;
+        notices.extend(taken.notices.iter().cloned());
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let hidden = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+        let committed = self
+            .commit_parked(&current, label, &visible_index, (&paths, &hidden))
+            .await;
+        if let Err(error) = committed {
+            notices.push(Notice::new(
+                "no_diff",
+                format!("the parked attempt has no diff to read: {error}"),
+            ));
+        }
+        self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
+            .await?;
+        let snapshot = self.snapshot(id, &taken, control, &base.submodules);
+        let snapshot = self.write_parked(snapshot, &base).await?;
+        let run = current.intent.run.clone();
+        self.record(
+            &run,
+            Step::Parked {
+                attempt: attempt.clone(),
+                snapshot: snapshot.id.clone(),
+                reason,
+                counts,
+            },
+        )
+        .await?;
+        self.parked = Some(Parked {
+            manifest: Arc::clone(&snapshot.manifest),
+            passed_over: taken.passed_over,
+        });
+        Ok(ParkReport {
+            changed_files: paths.len(),
+            notices,
+        })
+    }
+
+    async fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
+        let places = Arc::clone(&self.places);
+        let base = Arc::clone(base);
+        blocking(move || {
+            snapshot.write(&places.vault, Some(&base))?;
+            let folder = Snapshot::folder(&places.vault, &snapshot.id);
+            // What the attempt had staged is part of its state.
+            copy_with_time(&places.repository.index(), &folder.join("user-index"))?;
+            Ok(snapshot)
+        })
+        .await
+    }
+
+    /// A commit in the store and a diff file, so that people and the next attempt can look.
+    async fn commit_parked(
+        &self,
+        current: &Current,
+        label: &str,
+        index: &Path,
+        (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
+    ) -> Result<()> {
+        let own = self.places.vault.store().join("objects");
+        let also = self.places.repository.objects();
+        let git = self
+            .work
+            .patient()
+            .with_index(index)
+            .with_objects(&own, Some(&also));
+        forget(&git, hidden).await?;
+        self.update_index(&git, paths).await?;
+        let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
+        let commit = self.commit(&git, &[current.commit], &message).await?;
+        let name = format!("refs/parked/{}/{label}", current.intent.run);
+        self.store
+            .run(["update-ref", &name, &commit.to_string()])
+            .await?;
+        let before = current.commit.to_string();
+        let diff = self
+            .store
+            .patient()
+            .run([
+                "diff",
+                "--no-ext-diff",
+                "--no-textconv",
+                "--no-color",
+                &before,
+                &commit.to_string(),
+            ])
+            .await?;
+        let path = self.diff_path(label)?;
+        blocking(move || {
+            if let Some(folder) = path.parent() {
+                create_private_folder(folder)?;
+            }
+            Ok(write_whole(&path, &diff, 0o600)?)
+        })
+        .await
+    }
+
+    /// Where the diff of a parked attempt is.
+    pub(crate) fn diff_path(&self, label: &str) -> Result<std::path::PathBuf> {
+        let run = self.current()?.intent.run;
+        let folder = self.run_folder(&run).join("attempts").join(label);
+        Ok(folder.join("changes.diff"))
+    }
+
+    /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
+    async fn keep_refs(
+        &self,
+        current: &Current,
+        label: &str,
+        (before, now): (&Refs, &Refs),
+        head: &Head,
+    ) -> Result<()> {
+        let folder = format!("refs/kept/{}/{label}", current.intent.run);
+        let mut commands = String::new();
+        for (name, id) in now {
+            if before.get(name) != Some(id) {
+                commands.push_str(&format!("update {folder}/now/{name} {id}\n"));
+            }
+        }
+        for (name, id) in before {
+            if now.get(name) != Some(id) {
+                commands.push_str(&format!("update {folder}/before/{name} {id}\n"));
+            }
+        }
+        if let Some(commit) = head.commit().filter(|commit| *commit != current.commit) {
+            commands.push_str(&format!("update {folder}/HEAD {commit}\n"));
+        }
+        if !commands.is_empty() {
+            self.store
+                .run_with_input(["update-ref", "--stdin"], commands.as_bytes())
+                .await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Preflight: everything that would make a run impossible is found before anything is touched.
+
+use std::path::Path;
+
+use super::{CheckpointError, Checkpoints, Result};
+use crate::edge::git::nul_separated;
+use crate::edge::repository::Refs;
+
+/// States of git in which a branch must not be made, with the way out of each.
+const IN_THE_WAY: &[(&str, &str, &str)] = &[
+    (
+        "MERGE_HEAD",
+        "a merge",
+        "`git merge --continue` or `git merge --abort`",
+    ),
+    (
+        "rebase-merge",
+        "a rebase",
+        "`git rebase --continue` or `git rebase --abort`",
+    ),
+    (
+        "rebase-apply",
+        "a rebase",
+        "`git rebase --continue` or `git rebase --abort`",
+    ),
+    (
+        "CHERRY_PICK_HEAD",
+        "a cherry-pick",
+        "`git cherry-pick --continue` or `git cherry-pick --abort`",
+    ),
+    (
+        "REVERT_HEAD",
+        "a revert",
+        "`git revert --continue` or `git revert --abort`",
+    ),
+    ("BISECT_LOG", "a bisect", "`git bisect reset`"),
+];
+
+/// A run needs at least this much room for its snapshots.
+const LEAST_FREE_BYTES: u64 = 64 * 1024 * 1024;
+
+impl Checkpoints {
+    /// Refuses where a run could not begin. Changes nothing.
+    pub(crate) async fn preflight(&self, change: &str) -> Result<()> {
+        refuse_home(&self.places.repository.work_tree)?;
+        refuse_hook()?;
+        self.refuse_operation()?;
+        self.refuse_full_disk()?;
+        let branch = format!("ralph/{change}");
+        self.refuse_name(&branch).await?;
+        let (refs, _) = self.observe().await?;
+        refuse_conflicting_refs(&refs, &branch)?;
+        self.refuse_other_work_tree(&branch).await?;
+        self.refuse_conflicts().await
+    }
+
+    fn refuse_operation(&self) -> Result<()> {
+        for (name, what, way_out) in IN_THE_WAY {
+            if self.places.repository.git_dir.join(name).exists() {
+                return Err(CheckpointError::refused(
+                    format!("{what} is in progress in this repository"),
+                    format!("end it first: {way_out}"),
+                ));
+            }
+        }
+        let lock = self.places.repository.git_dir.join("index.lock");
+        if lock.exists() {
+            return Err(CheckpointError::refused(
+                format!(
+                    "`{}` exists: another git process is at work, or one crashed",
+                    lock.display()
+                ),
+                "wait for it to end; if no git runs here, remove the file",
+            ));
+        }
+        Ok(())
+    }
+
+    fn refuse_full_disk(&self) -> Result<()> {
+        for folder in [self.places.vault.folder(), &self.places.repository.git_dir] {
+            let Ok(free) = rustix::fs::statvfs(folder) else {
+                continue;
+            };
+            let bytes = free.f_bavail.saturating_mul(free.f_frsize);
+            if bytes < LEAST_FREE_BYTES {
+                return Err(CheckpointError::refused(
+                    format!(
+                        "only {} MB are free where `{}` is",
+                        bytes / 1_000_000,
+                        folder.display()
+                    ),
+                    "free some space: checkpoints must be written before an agent may work",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn refuse_name(&self, branch: &str) -> Result<()> {
+        let args = ["check-ref-format", "--branch", branch].map(std::ffi::OsString::from);
+        if self.git.output(&args, &[]).await?.status.success() {
+            return Ok(());
+        }
+        Err(CheckpointError::refused(
+            format!("`{branch}` cannot be the name of a branch"),
+            "rename the change: letters, digits and `-` work",
+        ))
+    }
+
+    async fn refuse_other_work_tree(&self, branch: &str) -> Result<()> {
+        let listing = self
+            .git
+            .run(["worktree", "list", "--porcelain", "-z"])
+            .await?;
+        let wanted = format!("branch refs/heads/{branch}");
+        let mut folder = String::new();
+        for line in nul_separated(&listing) {
+            let line = String::from_utf8_lossy(line);
+            if let Some(path) = line.strip_prefix("worktree ") {
+                path.clone_into(&mut folder);
+            }
+            if line == wanted && Path::new(&folder) != self.places.repository.work_tree {
+                return Err(CheckpointError::refused(
+                    format!("`{branch}` is checked out in another work tree: `{folder}`"),
+                    format!("switch that one away, or run `ralphtool -C {folder} loop`"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn refuse_conflicts(&self) -> Result<()> {
+        let unmerged = self.git.run(["ls-files", "--unmerged", "-z"]).await?;
+        if unmerged.is_empty() {
+            return Ok(());
+        }
+        Err(CheckpointError::refused(
+            "the index holds unresolved conflicts",
+            "resolve them and `git add` the files first",
+        ))
+    }
+}
+
+fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
+    if refs.contains_key("refs/heads/ralph") {
+        return Err(CheckpointError::refused(
+            format!("a branch `ralph` exists, so `{branch}` cannot be made"),
+            "rename it: `git branch -m ralph ralph-old`",
+        ));
+    }
+    let below = format!("refs/heads/{branch}/");
+    if let Some(name) = refs.keys().find(|name| name.starts_with(&below)) {
+        let name = super::begin::short(name);
+        return Err(CheckpointError::refused(
+            format!("a branch `{name}` exists, so `{branch}` cannot be made"),
+            format!("rename it: `git branch -m {name} OTHER`"),
+        ));
+    }
+    Ok(())
+}
+
+/// A repository of the whole home directory is somebody's dotfiles, not a project.
+fn refuse_home(work_tree: &Path) -> Result<()> {
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    if home.and_then(|home| home.canonicalize().ok()).as_deref() == Some(work_tree) {
+        return Err(CheckpointError::refused(
+            "the repository is your whole home directory",
+            "run ralphtool in a repository of the project",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_hook() -> Result<()> {
+    if std::env::var_os("GIT_INDEX_FILE").is_some() && std::env::var_os("GIT_PREFIX").is_some() {
+        return Err(CheckpointError::refused(
+            "ralphtool was started from within a git hook or alias",
+            "start it from a shell",
+        ));
+    }
+    Ok(())
+}

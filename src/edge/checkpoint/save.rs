@@ -1,0 +1,233 @@
+//! Save: what a finished story left in the tree becomes one commit on the branch.
+
+use std::sync::Arc;
+
+use super::control::Control;
+use super::run_state::Current;
+use super::snapshot::Snapshot;
+use super::visible::{forget, unnoticeable, visible_paths};
+use super::{Checkpoints, Notice, Result, blocking};
+use crate::domain::ids::StoryId;
+use crate::edge::files::copy_with_time;
+use crate::edge::git::Git;
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs};
+use crate::edge::steps::Step;
+
+/// What a checkpoint commit says of its story.
+#[derive(Debug, Clone)]
+pub(crate) struct Story {
+    /// The story.
+    pub(crate) id: StoryId,
+    /// Its title.
+    pub(crate) title: String,
+    /// Attempts it took.
+    pub(crate) attempts: u32,
+    /// Gates that passed.
+    pub(crate) gates: Vec<String>,
+}
+
+/// What a save did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SaveReport {
+    /// The checkpoint commit.
+    pub(crate) commit: String,
+    /// Files the commit changes against the last checkpoint.
+    pub(crate) changed_files: usize,
+    /// What the user should hear.
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Makes the checkpoint commit of a story.
+    pub(crate) async fn save(&mut self, story: &Story) -> Result<SaveReport> {
+        let run = self.current()?.intent.run;
+        self.save_as(&story.id.0, &message(story, &run.0)).await
+    }
+
+    /// Commits what changed since the last checkpoint.
+    pub(super) async fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
+        let current = self.current()?;
+        let base = self.checkpoint().await?;
+        let trash = self.new_trash("save");
+        let mut notices = self.mend(&current, &base, &trash).await?;
+        base.control
+            .end_operations(&self.places.repository, &trash)?;
+        self.link_objects().await?;
+        let (refs, head) = self.observe().await?;
+        notices.extend(changed_refs(&current, &base.control.refs, &refs));
+
+        let id = Snapshot::new_id();
+        let index = self.derive_index(&base.id, &id).await?;
+        let taken = self
+            .take(&base.manifest, Self::known_of(&base), &index)
+            .await?;
+        let git = self.work.patient().with_index(&index);
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        forget(
+            &git,
+            &unnoticeable(&taken.changes, &base.manifest, &taken.manifest),
+        )
+        .await?;
+        let mut to_store = paths.clone();
+        to_store.extend(touched_submodules(&base, &taken.changes));
+        notices.extend(self.update_index(&git, &to_store).await?);
+        notices.extend(taken.notices.iter().cloned());
+
+        let parent = self.parent(&current, &refs, &head).await?;
+        let commit = self.commit(&git, &[parent], message).await?;
+        self.link_objects().await?;
+        let snapshot = self.checkpoint_snapshot(id, &base, &taken, commit).await?;
+        let run = current.intent.run.clone();
+        self.record(
+            &run,
+            Step::SaveIntent {
+                commit,
+                snapshot: snapshot.id.clone(),
+                story: story.to_owned(),
+            },
+        )
+        .await?;
+        self.carry_out_save(&current, &snapshot.id, commit).await?;
+        self.record(&run, Step::Saved).await?;
+        self.loaded = Some(Arc::new(snapshot));
+        Ok(SaveReport {
+            commit: commit.to_string(),
+            changed_files: paths.len(),
+            notices,
+        })
+    }
+
+    /// A copy of a checkpoint's index to go on from.
+    pub(super) async fn derive_index(&self, from: &str, to: &str) -> Result<std::path::PathBuf> {
+        let from = Snapshot::index(&self.places.vault, from);
+        let folder = Snapshot::folder(&self.places.vault, to);
+        let to = Snapshot::index(&self.places.vault, to);
+        let target = to.clone();
+        blocking(move || {
+            crate::edge::files::create_private_folder(&folder)?;
+            copy_with_time(&from, &target)?;
+            Ok(())
+        })
+        .await?;
+        Ok(to)
+    }
+
+    /// Moves branch, HEAD and index to the commit; doing it again changes nothing.
+    pub(super) async fn carry_out_save(
+        &self,
+        current: &Current,
+        snapshot: &str,
+        commit: ObjectId,
+    ) -> Result<()> {
+        let trash = self.new_trash("save");
+        let (refs, head) = self.observe().await?;
+        self.move_ref(&current.intent.branch, &refs, Some(commit))
+            .await?;
+        let target = Head::Branch {
+            name: current.intent.branch.clone(),
+            commit: Some(commit),
+        };
+        self.point_head(&target, &head).await?;
+        let index = Snapshot::index(&self.places.vault, snapshot);
+        self.swap_index(&index, &trash).await
+    }
+
+    async fn checkpoint_snapshot(
+        &self,
+        id: String,
+        base: &Arc<Snapshot>,
+        taken: &super::taking::Taken,
+        commit: ObjectId,
+    ) -> Result<Snapshot> {
+        let branch = self.current()?.intent.branch;
+        let (mut refs, _) = self.observe().await?;
+        refs.insert(branch.clone(), commit);
+        let head = Head::Branch {
+            name: branch,
+            commit: Some(commit),
+        };
+        let control = Control::take(&self.places.repository, head, refs)?;
+        let snapshot = self.snapshot(id, taken, control, &base.submodules);
+        let places = Arc::clone(&self.places);
+        let base = Arc::clone(base);
+        blocking(move || {
+            snapshot.write(&places.vault, Some(&base))?;
+            Ok(snapshot)
+        })
+        .await
+    }
+
+    /// What the new commit goes on top of: commits the agent made stay below it.
+    async fn parent(&self, current: &Current, refs: &Refs, head: &Head) -> Result<ObjectId> {
+        let tip = refs.get(&current.intent.branch).copied();
+        for candidate in [head.commit(), tip].into_iter().flatten() {
+            if candidate == current.commit {
+                continue;
+            }
+            if descends(&self.git, current.commit, candidate).await? {
+                return Ok(candidate);
+            }
+        }
+        Ok(current.commit)
+    }
+}
+
+async fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
+    let args = [
+        "merge-base".to_owned(),
+        "--is-ancestor".to_owned(),
+        ancestor.to_string(),
+        commit.to_string(),
+    ]
+    .map(std::ffi::OsString::from);
+    Ok(git.output(&args, &[]).await?.status.success())
+}
+
+/// Submodules something changed in.
+fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes) -> Vec<Vec<u8>> {
+    base.submodules
+        .iter()
+        .filter(|module| {
+            changes
+                .paths()
+                .any(|path| super::taking::under_any(path, std::slice::from_ref(*module)))
+        })
+        .cloned()
+        .collect()
+}
+
+/// Refs other than the checkpoint branch that an attempt created, moved or deleted.
+pub(super) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Option<Notice> {
+    let mut names = Vec::new();
+    for (name, id) in now {
+        if *name != current.intent.branch && before.get(name) != Some(id) {
+            names.push(name.clone());
+        }
+    }
+    for name in before.keys() {
+        if *name != current.intent.branch && !now.contains_key(name) {
+            names.push(format!("{name} (deleted)"));
+        }
+    }
+    (!names.is_empty()).then(|| {
+        Notice::new(
+            "refs_changed",
+            format!(
+                "other refs changed while the agent worked: {}",
+                names.join(", ")
+            ),
+        )
+    })
+}
+
+fn message(story: &Story, run: &str) -> String {
+    let mut text = format!(
+        "checkpoint: {}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
+        story.id, story.title, story.attempts
+    );
+    if !story.gates.is_empty() {
+        text.push_str(&format!("Gates: {}\n", story.gates.join(", ")));
+    }
+    text
+}

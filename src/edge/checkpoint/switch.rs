@@ -1,0 +1,229 @@
+//! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
+
+use std::fs::{self, FileTimes, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
+use crate::edge::files::{FileError, Tried, absent, move_away, write_whole};
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs};
+
+/// How often, and how long apart, a lock that somebody holds is tried again.
+const LOCK_TRIES: u32 = 40;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+impl Checkpoints {
+    /// Reads refs and HEAD.
+    pub(super) async fn observe(&self) -> Result<(Refs, Head)> {
+        let repository = &self.places.repository;
+        let refs = repository.refs(&self.git).await?;
+        let head = repository.head(&self.git, &refs).await?;
+        Ok((refs, head))
+    }
+
+    /// Moves a branch, whatever it is at; `None` deletes it.
+    pub(super) async fn move_ref(
+        &self,
+        name: &str,
+        refs: &Refs,
+        target: Option<ObjectId>,
+    ) -> Result<()> {
+        let now = refs.get(name).copied();
+        if now == target {
+            return Ok(());
+        }
+        let zero = self.places.repository.format.zero();
+        let old = now.unwrap_or(zero).to_string();
+        let message = "ralphtool: move to checkpoint";
+        let moved = match target {
+            Some(target) => {
+                let target = target.to_string();
+                self.git
+                    .run(["update-ref", "-m", message, name, &target, &old])
+                    .await
+            }
+            None => self.git.run(["update-ref", "-d", name, &old]).await,
+        };
+        moved.map(drop).map_err(Into::into)
+    }
+
+    /// Points HEAD at a branch or a commit.
+    pub(super) async fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
+        match (target, now) {
+            (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
+            (Head::Branch { name, .. }, _) => {
+                self.git
+                    .run(["symbolic-ref", "-m", "ralphtool: switch", "HEAD", name])
+                    .await?;
+            }
+            (Head::Detached { commit }, Head::Detached { commit: present })
+                if commit == present => {}
+            (Head::Detached { commit }, _) => {
+                let commit = commit.to_string();
+                let message = "ralphtool: switch";
+                self.git
+                    .run(["update-ref", "--no-deref", "-m", message, "HEAD", &commit])
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an index in place of the user's, with its time; none there means none here.
+    pub(super) async fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
+        let lock = self.places.repository.git_dir.join("index.lock");
+        self.free_lock(&lock, trash).await?;
+        let from = from.to_owned();
+        let index = self.places.repository.index();
+        let trash = trash.to_owned();
+        blocking(move || replace_index(&from, &index, &lock, &trash)).await
+    }
+
+    /// Moves lock files aside that nobody holds; an agent that was ended leaves such.
+    pub(super) async fn free_locks(&self, branch: &str, trash: &Path) -> Result<Vec<Notice>> {
+        let repository = &self.places.repository;
+        let mut notices = Vec::new();
+        for lock in [
+            repository.git_dir.join("index.lock"),
+            repository.git_dir.join("HEAD.lock"),
+            repository.common_dir.join("config.lock"),
+            repository.common_dir.join("packed-refs.lock"),
+            repository.common_dir.join(format!("{branch}.lock")),
+        ] {
+            if self.free_lock(&lock, trash).await? {
+                notices.push(Notice::new(
+                    "stale_lock",
+                    format!("moved `{}` aside: no process held it", lock.display()),
+                ));
+            }
+        }
+        Ok(notices)
+    }
+
+    async fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
+        for _ in 0..LOCK_TRIES {
+            if fs::symlink_metadata(lock).is_err() {
+                return Ok(false);
+            }
+            let places = Arc::clone(&self.places);
+            let path = lock.to_owned();
+            let held = blocking(move || Ok(is_held(&path, &places.repository.work_tree))).await?;
+            if !held {
+                let name = lock.file_name().unwrap_or_default();
+                move_away(lock, &trash.join("locks").join(name))?;
+                return Ok(true);
+            }
+            tokio::time::sleep(LOCK_PAUSE).await;
+        }
+        Err(CheckpointError::failed(
+            format!("`{}` is held by another git process", lock.display()),
+            "the work is still in the tree; end that process and start ralphtool again",
+        ))
+    }
+
+    /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
+    pub(super) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
+        let path = self.places.repository.git_dir.join("HEAD");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let fine = text.trim().starts_with("ref: refs/")
+            || ObjectId::parse(text.trim().as_bytes()).is_some();
+        if fine {
+            return Ok(false);
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &trash.join("git/HEAD"))?;
+        }
+        write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
+        Ok(true)
+    }
+}
+
+fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<()> {
+    let mut source = match fs::File::open(from) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => {
+            if fs::symlink_metadata(index).is_ok() {
+                move_away(index, &trash.join("git/index"))?;
+            }
+            return Ok(());
+        }
+        Err(error) => return Err(FileError::new("read", from, error).into()),
+    };
+    let modified = source
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .tried("read", from)?;
+    let mut target = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(lock)
+        .tried("lock", index)?;
+    let written = io::copy(&mut source, &mut target)
+        .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
+        .and_then(|()| fs::rename(lock, index));
+    if let Err(error) = written {
+        let _ = fs::remove_file(lock);
+        return Err(FileError::new("replace", index, error).into());
+    }
+    Ok(())
+}
+
+/// True where a live process has the lock open, or a git of somebody's works in this tree.
+#[cfg(target_os = "linux")]
+fn is_held(lock: &Path, work_tree: &Path) -> bool {
+    let own = std::process::id().to_string();
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return true;
+    };
+    processes
+        .filter_map(Result::ok)
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.bytes().all(|byte| byte.is_ascii_digit()) && name != own
+        })
+        .map(|entry| entry.path())
+        .any(|process| has_open(&process, lock) || is_git_in(&process, work_tree))
+}
+
+#[cfg(target_os = "linux")]
+fn has_open(process: &Path, lock: &Path) -> bool {
+    fs::read_dir(process.join("fd")).is_ok_and(|descriptors| {
+        descriptors
+            .filter_map(Result::ok)
+            .any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == lock))
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn is_git_in(process: &Path, work_tree: &Path) -> bool {
+    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+    name.trim() == "git"
+        && fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(work_tree))
+}
+
+/// Without a way to ask, a lock is taken to be held.
+#[cfg(not(target_os = "linux"))]
+fn is_held(_lock: &Path, _work_tree: &Path) -> bool {
+    true
+}
+
+/// Where a restore or save puts what it moves aside.
+pub(super) fn trash_name(operation: &str) -> String {
+    format!(
+        "{}-{operation}",
+        jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S-%3f")
+    )
+}
+
+impl Checkpoints {
+    /// A new place for what one operation moves aside.
+    pub(super) fn new_trash(&self, operation: &str) -> PathBuf {
+        self.places.vault.trash(&trash_name(operation))
+    }
+}

@@ -1,0 +1,533 @@
+//! Taking the state of the work tree: one walk, a look at what changed since the last manifest,
+//! and a copy in the vault of every byte that git does not already hold.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Checkpoints, Notice, Places, Result, blocking, lock};
+use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
+use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
+use crate::edge::object_id::ObjectId;
+use crate::edge::walk::{Found, Top, Walk, absolute, walk};
+
+/// Folders that tools fill and can fill again; not looked into where git ignores them.
+const CACHE_FOLDERS: &[&str] = &[
+    "target",
+    "node_modules",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    ".turbo",
+    ".cache",
+    ".parcel-cache",
+    ".tox",
+    ".nox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".pnpm-store",
+    ".yarn",
+    ".terraform",
+    ".dart_tool",
+    "_build",
+    "deps",
+    "build",
+    "dist",
+    "out",
+    "coverage",
+    "Pods",
+    "DerivedData",
+    "vendor",
+];
+
+/// An ignored file larger than this is not kept.
+const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
+
+/// All ignored files together are kept up to this size.
+const ALL_IGNORED: u64 = 256 * 1024 * 1024;
+
+/// Files up to this size are read whole; larger ones are copied and then hashed.
+const READ_WHOLE: u64 = 4 * 1024 * 1024;
+
+/// Cache folders: which were looked at, and whether they are passed over.
+#[derive(Debug, Default)]
+pub(super) struct Opaque {
+    decided: BTreeMap<Vec<u8>, bool>,
+}
+
+impl Opaque {
+    /// The folders that are passed over.
+    pub(super) fn folders(&self) -> Vec<Vec<u8>> {
+        self.decided
+            .iter()
+            .filter(|(_, opaque)| **opaque)
+            .map(|(path, _)| path.clone())
+            .collect()
+    }
+
+    /// Takes over what an earlier process decided.
+    pub(super) fn adopt(&mut self, folders: &[Vec<u8>]) {
+        for folder in folders {
+            self.decided.insert(folder.clone(), true);
+        }
+    }
+}
+
+/// What the index says of a path that is clean: its content is a git object already.
+pub(super) type Clean = BTreeMap<Vec<u8>, ObjectId>;
+
+/// The work tree now, against a base.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// Everything.
+    pub(super) manifest: Manifest,
+    /// What differs from the base.
+    pub(super) changes: Changes,
+    /// Folders that were passed over.
+    pub(super) passed_over: Vec<Vec<u8>>,
+    /// What the user should hear.
+    pub(super) notices: Vec<Notice>,
+}
+
+/// What is known before the walk.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Clean tracked files with their objects.
+    pub(super) clean: Clean,
+    /// All tracked paths.
+    pub(super) tracked: BTreeSet<Vec<u8>>,
+    /// Submodules.
+    pub(super) submodules: BTreeSet<Vec<u8>>,
+}
+
+impl Checkpoints {
+    /// Takes the work tree against `base`. `known` is only needed for the first time.
+    pub(super) async fn take(
+        &self,
+        base: &Arc<Manifest>,
+        known: Known,
+        index: &Path,
+    ) -> Result<Taken> {
+        let git = self.work.patient().with_index(index);
+        let taken_ns = now_ns();
+        let walk = self.walk(&git, &known.tracked, base).await?;
+        let mut notices = Vec::new();
+        for folder in &walk.unreadable {
+            notices.push(Notice::new(
+                "unreadable",
+                format!("`{}` cannot be read and is left alone", show(folder)),
+            ));
+        }
+        let mut suspects = base.suspects(&walk.found);
+        // A folder that cannot be read or is passed over now has not lost its files.
+        suspects.gone.retain(|path| {
+            !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
+        });
+        let visible = self
+            .visible_among(&git, &suspects, &known, base, &walk)
+            .await?;
+        let keeper = Keeper {
+            places: Arc::clone(&self.places),
+            base: Arc::clone(base),
+            known,
+            visible,
+        };
+        let (mut manifest, changes, kept) = blocking(move || keeper.keep(suspects)).await?;
+        manifest.taken_ns = taken_ns;
+        notices.extend(kept);
+        Ok(Taken {
+            manifest,
+            changes,
+            passed_over: walk.not_entered,
+            notices,
+        })
+    }
+
+    /// Walks the tree; cache folders seen for the first time are decided by git's ignore rules.
+    async fn walk(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>, base: &Manifest) -> Result<Walk> {
+        let mut whole = Walk::default();
+        let mut tops = vec![Vec::new()];
+        loop {
+            let places = Arc::clone(&self.places);
+            let opaque = Arc::clone(&self.opaque);
+            let starts = std::mem::take(&mut tops);
+            let (part, undecided) = blocking(move || walk_part(&places, &opaque, &starts)).await?;
+            whole.found.extend(part.found);
+            whole.not_entered.extend(part.not_entered);
+            whole.unreadable.extend(part.unreadable);
+            if undecided.is_empty() {
+                return Ok(whole);
+            }
+            let ignored = check_ignore(git, &undecided).await?;
+            for folder in undecided {
+                let tracked = any_below(tracked, &folder)
+                    || below(&base.entries, &folder).any(|(_, entry)| entry.visible);
+                let pass_over = ignored.contains(&folder) && !tracked;
+                lock(&self.opaque).decided.insert(folder.clone(), pass_over);
+                if pass_over {
+                    whole.not_entered.push(folder);
+                } else {
+                    tops.push(folder);
+                }
+            }
+        }
+    }
+
+    /// Which of the created paths belong into the checkpoint commit.
+    async fn visible_among(
+        &self,
+        git: &Git,
+        suspects: &Suspects,
+        known: &Known,
+        base: &Manifest,
+        walk: &Walk,
+    ) -> Result<HashSet<Vec<u8>>> {
+        let nested = nested_repositories(walk, base, known);
+        let mut visible = HashSet::new();
+        let mut asked = Vec::new();
+        for found in &suspects.created {
+            if matches!(found.kind, Kind::Folder | Kind::Special) {
+                continue;
+            }
+            if known.tracked.contains(&found.path) {
+                visible.insert(found.path.clone());
+            } else if !under_any(&found.path, &nested) {
+                asked.push(found.path.clone());
+            }
+        }
+        if asked.is_empty() {
+            return Ok(visible);
+        }
+        let ignored = check_ignore(git, &asked).await?;
+        visible.extend(asked.into_iter().filter(|path| !ignored.contains(path)));
+        Ok(visible)
+    }
+}
+
+/// Walks the given folders, not entering cache folders that are passed over or undecided.
+fn walk_part(
+    places: &Places,
+    opaque: &std::sync::Mutex<Opaque>,
+    tops: &[Vec<u8>],
+) -> Result<(Walk, Vec<Vec<u8>>)> {
+    let top = &places.repository.work_tree;
+    let mut undecided = Vec::new();
+    let mut whole = Walk::default();
+    for start in tops {
+        let mut enter = |relative: &[u8], path: &Path| {
+            let mut full = start.clone();
+            if !full.is_empty() {
+                full.push(b'/');
+            }
+            full.extend_from_slice(relative);
+            match lock(opaque).decided.get(&full) {
+                Some(pass_over) => !pass_over,
+                None if is_cache(&full, path) => {
+                    undecided.push(full);
+                    false
+                }
+                None => true,
+            }
+        };
+        let what = if start.is_empty() {
+            Top::WorkTree
+        } else {
+            Top::Folder
+        };
+        let part = walk(&absolute(top, start), what, &mut enter)?;
+        let full = |path: Vec<u8>| {
+            if start.is_empty() {
+                return path;
+            }
+            [start.as_slice(), b"/", &path].concat()
+        };
+        whole
+            .found
+            .extend(part.found.into_iter().map(|found| Found {
+                path: full(found.path),
+                ..found
+            }));
+        whole
+            .not_entered
+            .extend(part.not_entered.into_iter().map(full));
+        whole
+            .unreadable
+            .extend(part.unreadable.into_iter().map(full));
+        if !start.is_empty()
+            && let Some(found) = crate::edge::walk::look(top, start)?
+        {
+            whole.found.push(found);
+        }
+    }
+    whole
+        .not_entered
+        .retain(|folder| !undecided.contains(folder));
+    Ok((whole, undecided))
+}
+
+fn is_cache(relative: &[u8], path: &Path) -> bool {
+    let name = relative
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default();
+    CACHE_FOLDERS.iter().any(|known| known.as_bytes() == name) || path.join("CACHEDIR.TAG").exists()
+}
+
+/// Folders with a repository of their own that is not a submodule and holds nothing tracked.
+fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
+    let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
+    for found in &walk.found {
+        let Some(folder) = found.path.strip_suffix(b"/.git") else {
+            continue;
+        };
+        let holds_visible = any_below(&known.tracked, folder)
+            || below(&base.entries, folder).any(|(_, entry)| entry.visible);
+        if !holds_visible {
+            nested.push(folder.to_vec());
+        }
+    }
+    nested
+}
+
+/// Asks git which paths are ignored.
+pub(super) async fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
+    let mut input = Vec::new();
+    for path in paths {
+        input.extend_from_slice(path);
+        input.push(0);
+    }
+    let output = git.output(&args, &input).await?;
+    // 1 means that none is ignored.
+    if !output.status.success() && output.status.code() != Some(1) {
+        return Err(GitError::Failed {
+            command: "check-ignore".to_owned(),
+            status: output.status,
+            stderr: output.stderr,
+        }
+        .into());
+    }
+    Ok(nul_separated(&output.stdout).map(<[u8]>::to_vec).collect())
+}
+
+/// Turns suspects into entries, keeping their bytes.
+struct Keeper {
+    places: Arc<Places>,
+    base: Arc<Manifest>,
+    known: Known,
+    visible: HashSet<Vec<u8>>,
+}
+
+impl Keeper {
+    fn keep(self, suspects: Suspects) -> Result<(Manifest, Changes, Vec<Notice>)> {
+        let mut manifest = (*self.base).clone();
+        let mut changes = Changes::default();
+        let mut left_out = Vec::new();
+        let mut budget = ALL_IGNORED;
+        for found in suspects.touched {
+            let Some(old) = self.base.entries.get(&found.path) else {
+                continue;
+            };
+            let Some(entry) = self.entry(&found, old.visible, &mut budget)? else {
+                changes.removed.push(found.path.clone());
+                manifest.entries.remove(&found.path);
+                continue;
+            };
+            if !old.same_state(&entry) {
+                changes.modified.push(found.path.clone());
+            }
+            manifest.entries.insert(found.path, entry);
+        }
+        for found in suspects.created {
+            let visible = self.visible.contains(&found.path);
+            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
+                continue;
+            };
+            if entry.content == Content::Unkept {
+                left_out.push(show(&found.path));
+            }
+            changes.created.push(found.path.clone());
+            manifest.entries.insert(found.path, entry);
+        }
+        for path in suspects.gone {
+            manifest.entries.remove(&path);
+            changes.removed.push(path);
+        }
+        Ok((manifest, changes, left_out_notice(&left_out)))
+    }
+
+    /// The entry of a path with its bytes kept; none where it is gone by now.
+    fn entry(&self, found: &Found, visible: bool, budget: &mut u64) -> Result<Option<Entry>> {
+        let content = match found.kind {
+            Kind::Folder | Kind::Special => Some(Content::Nothing),
+            Kind::Link => self.link_target(&found.path)?,
+            Kind::File => self.file_content(found, visible, budget)?,
+        };
+        Ok(content.map(|content| Entry {
+            kind: found.kind,
+            stat: found.stat,
+            content,
+            visible: visible && matches!(found.kind, Kind::File | Kind::Link),
+        }))
+    }
+
+    fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
+        let full = absolute(&self.places.repository.work_tree, path);
+        match fs::read_link(&full) {
+            Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
+            Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            Err(error) => Err(error).tried("read", &full).map_err(Into::into),
+        }
+    }
+
+    fn file_content(
+        &self,
+        found: &Found,
+        visible: bool,
+        budget: &mut u64,
+    ) -> Result<Option<Content>> {
+        if let Some(id) = self.known.clean.get(&found.path) {
+            return Ok(Some(Content::Git(*id)));
+        }
+        if !visible {
+            if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
+                return Ok(Some(Content::Unkept));
+            }
+            *budget -= found.stat.size;
+        }
+        keep_raw(&self.places, &found.path)
+    }
+}
+
+fn left_out_notice(left_out: &[String]) -> Vec<Notice> {
+    if left_out.is_empty() {
+        return Vec::new();
+    }
+    let shown: Vec<_> = left_out.iter().take(5).map(String::as_str).collect();
+    let more = match left_out.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    vec![Notice::new(
+        "not_kept",
+        format!(
+            "too large or unreadable, so left alone and not kept in the vault: {}{more}",
+            shown.join(", ")
+        ),
+    )]
+}
+
+/// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
+fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
+    let full = absolute(&places.repository.work_tree, path);
+    // Tried a few times: a file may change while it is read.
+    for _ in 0..5 {
+        match copy_raw(places, &full) {
+            Ok(id) => return Ok(Some(Content::Raw(id))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Ok(Some(Content::Unkept));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Other => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let error = io::Error::other("it changes faster than it can be read");
+    Err(FileError::new("keep", &full, error).into())
+}
+
+fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
+    let format = places.repository.format;
+    let source = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(full)
+        .tried("read", full)?;
+    let length = source.metadata().tried("look at", full)?.size();
+    if length <= READ_WHOLE {
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut &source, &mut bytes).tried("read", full)?;
+        let id =
+            ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
+        let target = raw_path(places, &id)?;
+        if !target.exists() {
+            place(&target, |file| io::Write::write_all(file, &bytes))?;
+        }
+        return Ok(id);
+    }
+    let temporary = tempfile::NamedTempFile::new_in(places.vault.raw()).tried("copy", full)?;
+    io::copy(&mut &source, &mut temporary.as_file()).tried("copy", full)?;
+    let copied = temporary.as_file().metadata().tried("copy", full)?.size();
+    let reader = File::open(temporary.path()).tried("read", temporary.path())?;
+    let id = ObjectId::of_blob(format, copied, reader).tried("hash", full)?;
+    let target = raw_path(places, &id)?;
+    temporary
+        .persist(&target)
+        .map_err(|error| FileError::new("keep", full, error.error))?;
+    Ok(id)
+}
+
+/// Where the plain copy of a blob is.
+fn raw_path(places: &Places, id: &ObjectId) -> Result<std::path::PathBuf, FileError> {
+    let text = id.to_string();
+    let (folder, name) = text.split_at(2);
+    let folder = places.vault.raw().join(folder);
+    if !folder.exists() {
+        create_private_folder(&folder)?;
+    }
+    Ok(folder.join(name))
+}
+
+/// Opens the plain copy of a blob.
+pub(super) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
+    let path = raw_path(places, id)?;
+    Ok(File::open(&path).tried("read", &path)?)
+}
+
+/// True where `path` is one of the folders or below one.
+pub(super) fn under_any(path: &[u8], folders: &[Vec<u8>]) -> bool {
+    folders.iter().any(|folder| is_below(path, folder))
+}
+
+fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+fn any_below(paths: &BTreeSet<Vec<u8>>, folder: &[u8]) -> bool {
+    let start = [folder, b"/"].concat();
+    paths
+        .range(start.clone()..)
+        .next()
+        .is_some_and(|path| path.starts_with(&start))
+}
+
+/// The entries below a folder.
+pub(super) fn below<'a>(
+    entries: &'a BTreeMap<Vec<u8>, Entry>,
+    folder: &[u8],
+) -> impl Iterator<Item = (&'a Vec<u8>, &'a Entry)> {
+    let start = [folder, b"/"].concat();
+    entries
+        .range(start.clone()..)
+        .take_while(move |(path, _)| path.starts_with(&start))
+}
+
+/// A path for people.
+pub(super) fn show(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+fn now_ns() -> i64 {
+    i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
+}

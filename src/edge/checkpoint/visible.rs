@@ -1,0 +1,352 @@
+//! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
+//! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::control::Control;
+use super::taking::{Known, show};
+use super::{Checkpoints, Notice, Result, blocking};
+use crate::edge::files::{create_private_folder, write_whole};
+use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::manifest::{Changes, Entry, Manifest};
+use crate::edge::object_id::ObjectId;
+
+/// The identity of commits where the user has configured none.
+const FALLBACK_IDENTITY: &[(&str, &str)] = &[
+    ("user.name", "ralphtool"),
+    ("user.email", "ralphtool@localhost"),
+];
+
+impl Checkpoints {
+    /// Makes the private git directory: our own configuration, the user's included as it was.
+    pub(super) async fn prepare_work_dir(&self, control: &Control) -> Result<()> {
+        let folder = self.places.vault.scratch("work");
+        let format = self.places.repository.format;
+        let config = control.shared("config").unwrap_or_default().to_vec();
+        let own_config = control.own("config.worktree").map(<[u8]>::to_vec);
+        let exclude = control.shared("info/exclude").unwrap_or_default().to_vec();
+        let attributes = control
+            .shared("info/attributes")
+            .unwrap_or_default()
+            .to_vec();
+        blocking(move || {
+            for name in ["refs/heads", "info", "objects"] {
+                create_private_folder(&folder.join(name))?;
+            }
+            write_whole(&folder.join("user-config"), &config, 0o600)?;
+            write_whole(
+                &folder.join("user-config.worktree"),
+                &own_config.unwrap_or_default(),
+                0o600,
+            )?;
+            write_whole(&folder.join("info/exclude"), &exclude, 0o600)?;
+            write_whole(&folder.join("info/attributes"), &attributes, 0o600)?;
+            let text = format!(
+                "[include]\n\tpath = user-config\n\tpath = user-config.worktree\n\
+                 [core]\n\trepositoryformatversion = 1\n\tbare = false\n\
+                 \tsplitIndex = false\n\tsparseCheckout = false\n\
+                 [index]\n\tsparse = false\n[extensions]\n\tobjectFormat = {}\n",
+                format.name()
+            );
+            write_whole(&folder.join("config"), text.as_bytes(), 0o600)?;
+            write_whole(&folder.join("HEAD"), b"ref: refs/heads/none\n", 0o600)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Reads a private index copied from the user's: which paths are tracked, which are clean.
+    pub(super) async fn read_index(&self, index: &Path) -> Result<Known> {
+        let git = self.work.patient().with_index(index);
+        let mut known = Known::default();
+        let listing = git.run(["ls-files", "--stage", "-z"]).await?;
+        let mut files = Vec::new();
+        for line in nul_separated(&listing) {
+            let Some((mode, id, path)) = stage_line(line) else {
+                continue;
+            };
+            if mode == b"160000" {
+                known.submodules.insert(path.to_vec());
+            } else {
+                known.tracked.insert(path.to_vec());
+                if mode.starts_with(b"100")
+                    && let Some(id) = ObjectId::parse(id)
+                {
+                    files.push((path.to_vec(), id));
+                }
+            }
+        }
+        let unclean = self.unclean(&git, &known.tracked).await?;
+        known.clean = files
+            .into_iter()
+            .filter(|(path, _)| !unclean.contains(path))
+            .collect();
+        Ok(known)
+    }
+
+    /// Tracked paths whose bytes in the work tree are not the bytes of their object.
+    async fn unclean(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
+        let modified = git
+            .run([
+                "diff-files",
+                "-z",
+                "--name-only",
+                "--ignore-submodules=all",
+                "--no-ext-diff",
+            ])
+            .await?;
+        let mut unclean: BTreeSet<Vec<u8>> = nul_separated(&modified).map(<[u8]>::to_vec).collect();
+        unclean.extend(converted(git, tracked).await?);
+        Ok(unclean)
+    }
+
+    /// Puts changed paths into a private index.
+    pub(super) async fn update_index(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        if update(git, paths).await.is_ok() {
+            return Ok(Vec::new());
+        }
+        self.update_one_by_one(git, paths).await
+    }
+
+    /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
+    /// others are stored, that one is named and stays in the vault.
+    async fn update_one_by_one(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+        let mut pending = vec![paths.to_vec()];
+        let mut notices = Vec::new();
+        let mut stored = 0;
+        let mut last_error = None;
+        while let Some(group) = pending.pop() {
+            match update(git, &group).await {
+                Ok(()) => stored += group.len(),
+                Err(error) if group.len() == 1 => {
+                    notices.push(Notice::new(
+                        "not_committed",
+                        format!(
+                            "git cannot store `{}`, so it is only in the vault: {}",
+                            show(&group[0]),
+                            error.stderr()
+                        ),
+                    ));
+                    last_error = Some(error);
+                }
+                Err(_) => {
+                    let (left, right) = group.split_at(group.len() / 2);
+                    pending.push(right.to_vec());
+                    pending.push(left.to_vec());
+                }
+            }
+        }
+        match last_error {
+            // Not one path could be stored: that is no odd file but a disk or a store in trouble.
+            Some(error) if stored == 0 => Err(error.into()),
+            _ => Ok(notices),
+        }
+    }
+
+    /// Writes the tree of a private index and a commit for it.
+    pub(super) async fn commit(
+        &self,
+        git: &Git,
+        parents: &[ObjectId],
+        message: &str,
+    ) -> Result<ObjectId> {
+        let tree = git.line(["write-tree", "--missing-ok"]).await?;
+        let mut args = vec!["commit-tree".to_owned(), tree];
+        for parent in parents {
+            args.extend(["-p".to_owned(), parent.to_string()]);
+        }
+        let mut answer = git.run_with_input(&args, message.as_bytes()).await;
+        if let Err(error) = &answer
+            && lacks_identity(error.stderr())
+        {
+            let mut with_identity = Vec::new();
+            for (key, value) in FALLBACK_IDENTITY {
+                with_identity.extend(["-c".to_owned(), format!("{key}={value}")]);
+            }
+            with_identity.extend(args);
+            answer = git.run_with_input(&with_identity, message.as_bytes()).await;
+        }
+        let answer = answer?;
+        ObjectId::parse(answer.trim_ascii()).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "commit-tree".to_owned(),
+                answer: show(&answer),
+            }
+            .into()
+        })
+    }
+
+    /// Clears flags that hide edits from git, in a private index.
+    pub(super) async fn clear_flags(&self, index: &Path) -> Result<()> {
+        let git = self.work.patient().with_index(index);
+        let listing = git.run(["ls-files", "-v", "-z"]).await?;
+        let mut assumed = Vec::new();
+        let mut skipped = Vec::new();
+        for line in nul_separated(&listing) {
+            let Some((tag, path)) = line.split_first_chunk::<2>() else {
+                continue;
+            };
+            // Files outside a sparse checkout are not on disk and must stay as they are.
+            let on_disk = || {
+                let full = crate::edge::walk::absolute(&self.places.repository.work_tree, path);
+                fs::symlink_metadata(full).is_ok()
+            };
+            if tag[0].is_ascii_lowercase() {
+                assumed.extend_from_slice(path);
+                assumed.push(0);
+            }
+            if tag[0].eq_ignore_ascii_case(&b's') && on_disk() {
+                skipped.extend_from_slice(path);
+                skipped.push(0);
+            }
+        }
+        for (flag, paths) in [
+            ("--no-assume-unchanged", assumed),
+            ("--no-skip-worktree", skipped),
+        ] {
+            if !paths.is_empty() {
+                git.run_with_input(["update-index", flag, "-z", "--stdin"], &paths)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The paths of the changes that belong into a commit.
+pub(super) fn visible_paths(
+    changes: &Changes,
+    before: &Manifest,
+    after: &Manifest,
+) -> Vec<Vec<u8>> {
+    let is_visible = |manifest: &Manifest, path: &Vec<u8>| {
+        manifest
+            .entries
+            .get(path)
+            .is_some_and(|entry| entry.visible)
+    };
+    changes
+        .paths()
+        .filter(|path| is_visible(before, path) || is_visible(after, path))
+        .cloned()
+        .collect()
+}
+
+/// Modified paths that git would take for unchanged: it compares whole seconds.
+pub(super) fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
+    const SECOND: i64 = 1_000_000_000;
+    let same_to_git = |old: &Entry, new: &Entry| {
+        old.stat.size == new.stat.size
+            && old.stat.inode == new.stat.inode
+            && old.stat.modified_ns / SECOND == new.stat.modified_ns / SECOND
+            && old.stat.changed_ns / SECOND == new.stat.changed_ns / SECOND
+    };
+    changes
+        .modified
+        .iter()
+        .filter(
+            |path| match (before.entries.get(*path), after.entries.get(*path)) {
+                (Some(old), Some(new)) => old.visible && same_to_git(old, new),
+                _ => false,
+            },
+        )
+        .cloned()
+        .collect()
+}
+
+/// Takes paths out of a private index, so that git must read them again.
+pub(super) async fn forget(git: &Git, paths: &[Vec<u8>]) -> Result<()> {
+    if !paths.is_empty() {
+        git.run_with_input(
+            ["update-index", "-z", "--force-remove", "--stdin"],
+            &nul_joined(paths),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+async fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
+    git.run_with_input(
+        [
+            "update-index",
+            "-z",
+            "--add",
+            "--remove",
+            "--replace",
+            "--stdin",
+        ],
+        &nul_joined(paths),
+    )
+    .await
+    .map(drop)
+}
+
+fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for path in paths {
+        joined.extend_from_slice(path);
+        joined.push(0);
+    }
+    joined
+}
+
+/// Tracked paths that git converts on the way in or out: their object is not their bytes.
+async fn converted(git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
+    if converts_everything(git).await? {
+        return Ok(tracked.clone());
+    }
+    let input: Vec<Vec<u8>> = tracked.iter().cloned().collect();
+    let answer = git
+        .run_with_input(
+            [
+                "check-attr",
+                "-z",
+                "--stdin",
+                "filter",
+                "text",
+                "crlf",
+                "eol",
+                "ident",
+                "working-tree-encoding",
+            ],
+            &nul_joined(&input),
+        )
+        .await?;
+    let mut paths = BTreeSet::new();
+    let mut fields = answer.split(|byte| *byte == 0);
+    while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+        if value != b"unspecified" && value != b"unset" {
+            paths.insert(path.to_vec());
+        }
+    }
+    Ok(paths)
+}
+
+async fn converts_everything(git: &Git) -> Result<bool> {
+    let args = ["config", "--get", "core.autocrlf"].map(std::ffi::OsString::from);
+    let output = git.output(&args, &[]).await?;
+    let value = output.stdout.trim_ascii().to_ascii_lowercase();
+    Ok(!value.is_empty() && value != b"false")
+}
+
+fn lacks_identity(stderr: &str) -> bool {
+    stderr.contains("tell me who you are")
+        || stderr.contains("empty ident")
+        || stderr.contains("no email was given")
+        || stderr.contains("no name was given")
+        || stderr.contains("auto-detect email")
+}
+
+/// Splits `MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
+fn stage_line(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let (head, path) = (&line[..tab], &line[tab + 1..]);
+    let mut words = head.split(|byte| *byte == b' ');
+    Some((words.next()?, words.next()?, path))
+}

@@ -1,0 +1,214 @@
+//! Files, the careful way: whole or not at all, never through a symbolic link, never unlinked
+//! when they can be moved, and durable when it is said that they are.
+
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A fault in the file system, with what was tried on what.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {action} `{}`", path.display())]
+pub(crate) struct FileError {
+    action: &'static str,
+    path: PathBuf,
+    #[source]
+    source: io::Error,
+}
+
+impl FileError {
+    /// An error while doing `action` on `path`.
+    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// The kind of the underlying error.
+    pub(crate) fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+}
+
+/// Turns an I/O result into one that says what was tried on what.
+pub(crate) trait Tried<T> {
+    /// Adds the action and the path to an error.
+    fn tried(self, action: &'static str, path: &Path) -> Result<T, FileError>;
+}
+
+impl<T> Tried<T> for io::Result<T> {
+    fn tried(self, action: &'static str, path: &Path) -> Result<T, FileError> {
+        self.map_err(|source| FileError::new(action, path, source))
+    }
+}
+
+/// Reads a file that may be absent.
+pub(crate) fn read_if_present(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if absent(&error) => Ok(None),
+        Err(error) => Err(FileError::new("read", path, error)),
+    }
+}
+
+/// True where the error only says that nothing is there.
+pub(crate) fn absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Writes a whole file under a short temporary name beside it, then renames it into place.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    place(path, |file| {
+        file.write_all(bytes)?;
+        file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
+    })
+}
+
+/// Creates a temporary file beside `path`, lets `fill` write it, renames it into place.
+pub(crate) fn place(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    // A short fixed-length name: the target's own name may already be 255 bytes long.
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".ralph-")
+        .tempfile_in(folder)
+        .tried("write beside", path)?;
+    fill(temporary.as_file_mut()).tried("write", path)?;
+    temporary
+        .persist(path)
+        .map(drop)
+        .map_err(|error| FileError::new("replace", path, error.error))
+}
+
+/// Copies a file with its modification time to the nanosecond; gives false where there is none.
+///
+/// An index copied with a new time hides edits made in the second of its last write from git.
+pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
+    let source = match File::open(from) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => return Ok(false),
+        Err(error) => return Err(FileError::new("read", from, error)),
+    };
+    let metadata = source.metadata().tried("read", from)?;
+    let modified = metadata.modified().tried("read", from)?;
+    place(to, |target| {
+        io::copy(&mut &source, target)?;
+        target.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o777))?;
+        target.set_times(FileTimes::new().set_modified(modified))
+    })?;
+    Ok(true)
+}
+
+/// Creates a private folder with its parents.
+pub(crate) fn create_private_folder(path: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .tried("create", path)
+}
+
+/// Opens a private file for appending.
+pub(crate) fn open_append(path: &Path) -> Result<File, FileError> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .read(true)
+        .mode(0o600)
+        .open(path)
+        .tried("open", path)
+}
+
+/// Moves a file, link or whole folder; across file systems by copying first, then removing.
+pub(crate) fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
+    if let Some(parent) = to.parent() {
+        create_private_folder(parent)?;
+    }
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => move_by_copy(from, to),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            move_with_rights(from, to, error)
+        }
+        other => other.tried("move away", from),
+    }
+}
+
+/// Retries a move after making our own folders writable; their modes are put back.
+fn move_with_rights(from: &Path, to: &Path, first: io::Error) -> Result<(), FileError> {
+    let Some(parent) = from.parent() else {
+        return Err(FileError::new("move away", from, first));
+    };
+    let parent_mode = make_writable(parent);
+    let own_mode = match fs::symlink_metadata(from) {
+        Ok(metadata) if metadata.is_dir() => make_writable(from),
+        _ => None,
+    };
+    let moved = fs::rename(from, to).tried("move away", from);
+    if let Some(mode) = parent_mode {
+        let _ = fs::set_permissions(parent, fs::Permissions::from_mode(mode));
+    }
+    if let (Some(mode), Ok(())) = (own_mode, &moved) {
+        let _ = fs::set_permissions(to, fs::Permissions::from_mode(mode));
+    }
+    moved
+}
+
+/// Gives the owner write and search rights on a folder; returns the mode it had.
+pub(crate) fn make_writable(folder: &Path) -> Option<u32> {
+    let mode = fs::symlink_metadata(folder).ok()?.mode() & 0o7777;
+    if mode & 0o700 == 0o700 {
+        return None;
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700)).ok()?;
+    Some(mode)
+}
+
+fn move_by_copy(from: &Path, to: &Path) -> Result<(), FileError> {
+    let metadata = fs::symlink_metadata(from).tried("look at", from)?;
+    if metadata.is_dir() {
+        create_private_folder(to)?;
+        for entry in fs::read_dir(from).tried("list", from)? {
+            let name = entry.tried("list", from)?.file_name();
+            move_by_copy(&from.join(&name), &to.join(&name))?;
+        }
+        return fs::remove_dir(from).tried("remove", from);
+    }
+    if metadata.is_symlink() {
+        let target = fs::read_link(from).tried("read", from)?;
+        std::os::unix::fs::symlink(target, to).tried("create", to)?;
+    } else if metadata.is_file() {
+        fs::copy(from, to).tried("copy", from)?;
+        File::open(to)
+            .and_then(|file| file.sync_all())
+            .tried("sync", to)?;
+    }
+    fs::remove_file(from).tried("remove", from)
+}
+
+/// Makes everything written so far on the file system of `folder` durable.
+pub(crate) fn sync_file_system(folder: &Path) -> Result<(), FileError> {
+    let handle = File::open(folder).tried("open", folder)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&handle)
+        .map_err(io::Error::from)
+        .tried("sync", folder)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(handle);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
+/// The file system a path lives on.
+pub(crate) fn device(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|metadata| metadata.dev())
+}

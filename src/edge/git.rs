@@ -1,0 +1,435 @@
+//! The one way git is started: absolute paths, a scrubbed environment, nothing of the user's
+//! or the agent's hooks, signing, filters of ours or prompts, durable writes, and a timeout that
+//! asks before it kills.
+//!
+//! Knows how to call git; knows nothing of checkpoints.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// Variables that would point git at another repository or change what it writes.
+pub(crate) const SCRUBBED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_DATE",
+    "GIT_ATTR_SOURCE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_DEFAULT_HASH",
+    "GIT_QUARANTINE_PATH",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+];
+
+/// Settings that make git do just what is asked of it, durably.
+const CONFIG: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "core.fsmonitor=false",
+    "core.fsync=all",
+    "core.fsyncMethod=batch",
+    "core.safecrlf=false",
+    "core.checkStat=default",
+    "core.trustctime=true",
+    "core.untrackedCache=false",
+    "submodule.recurse=false",
+];
+
+/// How long a git process that was asked to end may take before it is killed.
+const TERMINATION_GRACE: Duration = Duration::from_secs(5);
+
+/// Why a git call did not work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GitError {
+    /// Git could not be started at all.
+    #[error("could not start `git`")]
+    Spawn(#[source] std::io::Error),
+    /// Talking to the process failed.
+    #[error("could not talk to `git {command}`")]
+    Pipe {
+        /// The subcommand.
+        command: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It ended with an error.
+    #[error("`git {command}` failed with {status}: {stderr}")]
+    Failed {
+        /// The subcommand and its arguments.
+        command: String,
+        /// Exit status.
+        status: ExitStatus,
+        /// What it said.
+        stderr: String,
+    },
+    /// It took too long and was ended.
+    #[error("`git {command}` was ended after {seconds} s")]
+    TimedOut {
+        /// The subcommand and its arguments.
+        command: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// Its answer made no sense.
+    #[error("`git {command}` answered something unexpected: {answer}")]
+    Unexpected {
+        /// The subcommand.
+        command: String,
+        /// The start of the answer.
+        answer: String,
+    },
+}
+
+impl GitError {
+    /// What git wrote to stderr, if it got so far.
+    pub(crate) fn stderr(&self) -> &str {
+        match self {
+            Self::Failed { stderr, .. } => stderr,
+            _ => "",
+        }
+    }
+}
+
+/// Where git works: which repository, which object store, which index.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    git_dir: PathBuf,
+    work_tree: Option<PathBuf>,
+    current_dir: PathBuf,
+    index: Option<PathBuf>,
+    object_directory: Option<(PathBuf, Option<PathBuf>)>,
+    timeout: Duration,
+    marker: Option<String>,
+}
+
+/// What a finished git process said.
+#[derive(Debug)]
+pub(crate) struct GitOutput {
+    /// Exit status.
+    pub(crate) status: ExitStatus,
+    /// Everything it printed.
+    pub(crate) stdout: Vec<u8>,
+    /// Everything it complained about, trimmed.
+    pub(crate) stderr: String,
+}
+
+impl Git {
+    /// Git on a repository with a work tree.
+    pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, timeout: Duration) -> Self {
+        Self {
+            git_dir: git_dir.to_owned(),
+            work_tree: Some(work_tree.to_owned()),
+            current_dir: work_tree.to_owned(),
+            index: None,
+            object_directory: None,
+            timeout,
+            marker: None,
+        }
+    }
+
+    /// Git on a bare repository.
+    pub(crate) fn on_bare(git_dir: &Path, timeout: Duration) -> Self {
+        Self {
+            git_dir: git_dir.to_owned(),
+            work_tree: None,
+            current_dir: git_dir.to_owned(),
+            index: None,
+            object_directory: None,
+            timeout,
+            marker: None,
+        }
+    }
+
+    /// The same with another index file.
+    #[must_use]
+    pub(crate) fn with_index(&self, index: &Path) -> Self {
+        Self {
+            index: Some(index.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but objects are written to `own`, and read from `also` too where one is given.
+    #[must_use]
+    pub(crate) fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {
+        Self {
+            object_directory: Some((own.to_owned(), also.map(Path::to_owned))),
+            ..self.clone()
+        }
+    }
+
+    /// The same with more time, for steps whose cost grows with the work tree.
+    #[must_use]
+    pub(crate) fn patient(&self) -> Self {
+        Self {
+            timeout: self.timeout.saturating_mul(40),
+            ..self.clone()
+        }
+    }
+
+    /// The same with the marker that lets the next start find processes of a crashed run.
+    #[must_use]
+    pub(crate) fn with_marker(&self, run: &str) -> Self {
+        Self {
+            marker: Some(run.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// Runs git; anything but exit code 0 is an error.
+    pub(crate) async fn run<I, S>(&self, args: I) -> Result<Vec<u8>, GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.run_with_input(args, &[]).await
+    }
+
+    /// Runs git with bytes on stdin; anything but exit code 0 is an error.
+    pub(crate) async fn run_with_input<I, S>(
+        &self,
+        args: I,
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let args = own(args);
+        let output = self.output(&args, input).await?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(GitError::Failed {
+                command: shown(&args),
+                status: output.status,
+                stderr: output.stderr,
+            })
+        }
+    }
+
+    /// Runs git and gives its one-line answer.
+    pub(crate) async fn line<I, S>(&self, args: I) -> Result<String, GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let answer = self.run(args).await?;
+        Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
+    }
+
+    /// Runs git and gives back whatever happened, so that the caller can tell exit codes apart.
+    pub(crate) async fn output(
+        &self,
+        args: &[OsString],
+        input: &[u8],
+    ) -> Result<GitOutput, GitError> {
+        let mut command = self.command(args);
+        let mut child = command.spawn().map_err(GitError::Spawn)?;
+        let pid = child.id();
+        let finished = tokio::time::timeout(self.timeout, converse(&mut child, input)).await;
+        match finished {
+            Ok(Ok(output)) => Ok(output),
+            Ok(Err(source)) => {
+                end(&mut child, pid).await;
+                Err(GitError::Pipe {
+                    command: shown(args),
+                    source,
+                })
+            }
+            Err(_elapsed) => {
+                end(&mut child, pid).await;
+                Err(GitError::TimedOut {
+                    command: shown(args),
+                    seconds: self.timeout.as_secs(),
+                })
+            }
+        }
+    }
+
+    fn command(&self, args: &[OsString]) -> Command {
+        let mut command = Command::new("git");
+        command
+            .env("GIT_DIR", &self.git_dir)
+            .current_dir(&self.current_dir);
+        harden(&mut command);
+        for setting in CONFIG {
+            command.arg("-c").arg(setting);
+        }
+        if !cfg!(target_os = "macos") {
+            // A case-only rename loses the file when git believes the file system folds case.
+            command.args(["-c", "core.ignoreCase=false"]);
+        }
+        command.args(args);
+        if let Some(work_tree) = &self.work_tree {
+            command.env("GIT_WORK_TREE", work_tree);
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some((own, also)) = &self.object_directory {
+            command.env("GIT_OBJECT_DIRECTORY", own);
+            if let Some(also) = also {
+                command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(also));
+            }
+        }
+        if let Some(marker) = &self.marker {
+            command.env("RALPHTOOL_RUN", marker);
+        }
+        command
+    }
+}
+
+/// Takes away what could redirect git, and everything it could ask or start.
+pub(crate) fn harden(command: &mut Command) {
+    for name in SCRUBBED {
+        if std::env::var_os(name).is_some() && !command_sets(command, name) {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("LC_ALL", "C")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_EDITOR", ":")
+        .env("GIT_ASKPASS", "true")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+}
+
+fn command_sets(command: &Command, name: &str) -> bool {
+    command
+        .as_std()
+        .get_envs()
+        .any(|(key, value)| key == name && value.is_some())
+}
+
+/// Alternates are separated by colons; a quoted path may hold one.
+fn quoted(path: &Path) -> OsString {
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.contains(&b':') && !bytes.contains(&b'"') {
+        return path.as_os_str().to_owned();
+    }
+    let mut text = vec![b'"'];
+    for byte in bytes {
+        if *byte == b'"' || *byte == b'\\' {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text.push(b'"');
+    OsStr::from_bytes(&text).to_owned()
+}
+
+/// Writes the input while reading both outputs, so that neither side can block the other.
+async fn converse(child: &mut Child, input: &[u8]) -> std::io::Result<GitOutput> {
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
+    let write = async {
+        if let Some(mut pipe) = stdin {
+            match pipe.write_all(input).await {
+                // Git may end without reading everything; its exit code tells.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    };
+    let read_out = async {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = stdout {
+            pipe.read_to_end(&mut bytes).await?;
+        }
+        Ok::<_, std::io::Error>(bytes)
+    };
+    let read_err = async {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = stderr {
+            pipe.read_to_end(&mut bytes).await?;
+        }
+        Ok::<_, std::io::Error>(bytes)
+    };
+    let ((), stdout, stderr) = tokio::try_join!(write, read_out, read_err)?;
+    let status = child.wait().await?;
+    Ok(GitOutput {
+        status,
+        stdout,
+        stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
+    })
+}
+
+/// Ends a git process: a killed git leaves its locks behind, one that is asked does not.
+async fn end(child: &mut Child, pid: Option<u32>) {
+    let group = pid
+        .and_then(|pid| i32::try_from(pid).ok())
+        .and_then(Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, Signal::TERM);
+    }
+    if tokio::time::timeout(TERMINATION_GRACE, child.wait())
+        .await
+        .is_ok()
+    {
+        return;
+    }
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait().await;
+}
+
+fn own<I, S>(args: I) -> Vec<OsString>
+where
+    I: IntoIterator<Item = S>,
+    S: AsRef<OsStr>,
+{
+    args.into_iter()
+        .map(|arg| arg.as_ref().to_owned())
+        .collect()
+}
+
+fn shown(args: &[OsString]) -> String {
+    let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    words.join(" ").chars().take(200).collect()
+}
+
+/// Splits NUL-separated output.
+pub(crate) fn nul_separated(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output
+        .split(|byte| *byte == 0)
+        .filter(|part| !part.is_empty())
+}

@@ -1,0 +1,259 @@
+//! What the work tree held at one moment: every path with the fields that tell whether it
+//! changed, and where its bytes are kept.
+//!
+//! Pure data and comparison; the walk fills it, the checkpoint uses it.
+
+pub(crate) mod codec;
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::object_id::ObjectId;
+use super::walk::Found;
+
+/// A file looked at this short a time after its last change may change again unseen: file
+/// systems keep time in ticks, some in whole seconds.
+const RACY_NS: i64 = 2_000_000_000;
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A folder.
+    Folder,
+    /// A pipe, socket or device.
+    Special,
+}
+
+/// The fields of a path that change when it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// Permission bits.
+    pub(crate) mode: u32,
+    /// Length in bytes.
+    pub(crate) size: u64,
+    /// Modification time.
+    pub(crate) modified_ns: i64,
+    /// Status change time.
+    pub(crate) changed_ns: i64,
+    /// Inode number.
+    pub(crate) inode: u64,
+}
+
+/// Where the bytes of a path are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A git object of the repository, linked into the vault's store; the file's bytes exactly.
+    Git(ObjectId),
+    /// A plain copy in the vault, named by the id its bytes have as a blob.
+    Raw(ObjectId),
+    /// A symbolic link's target.
+    Link(Vec<u8>),
+    /// Nothing to keep: a folder or a special file.
+    Nothing,
+    /// Not kept: too large for an ignored file, or unreadable.
+    Unkept,
+}
+
+impl Content {
+    /// The id of a file's bytes.
+    pub(crate) fn id(&self) -> Option<ObjectId> {
+        match self {
+            Self::Git(id) | Self::Raw(id) => Some(*id),
+            Self::Link(_) | Self::Nothing | Self::Unkept => None,
+        }
+    }
+}
+
+/// One path of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Its fields when it was looked at.
+    pub(crate) stat: Stat,
+    /// Where its bytes are.
+    pub(crate) content: Content,
+    /// It is in the checkpoint commit, as opposed to ignored or set aside.
+    pub(crate) visible: bool,
+}
+
+impl Entry {
+    /// The same bytes, kind and mode, whatever the times say.
+    pub(crate) fn same_state(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.stat.mode == other.stat.mode
+            && match (self.content.id(), other.content.id()) {
+                (Some(mine), Some(theirs)) => mine == theirs,
+                _ => self.content == other.content,
+            }
+    }
+}
+
+/// The work tree at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// When the walk began.
+    pub(crate) taken_ns: i64,
+    /// All paths.
+    pub(crate) entries: BTreeMap<Vec<u8>, Entry>,
+}
+
+/// What a walk shows against a manifest, before any content is read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Suspects {
+    /// Paths the manifest does not have.
+    pub(crate) created: Vec<Found>,
+    /// Paths whose fields differ, or that may have changed unseen.
+    pub(crate) touched: Vec<Found>,
+    /// Paths that are no longer there.
+    pub(crate) gone: Vec<Vec<u8>>,
+}
+
+/// What really changed between two manifests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// New paths.
+    pub(crate) created: Vec<Vec<u8>>,
+    /// Paths with other bytes, kind or mode.
+    pub(crate) modified: Vec<Vec<u8>>,
+    /// Paths that are gone.
+    pub(crate) removed: Vec<Vec<u8>>,
+}
+
+impl Changes {
+    /// How many paths changed.
+    pub(crate) fn count(&self) -> usize {
+        self.created.len() + self.modified.len() + self.removed.len()
+    }
+
+    /// All changed paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.created
+            .iter()
+            .chain(&self.modified)
+            .chain(&self.removed)
+    }
+}
+
+impl Manifest {
+    /// Compares the fields of a fresh walk with this manifest.
+    pub(crate) fn suspects(&self, found: &[Found]) -> Suspects {
+        let mut suspects = Suspects::default();
+        let mut seen = HashSet::with_capacity(found.len());
+        for item in found {
+            seen.insert(item.path.as_slice());
+            match self.entries.get(&item.path) {
+                None => suspects.created.push(item.clone()),
+                Some(entry) if self.may_differ(entry, item) => suspects.touched.push(item.clone()),
+                Some(_) => {}
+            }
+        }
+        suspects.gone = self
+            .entries
+            .keys()
+            .filter(|path| !seen.contains(path.as_slice()))
+            .cloned()
+            .collect();
+        suspects.created.sort_by(|a, b| a.path.cmp(&b.path));
+        suspects.touched.sort_by(|a, b| a.path.cmp(&b.path));
+        suspects
+    }
+
+    fn may_differ(&self, entry: &Entry, found: &Found) -> bool {
+        if entry.kind != found.kind {
+            return true;
+        }
+        match entry.kind {
+            // Times of a folder change with every file in it.
+            Kind::Folder | Kind::Special => entry.stat.mode != found.stat.mode,
+            Kind::File | Kind::Link => entry.stat != found.stat || self.is_racy(&entry.stat),
+        }
+    }
+
+    fn is_racy(&self, stat: &Stat) -> bool {
+        stat.modified_ns.max(stat.changed_ns) >= self.taken_ns - RACY_NS
+    }
+}
+
+/// Compares two manifests path by path.
+pub(crate) fn compare(before: &Manifest, after: &Manifest) -> Changes {
+    let mut changes = Changes::default();
+    for (path, entry) in &after.entries {
+        match before.entries.get(path) {
+            None => changes.created.push(path.clone()),
+            Some(old) if !old.same_state(entry) => changes.modified.push(path.clone()),
+            Some(_) => {}
+        }
+    }
+    changes.removed = before
+        .entries
+        .keys()
+        .filter(|path| !after.entries.contains_key(*path))
+        .cloned()
+        .collect();
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn stat(size: u64, modified_ns: i64) -> Stat {
+        Stat {
+            mode: 0o644,
+            size,
+            modified_ns,
+            changed_ns: modified_ns,
+            inode: 7,
+        }
+    }
+
+    fn file(size: u64, modified_ns: i64) -> Entry {
+        Entry {
+            kind: Kind::File,
+            stat: stat(size, modified_ns),
+            content: Content::Unkept,
+            visible: true,
+        }
+    }
+
+    fn found(path: &str, size: u64, modified_ns: i64) -> Found {
+        Found {
+            path: path.into(),
+            kind: Kind::File,
+            stat: stat(size, modified_ns),
+        }
+    }
+
+    #[test]
+    fn a_file_is_suspect_when_a_field_differs_or_when_it_was_young() {
+        let hour = 3_600_000_000_000;
+        let manifest = Manifest {
+            taken_ns: 2 * hour,
+            entries: BTreeMap::from([
+                (b"gone".to_vec(), file(1, hour)),
+                (b"grown".to_vec(), file(1, hour)),
+                (b"same".to_vec(), file(1, hour)),
+                (b"young".to_vec(), file(1, 2 * hour - 1)),
+            ]),
+        };
+        let suspects = manifest.suspects(&[
+            found("grown", 2, hour),
+            found("new", 1, hour),
+            found("same", 1, hour),
+            found("young", 1, 2 * hour - 1),
+        ]);
+        assert_eq!(
+            suspects,
+            Suspects {
+                created: vec![found("new", 1, hour)],
+                touched: vec![found("grown", 2, hour), found("young", 1, 2 * hour - 1)],
+                gone: vec![b"gone".to_vec()],
+            }
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! A manifest as bytes: whole, or as the difference to an earlier one. Ends with a checksum, so
+//! that half a file is never taken for a manifest.
+
+use super::{Content, Entry, Kind, Manifest, Stat};
+use crate::edge::object_id::ObjectId;
+
+const MAGIC: &[u8; 4] = b"RTM1";
+
+/// What is written for one snapshot: all entries, or what differs from the parent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// When the walk began.
+    pub(crate) taken_ns: i64,
+    /// New or changed entries.
+    pub(crate) upserts: Vec<(Vec<u8>, Entry)>,
+    /// Paths that are gone.
+    pub(crate) removals: Vec<Vec<u8>>,
+}
+
+impl Difference {
+    /// What turns `base` into `target`.
+    pub(crate) fn between(base: &Manifest, target: &Manifest) -> Self {
+        Self {
+            taken_ns: target.taken_ns,
+            upserts: target
+                .entries
+                .iter()
+                .filter(|(path, entry)| base.entries.get(*path) != Some(*entry))
+                .map(|(path, entry)| (path.clone(), entry.clone()))
+                .collect(),
+            removals: base
+                .entries
+                .keys()
+                .filter(|path| !target.entries.contains_key(*path))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Applies this difference.
+    pub(crate) fn apply(self, manifest: &mut Manifest) {
+        manifest.taken_ns = self.taken_ns;
+        for path in self.removals {
+            manifest.entries.remove(&path);
+        }
+        manifest.entries.extend(self.upserts);
+    }
+
+    /// As bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.0.extend_from_slice(MAGIC);
+        out.signed(self.taken_ns);
+        out.unsigned(self.upserts.len() as u64);
+        for (path, entry) in &self.upserts {
+            out.bytes(path);
+            out.entry(entry);
+        }
+        out.unsigned(self.removals.len() as u64);
+        for path in &self.removals {
+            out.bytes(path);
+        }
+        let checksum = crc32fast::hash(&out.0);
+        out.0.extend_from_slice(&checksum.to_le_bytes());
+        out.0
+    }
+
+    /// From bytes; none where they are not whole.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (body, checksum) = bytes.split_last_chunk::<4>()?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+            return None;
+        }
+        let mut input = Reader(body.strip_prefix(MAGIC)?);
+        let taken_ns = input.signed()?;
+        let mut upserts = Vec::new();
+        for _ in 0..input.unsigned()? {
+            upserts.push((input.bytes()?.to_vec(), input.entry()?));
+        }
+        let mut removals = Vec::new();
+        for _ in 0..input.unsigned()? {
+            removals.push(input.bytes()?.to_vec());
+        }
+        Some(Self {
+            taken_ns,
+            upserts,
+            removals,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn unsigned(&mut self, value: u64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn signed(&mut self, value: i64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.unsigned(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        self.0.push(match entry.kind {
+            Kind::File => 0,
+            Kind::Link => 1,
+            Kind::Folder => 2,
+            Kind::Special => 3,
+        });
+        self.0.push(u8::from(entry.visible));
+        self.unsigned(u64::from(entry.stat.mode));
+        self.unsigned(entry.stat.size);
+        self.signed(entry.stat.modified_ns);
+        self.signed(entry.stat.changed_ns);
+        self.unsigned(entry.stat.inode);
+        match &entry.content {
+            Content::Git(id) => self.tagged(0, id.as_bytes()),
+            Content::Raw(id) => self.tagged(1, id.as_bytes()),
+            Content::Link(target) => self.tagged(2, target),
+            Content::Nothing => self.tagged(3, &[]),
+            Content::Unkept => self.tagged(4, &[]),
+        }
+    }
+
+    fn tagged(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.push(tag);
+        self.bytes(bytes);
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        Some(i64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.unsigned()?).ok()?;
+        self.take(length)
+    }
+
+    fn entry(&mut self) -> Option<Entry> {
+        let kind = match self.byte()? {
+            0 => Kind::File,
+            1 => Kind::Link,
+            2 => Kind::Folder,
+            3 => Kind::Special,
+            _ => return None,
+        };
+        let visible = self.byte()? == 1;
+        let stat = Stat {
+            mode: u32::try_from(self.unsigned()?).ok()?,
+            size: self.unsigned()?,
+            modified_ns: self.signed()?,
+            changed_ns: self.signed()?,
+            inode: self.unsigned()?,
+        };
+        let tag = self.byte()?;
+        let bytes = self.bytes()?;
+        let content = match tag {
+            0 => Content::Git(ObjectId::from_bytes(bytes)?),
+            1 => Content::Raw(ObjectId::from_bytes(bytes)?),
+            2 => Content::Link(bytes.to_vec()),
+            3 => Content::Nothing,
+            4 => Content::Unkept,
+            _ => return None,
+        };
+        Some(Entry {
+            kind,
+            stat,
+            content,
+            visible,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        let kind = prop_oneof![
+            Just(Kind::File),
+            Just(Kind::Link),
+            Just(Kind::Folder),
+            Just(Kind::Special)
+        ];
+        let content = prop_oneof![
+            any::<[u8; 20]>()
+                .prop_map(|raw| ObjectId::from_bytes(&raw).map_or(Content::Unkept, Content::Git)),
+            any::<[u8; 32]>()
+                .prop_map(|raw| ObjectId::from_bytes(&raw).map_or(Content::Unkept, Content::Raw)),
+            any::<Vec<u8>>().prop_map(Content::Link),
+            Just(Content::Nothing),
+            Just(Content::Unkept),
+        ];
+        let stat = any::<(u16, u64, i64, i64, u64)>();
+        (kind, stat, content, any::<bool>()).prop_map(|(kind, stat, content, visible)| Entry {
+            kind,
+            stat: Stat {
+                mode: u32::from(stat.0),
+                size: stat.1,
+                modified_ns: stat.2,
+                changed_ns: stat.3,
+                inode: stat.4,
+            },
+            content,
+            visible,
+        })
+    }
+
+    fn manifest() -> impl Strategy<Value = Manifest> {
+        let entries = proptest::collection::btree_map(any::<Vec<u8>>(), entry(), 0..12);
+        (any::<i64>(), entries).prop_map(|(taken_ns, entries)| Manifest { taken_ns, entries })
+    }
+
+    proptest! {
+        #[test]
+        fn a_difference_survives_its_bytes_and_leads_to_its_target(
+            base in manifest(), target in manifest()
+        ) {
+            let bytes = Difference::between(&base, &target).encode();
+            let mut reached = base;
+            Difference::decode(&bytes).unwrap().apply(&mut reached);
+            prop_assert_eq!(reached, target);
+        }
+
+        #[test]
+        fn a_torn_file_is_no_manifest(target in manifest(), cut in 0.0..1.0f64) {
+            let bytes = Difference::between(&Manifest::default(), &target).encode();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a fraction of a short length")]
+            let length = (bytes.len() as f64 * cut) as usize;
+            prop_assert_eq!(Difference::decode(&bytes[..length]), None);
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_no_manifest() {
+        assert_eq!(Difference::decode(b"RTM1"), None);
+        assert_eq!(Difference::decode(&[]), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! The user's repository: where it is, what HEAD and the refs say.
+//!
+//! Found once, at the start, with a scrubbed environment; from then on every git call is given
+//! absolute paths, so nothing an agent does to `.git` can send us to another repository.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+
+use super::git::{Git, GitError, harden};
+use super::object_id::{ObjectFormat, ObjectId};
+
+/// Where the repository is.
+#[derive(Debug, Clone)]
+pub(crate) struct Repository {
+    /// Top of the work tree.
+    pub(crate) work_tree: PathBuf,
+    /// Git directory of this work tree.
+    pub(crate) git_dir: PathBuf,
+    /// Git directory shared by all work trees.
+    pub(crate) common_dir: PathBuf,
+    /// How objects are named.
+    pub(crate) format: ObjectFormat,
+}
+
+/// Why there is no usable repository here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RepositoryError {
+    /// Not inside a repository.
+    #[error("`{0}` is not inside a git repository")]
+    NotARepository(PathBuf),
+    /// A bare repository.
+    #[error("`{0}` is a bare repository: there is no work tree for an agent to work in")]
+    Bare(PathBuf),
+    /// Inside a git directory.
+    #[error("`{0}` is inside a git directory, not in a work tree")]
+    InsideGitDir(PathBuf),
+    /// Git refuses to look at it.
+    #[error("git refuses to work in `{path}`: {stderr}")]
+    Refused {
+        /// Where.
+        path: PathBuf,
+        /// What git said.
+        stderr: String,
+    },
+    /// Git did not work.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// Where HEAD points.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Head {
+    /// On a branch.
+    Branch {
+        /// Full ref name.
+        name: String,
+        /// Its commit; none for an unborn branch.
+        commit: Option<ObjectId>,
+    },
+    /// On a commit.
+    Detached {
+        /// The commit.
+        commit: ObjectId,
+    },
+}
+
+impl Head {
+    /// The commit HEAD stands for.
+    pub(crate) fn commit(&self) -> Option<ObjectId> {
+        match self {
+            Self::Branch { commit, .. } => *commit,
+            Self::Detached { commit } => Some(*commit),
+        }
+    }
+
+    /// As people say it: the branch's short name, or the commit.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Branch { name, .. } => {
+                name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
+            }
+            Self::Detached { commit } => commit.short(),
+        }
+    }
+}
+
+/// All refs of the repository.
+pub(crate) type Refs = BTreeMap<String, ObjectId>;
+
+impl Repository {
+    /// Finds the repository that holds `directory`.
+    pub(crate) async fn discover(directory: &Path) -> Result<Self, RepositoryError> {
+        let mut command = Command::new("git");
+        command.current_dir(directory).args([
+            "rev-parse",
+            "--is-bare-repository",
+            "--is-inside-work-tree",
+            "--show-object-format",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--show-toplevel",
+        ]);
+        harden(&mut command);
+        command.stdin(std::process::Stdio::null());
+        let output = command.output().await.map_err(GitError::Spawn)?;
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let mut lines = output.stdout.split(|byte| *byte == b'\n');
+        let mut next = || lines.next().unwrap_or_default().to_vec();
+        let (bare, inside) = (next(), next());
+        if bare == b"true" {
+            return Err(RepositoryError::Bare(directory.to_owned()));
+        }
+        if inside == b"false" {
+            return Err(RepositoryError::InsideGitDir(directory.to_owned()));
+        }
+        if !output.status.success() {
+            return Err(if stderr.contains("not a git repository") {
+                RepositoryError::NotARepository(directory.to_owned())
+            } else {
+                RepositoryError::Refused {
+                    path: directory.to_owned(),
+                    stderr,
+                }
+            });
+        }
+        let format = match next().as_slice() {
+            b"sha256" => ObjectFormat::Sha256,
+            _ => ObjectFormat::Sha1,
+        };
+        let git_dir = path(&next());
+        let common_dir = path(&next());
+        let work_tree = path(&next());
+        let common_dir = std::fs::canonicalize(directory.join(&common_dir)).unwrap_or(common_dir);
+        Ok(Self {
+            work_tree,
+            git_dir,
+            common_dir,
+            format,
+        })
+    }
+
+    /// Git on this repository.
+    pub(crate) fn git(&self, timeout: Duration) -> Git {
+        Git::on_work_tree(&self.git_dir, &self.work_tree, timeout)
+    }
+
+    /// Where objects are.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.common_dir.join("objects")
+    }
+
+    /// The user's index.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// All refs but HEAD.
+    pub(crate) async fn refs(&self, git: &Git) -> Result<Refs, GitError> {
+        let listing = git
+            .run(["for-each-ref", "--format=%(objectname) %(refname)"])
+            .await?;
+        let mut refs = Refs::new();
+        for line in listing.split(|byte| *byte == b'\n') {
+            let text = String::from_utf8_lossy(line);
+            let Some((id, name)) = text.split_once(' ') else {
+                continue;
+            };
+            if let Some(id) = ObjectId::parse(id.as_bytes()) {
+                refs.insert(name.to_owned(), id);
+            }
+        }
+        Ok(refs)
+    }
+
+    /// Where HEAD points, given the refs just read.
+    pub(crate) async fn head(&self, git: &Git, refs: &Refs) -> Result<Head, GitError> {
+        let file = std::fs::read(self.git_dir.join("HEAD")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&file).trim().to_owned();
+        if let Some(name) = text.strip_prefix("ref: ")
+            && name != "refs/heads/.invalid"
+        {
+            return Ok(branch_head(name, refs));
+        }
+        if let Some(commit) = ObjectId::parse(text.as_bytes()) {
+            return Ok(Head::Detached { commit });
+        }
+        // Another ref storage than files: ask git.
+        let args = ["symbolic-ref", "-q", "HEAD"].map(std::ffi::OsString::from);
+        let output = git.output(&args, &[]).await?;
+        if output.status.success() {
+            let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            return Ok(branch_head(&name, refs));
+        }
+        let answer = git.line(["rev-parse", "--verify", "HEAD"]).await?;
+        ObjectId::parse(answer.as_bytes())
+            .map(|commit| Head::Detached { commit })
+            .ok_or(GitError::Unexpected {
+                command: "rev-parse HEAD".to_owned(),
+                answer,
+            })
+    }
+}
+
+fn branch_head(name: &str, refs: &Refs) -> Head {
+    Head::Branch {
+        name: name.to_owned(),
+        commit: refs.get(name).copied(),
+    }
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}

@@ -1,0 +1,220 @@
+//! The write-ahead journal: every step that changes the repository is written here, durably, as
+//! an intent before it is done and as a result after.
+//!
+//! One line a step: a checksum and JSON. A torn last line is expected after a crash and ignored.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{FileError, Tried, open_append, sync_file_system};
+use super::object_id::ObjectId;
+use super::repository::Head;
+use crate::domain::event::FinishChoice;
+use crate::domain::ids::{AttemptId, RunId};
+
+/// A step of the checkpoint protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// The branch is about to be made and HEAD moved to it; everything needed is durable.
+    BeginIntent {
+        /// What.
+        intent: BeginIntent,
+    },
+    /// The branch exists, HEAD and index are there.
+    Begun,
+    /// A begin that did not get through was taken back.
+    BeginTakenBack,
+    /// An agent is about to be started on the checkpoint.
+    AttemptStarted {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// Retries of the story used up before it.
+        retries_used: u32,
+    },
+    /// The whole state an attempt left is in the vault.
+    Parked {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// Its snapshot.
+        snapshot: String,
+        /// What the next attempt is told.
+        reason: Option<String>,
+        /// It uses up a retry.
+        counts: bool,
+    },
+    /// The tree is about to be put back to the checkpoint.
+    RestoreIntent,
+    /// The tree is at the checkpoint.
+    Restored,
+    /// A checkpoint commit exists and the branch is about to be moved to it.
+    SaveIntent {
+        /// The commit.
+        commit: ObjectId,
+        /// Snapshot of the tree it was made from.
+        snapshot: String,
+        /// The story.
+        story: String,
+    },
+    /// The branch is at the commit.
+    Saved,
+    /// The work is about to be taken home, or the branch kept.
+    FinishIntent {
+        /// Which.
+        choice: FinishChoice,
+        /// The commit HEAD's branch is to be at, for a cleanup.
+        target: Option<ObjectId>,
+        /// The branch tip that is kept in the vault.
+        tip: ObjectId,
+    },
+    /// The run is over.
+    Finished {
+        /// Which.
+        choice: FinishChoice,
+    },
+}
+
+/// What a begin is about to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BeginIntent {
+    /// The run.
+    pub(crate) run: RunId,
+    /// The change.
+    pub(crate) change: String,
+    /// Full name of the checkpoint branch.
+    pub(crate) branch: String,
+    /// Where the user was; for a run that follows a kept one on its branch, where that one began.
+    pub(crate) original: Head,
+    /// Where HEAD was just before.
+    pub(crate) head: Head,
+    /// What the branch was before, where it existed.
+    pub(crate) old_branch: Option<ObjectId>,
+    /// Snapshot of everything before the run.
+    pub(crate) start: String,
+    /// The "initial state" commit.
+    pub(crate) commit: ObjectId,
+    /// Snapshot of the first checkpoint.
+    pub(crate) checkpoint: String,
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Line {
+    /// The run.
+    pub(crate) run: RunId,
+    /// When.
+    pub(crate) at: jiff::Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub(crate) step: Step,
+}
+
+/// The journal, open for appending.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+    path: PathBuf,
+    /// File systems that must be durable before a step is written.
+    barriers: Vec<PathBuf>,
+}
+
+impl Journal {
+    /// Opens the journal and reads what it says.
+    pub(crate) fn open(
+        path: &Path,
+        barriers: Vec<PathBuf>,
+    ) -> Result<(Self, Vec<Line>), FileError> {
+        let mut file = open_append(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).tried("read", path)?;
+        let (lines, good) = parse(&bytes);
+        if good < bytes.len() {
+            // A new line must not be glued to a torn one.
+            file.set_len(good as u64).tried("mend", path)?;
+            file.seek(SeekFrom::End(0)).tried("mend", path)?;
+        }
+        let journal = Self {
+            file,
+            path: path.to_owned(),
+            barriers,
+        };
+        Ok((journal, lines))
+    }
+
+    /// Makes everything so far durable, then writes a step and makes that durable.
+    pub(crate) fn write(&mut self, line: &Line) -> Result<(), FileError> {
+        for folder in &self.barriers {
+            sync_file_system(folder)?;
+        }
+        let json = serde_json::to_string(line)
+            .map_err(std::io::Error::other)
+            .tried("write", &self.path)?;
+        let text = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .tried("write", &self.path)
+    }
+}
+
+/// Reads whole lines up to the first that is not; gives how many bytes were good.
+fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
+    let mut lines = Vec::new();
+    let mut good = 0;
+    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(line) = parse_line(raw) else {
+            break;
+        };
+        lines.push(line);
+        good += raw.len();
+    }
+    (lines, good)
+}
+
+fn parse_line(raw: &[u8]) -> Option<Line> {
+    let text = std::str::from_utf8(raw.strip_suffix(b"\n")?).ok()?;
+    let (checksum, json) = text.split_once(' ')?;
+    let checksum = u32::from_str_radix(checksum, 16).ok()?;
+    if checksum != crc32fast::hash(json.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn line(step: Step) -> Line {
+        Line {
+            run: RunId("r".to_owned()),
+            at: jiff::Timestamp::UNIX_EPOCH,
+            step,
+        }
+    }
+
+    #[test]
+    fn a_torn_last_line_is_ignored_and_does_not_spoil_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, lines) = Journal::open(&path, Vec::new()).unwrap();
+        assert_eq!(lines, []);
+        journal.write(&line(Step::Begun)).unwrap();
+        journal.write(&line(Step::Restored)).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in first..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let (mut journal, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun)]);
+            journal.write(&line(Step::Saved)).unwrap();
+            let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun), line(Step::Saved)]);
+        }
+    }
+}
