@@ -4,3 +4,5 @@
 pub(crate) mod agent_event;
 pub(crate) mod event;
 pub(crate) mod ids;
+pub(crate) mod policy;
+pub(crate) mod promise;
