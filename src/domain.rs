@@ -6,4 +6,5 @@ pub(crate) mod event;
 pub(crate) mod ids;
 pub(crate) mod machine;
 pub(crate) mod policy;
+pub(crate) mod progress;
 pub(crate) mod promise;
