@@ -12,6 +12,11 @@ mod setback;
 mod stories;
 mod verdict;
 
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod script;
+
 use std::collections::HashSet;
 use std::mem;
 use std::time::Duration;
