@@ -13,6 +13,8 @@ mod stories;
 mod verdict;
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod script;
@@ -227,7 +229,7 @@ impl Machine {
                 Input::StepFailed {
                     what, reason, hint, ..
                 },
-            ) => self.on_step_failed(phase, &format!("{what}: {reason}"), hint),
+            ) => self.on_step_failed(phase, format!("{what}: {reason}"), hint),
             (Phase::Working(work), input) => self.on_agent(work, input),
             (phase, input) => self.on_answer(phase, input),
         }

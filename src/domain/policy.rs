@@ -219,11 +219,6 @@ mod tests {
 
     #[test]
     fn a_budget_names_what_is_used_up() {
-        let budget = Budget {
-            usd: Some(2.0),
-            tokens: Some(100),
-            time: Some(Duration::from_secs(90 * 60)),
-        };
         #[track_caller]
         fn case(budget: Budget, cost: f64, tokens: u64, minutes: u64, want: Option<&str>) {
             let usage = Usage {
@@ -234,6 +229,11 @@ mod tests {
             let said = budget.used_up(&usage, Duration::from_secs(minutes * 60));
             assert_eq!(said.as_deref(), want);
         }
+        let budget = Budget {
+            usd: Some(2.0),
+            tokens: Some(100),
+            time: Some(Duration::from_secs(90 * 60)),
+        };
         case(budget, 1.9, 99, 89, None);
         case(budget, 2.0, 0, 0, Some("the budget of $2.00 is used up"));
         case(

@@ -64,7 +64,6 @@ impl Machine {
         };
         story.next_attempt = story.next_attempt.saturating_add(1);
         story.started.get_or_insert(self.now);
-        self.tally.attempts += 1;
         self.emit(Effect::StartAgent {
             ticket,
             story: id.story.clone(),
@@ -93,7 +92,7 @@ impl Machine {
             Input::AgentSaid { event, .. } => self.on_agent_said(&mut work, event),
             Input::AgentActive { .. } => work.last_active = self.now,
             Input::AgentFinal { .. } => self.on_agent_final(&mut work),
-            Input::AgentEnded { end, .. } => return self.on_agent_ended(work, *end),
+            Input::AgentEnded { end, .. } => return self.on_agent_ended(work, &end),
             _stray => {}
         }
         Phase::Working(work)
@@ -124,6 +123,7 @@ impl Machine {
 
     fn announce_attempt(&mut self, work: &mut Work, transcript: String) {
         work.announced = true;
+        self.tally.attempts += 1;
         let Attempt { story, id, .. } = &work.attempt;
         let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
         self.announce(Event::AttemptStarted {
@@ -182,7 +182,7 @@ impl Machine {
         }
     }
 
-    fn on_agent_ended(&mut self, mut work: Work, end: AgentEnd) -> Phase {
+    fn on_agent_ended(&mut self, mut work: Work, end: &AgentEnd) -> Phase {
         self.disarm_all(&mut work);
         if !work.announced {
             self.announce_attempt(&mut work, String::new());
@@ -195,7 +195,7 @@ impl Machine {
             let left = list(&end.swept);
             self.warn("swept", format!("the agent left processes behind: {left}"));
         }
-        match judge(&end, work.ending) {
+        match judge(end, work.ending) {
             Ok(warning) => {
                 if let Some(message) = warning {
                     self.warn("odd_exit", message);

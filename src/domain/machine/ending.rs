@@ -77,23 +77,20 @@ impl Machine {
     }
 
     /// Stops at once and leaves everything as it is.
-    pub(super) fn on_step_failed(&mut self, phase: Phase, reason: &str, hint: String) -> Phase {
-        let outcome = Outcome::Broken {
-            reason: reason.to_owned(),
-            hint: hint.clone(),
-        };
+    pub(super) fn on_step_failed(&mut self, phase: Phase, reason: String, hint: String) -> Phase {
         match phase {
-            Phase::New | Phase::Ended => phase,
+            Phase::New | Phase::Ended => return phase,
             Phase::Asking(_) | Phase::Finishing(..) => {
                 self.warn("finish_failed", format!("{reason} ({hint})"));
-                self.close(outcome)
+                return self.close(Outcome::Broken { reason, hint });
             }
             Phase::Working(mut work) => {
                 self.disarm_all(&mut work);
-                self.end(outcome)
+                self.tally.usage.add(&work.attempt.usage);
             }
-            _ => self.end(outcome),
+            _ => {}
         }
+        self.end(Outcome::Broken { reason, hint })
     }
 
     /// The loop is over; what is left is the branch.

@@ -13,7 +13,7 @@ use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
 
 /// Ties an answer to the effect that asked for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ticket(pub(crate) u64);
 
 /// One thing the engine has to do.

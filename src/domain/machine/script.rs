@@ -81,7 +81,7 @@ impl Script {
     }
 
     pub(super) fn pass(&mut self, seconds: u64) -> &mut Self {
-        self.now = self.now + Duration::from_secs(seconds);
+        self.now += Duration::from_secs(seconds);
         self
     }
 

@@ -342,7 +342,7 @@ fn missing_agent_is_found_before_anything_is_touched_so_a_start_that_fails_is_a_
     script.give(begin_done);
     assert_eq!(
         script.give(step_failed),
-        [run_ended(disk_full(), 0, 1), end(disk_full(), 4)]
+        [run_ended(disk_full(), 0, 0), end(disk_full(), 4)]
     );
 }
 
