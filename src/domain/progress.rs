@@ -3,6 +3,8 @@
 //! Totals include the attempt in flight. A run that is resumed goes on in the same fold.
 
 mod parts;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -45,6 +47,8 @@ pub(crate) struct Progress {
     pub(crate) finish: Option<Finish>,
     /// When the loop started, or went on.
     pub(crate) started_at: Option<Timestamp>,
+    /// When the loop ended.
+    pub(crate) ended_at: Option<Timestamp>,
     /// When the last thing happened.
     pub(crate) last_at: Option<Timestamp>,
     /// What the attempts that are over used.
@@ -84,7 +88,7 @@ impl Progress {
             }
             Event::StoryCompleted { .. } => self.on_story_completed(&record.event),
             Event::Requested { request } => self.requested = Some(*request),
-            Event::RunEnded { .. } => self.on_run_ended(&record.event),
+            Event::RunEnded { .. } => self.on_run_ended(record),
             Event::Finished {
                 choice,
                 head,
@@ -114,11 +118,7 @@ impl Progress {
         let Some(started_at) = self.started_at else {
             return Duration::ZERO;
         };
-        let end = match self.doing {
-            Doing::Ended => self.last_at.unwrap_or(now),
-            _ => now,
-        };
-        self.earlier + between(started_at, end)
+        self.earlier + between(started_at, self.ended_at.unwrap_or(now))
     }
 
     /// The story that is worked on.
@@ -144,10 +144,11 @@ impl Progress {
             return;
         };
         self.break_off();
-        if let (Some(started), Some(last)) = (self.started_at, self.last_at) {
+        if let (Some(started), Some(last)) = (self.started_at, self.ended_at.or(self.last_at)) {
             self.earlier += between(started, last);
         }
         self.started_at = Some(record.at);
+        self.ended_at = None;
         self.stories_total = *stories_total;
         self.stories_done = *stories_done;
         self.doing = Doing::Between;
@@ -316,17 +317,18 @@ impl Progress {
         }
     }
 
-    fn on_run_ended(&mut self, event: &Event) {
+    fn on_run_ended(&mut self, record: &Record) {
         let Event::RunEnded {
             outcome,
             stories_done,
             stories_total,
             ..
-        } = event
+        } = &record.event
         else {
             return;
         };
         self.break_off();
+        self.ended_at = Some(record.at);
         self.doing = Doing::Ended;
         self.stories_done = *stories_done;
         self.stories_total = *stories_total;

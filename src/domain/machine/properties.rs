@@ -98,6 +98,13 @@ enum Tree {
     Parked,
 }
 
+/// How far an agent that is alive has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    started: bool,
+    stopping: bool,
+}
+
 /// What the open ticket asks for.
 #[derive(Debug, Clone, PartialEq)]
 enum Open {
@@ -112,9 +119,7 @@ struct World {
     now: Timestamp,
     open: Open,
     ticket: Ticket,
-    agent_alive: bool,
-    agent_started: bool,
-    agent_stopping: bool,
+    agent: Option<Life>,
     gate_alive: bool,
     tree: Tree,
     promised: bool,
@@ -140,9 +145,7 @@ impl World {
             now: clock(0),
             open: Open::Nothing,
             ticket: Ticket(0),
-            agent_alive: false,
-            agent_started: false,
-            agent_stopping: false,
+            agent: None,
             gate_alive: false,
             tree: Tree::Untouched,
             promised: false,
@@ -196,7 +199,7 @@ impl World {
             return;
         }
         // The contract: nothing of a step that failed still runs.
-        self.agent_alive = false;
+        self.agent = None;
         self.gate_alive = false;
         self.send(step_failed(self.ticket));
     }
@@ -280,8 +283,12 @@ impl World {
 
     fn agent(&mut self, pick: u8) -> Input {
         let ticket = self.ticket;
-        if !self.agent_started {
-            self.agent_started = true;
+        let life = self.agent.unwrap_or_default();
+        if !life.started {
+            self.agent = Some(Life {
+                started: true,
+                ..life
+            });
             return super::script::agent_started(ticket);
         }
         let usage = Usage {
@@ -295,8 +302,8 @@ impl World {
             2 => return Input::AgentActive { ticket },
             3 => return Input::AgentFinal { ticket },
             _ => {
-                self.agent_alive = false;
-                let end = agent_end(pick, self.agent_stopping, self.now);
+                self.agent = None;
+                let end = agent_end(pick, life.stopping, self.now);
                 self.promised =
                     end.final_seen && !end.is_error && end.promise == Some(Promise::Complete);
                 return super::script::ended(ticket, end);
@@ -307,7 +314,7 @@ impl World {
 
     fn gate(&mut self, pick: u8, gate: usize, baseline: bool) -> Input {
         self.gate_alive = false;
-        let is_green = pick % 4 != 0;
+        let is_green = !pick.is_multiple_of(4);
         if baseline {
             self.before[gate] = Some(is_green);
         } else {
@@ -349,7 +356,7 @@ impl World {
     }
 
     fn see(&mut self, effect: &Effect) {
-        let nothing_runs = !self.agent_alive && !self.gate_alive;
+        let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
             Effect::StartAgent { .. } => {
                 assert!(nothing_runs, "two at a time");
@@ -359,15 +366,14 @@ impl World {
                     "an agent without a checkpoint"
                 );
                 self.tree = Tree::Worked;
-                self.agent_alive = true;
-                self.agent_started = false;
-                self.agent_stopping = false;
+                self.agent = Some(Life::default());
                 self.promised = false;
                 self.gates.clear();
             }
             Effect::StopAgent { ticket, .. } => {
-                assert!(self.agent_alive && *ticket == self.ticket);
-                self.agent_stopping = true;
+                assert!(*ticket == self.ticket);
+                let life = self.agent.as_mut().expect("an agent is alive");
+                life.stopping = true;
             }
             Effect::RunGate { baseline, .. } => {
                 assert!(nothing_runs);
@@ -404,7 +410,7 @@ impl World {
     }
 
     fn see_save(&self) {
-        assert!(!self.agent_alive && !self.gate_alive && self.tree == Tree::Worked);
+        assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
         assert!(self.promised, "a commit without a promise");
         assert_eq!(self.gates.len(), self.policy.gates.len());
         for (index, gate) in self.policy.gates.iter().enumerate() {

@@ -225,3 +225,17 @@ fn a_stale_answer_is_dropped() {
         [Effect::Restore { ticket: Ticket(5) }]
     );
 }
+
+#[test]
+fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
+    let mut script = Script::start(keep());
+    script.give(|ticket| backlog(ticket, &two_open()));
+    script.give(begin_done);
+    let started = say(Event::AttemptStarted {
+        story: id("1"),
+        attempt: AttemptNumber(1),
+        max_attempts: 4,
+        transcript: String::new(),
+    });
+    assert_eq!(script.give(ended_complete), [started, check()]);
+}
