@@ -5,6 +5,7 @@
 //! effects in `effects`.
 
 mod attempt;
+mod carry;
 mod checks;
 mod ending;
 mod io;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
+pub(crate) use self::carry::Carry;
 use self::checks::{Baseline, Gating, Verified};
 pub(crate) use self::io::{
     AgentEnd, AgentExit, Effect, Input, Limit, Previous, Save, StoppedBy, StoryCheck, StoryState,
@@ -35,7 +37,7 @@ use self::setback::Setback;
 use self::stories::Current;
 use super::agent_event::Usage;
 use super::event::{Event, FinishChoice, Outcome};
-use super::ids::{AttemptNumber, StoryId};
+use super::ids::StoryId;
 use super::policy::Policy;
 
 /// What a run is about.
@@ -65,19 +67,6 @@ pub(crate) enum Origin {
         /// What the run used so far.
         usage: Usage,
     },
-}
-
-/// What an interrupted run knew of the story it was at.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Carry {
-    /// The story.
-    pub(crate) story: StoryId,
-    /// The number of the next attempt.
-    pub(crate) next_attempt: AttemptNumber,
-    /// Retries that are used; an interrupted attempt uses none.
-    pub(crate) retries_used: u32,
-    /// What the next attempt is told.
-    pub(crate) previous: Option<Previous>,
 }
 
 /// The loop over one change.
@@ -279,22 +268,8 @@ impl Machine {
             (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
                 self.finish(outcome, choice)
             }
-            (
-                Phase::Finishing(outcome, choice),
-                Input::Finished {
-                    head,
-                    branch,
-                    changed_files,
-                    ..
-                },
-            ) => {
-                self.announce(Event::Finished {
-                    choice,
-                    head,
-                    branch,
-                    changed_files,
-                });
-                self.close(outcome)
+            (Phase::Finishing(outcome, choice), input) => {
+                self.on_finish_answer(outcome, choice, input)
             }
             // An answer that does not fit its ticket's effect is a stray one.
             (phase, _) => phase,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::{Ending, Work};
-use super::io::{Effect, StoppedBy, TimerKind};
+use super::io::{Effect, Input, StoppedBy, TimerKind};
 use super::{Machine, Phase, Stop};
 use crate::domain::event::{Event, FinishChoice, Outcome, Request};
 use crate::domain::policy::OnFinish;
@@ -122,6 +122,30 @@ impl Machine {
         let ticket = self.ask();
         self.emit(Effect::Finish { ticket, choice });
         Phase::Finishing(outcome, choice)
+    }
+
+    pub(super) fn on_finish_answer(
+        &mut self,
+        outcome: Outcome,
+        choice: FinishChoice,
+        input: Input,
+    ) -> Phase {
+        let Input::Finished {
+            head,
+            branch,
+            changed_files,
+            ..
+        } = input
+        else {
+            return Phase::Finishing(outcome, choice);
+        };
+        self.announce(Event::Finished {
+            choice,
+            head,
+            branch,
+            changed_files,
+        });
+        self.close(outcome)
     }
 
     pub(super) fn close(&mut self, outcome: Outcome) -> Phase {

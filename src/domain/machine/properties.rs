@@ -8,7 +8,7 @@ use super::script::{asked, clock, finished, gate, id, limited, setup, silent, st
 use super::*;
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{AttemptNumber, RunId};
 use crate::domain::policy::{Budget, Consequence, OnFinish, consequence};
 use crate::domain::progress::Progress;
 use crate::domain::promise::Promise;
@@ -89,6 +89,20 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
+fn origins() -> impl Strategy<Value = Origin> {
+    let carry = (1_u32..6, 0_u32..5).prop_map(|(next_attempt, retries_used)| Carry {
+        story: id("1"),
+        next_attempt: AttemptNumber(next_attempt),
+        retries_used,
+        previous: None,
+    });
+    let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
+        carry,
+        usage: Usage::default(),
+    });
+    prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
+}
+
 /// Where the user's tree stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tree {
@@ -135,13 +149,16 @@ struct World {
 }
 
 impl World {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: Policy, origin: Origin) -> Self {
         let state = |n: usize| match n {
             3 => StoryState::Deferred,
             _ => StoryState::Open,
         };
         Self {
-            machine: Machine::new(setup(policy.clone())),
+            machine: Machine::new(Setup {
+                origin,
+                ..setup(policy.clone())
+            }),
             now: clock(0),
             open: Open::Nothing,
             ticket: Ticket(0),
@@ -546,7 +563,7 @@ impl Order {
             Event::AttemptStarted { story, attempt, .. } => {
                 assert!(self.story.as_ref() == Some(story) && self.attempt.is_none());
                 let last = self.last_attempt.insert(story.clone(), *attempt);
-                assert_eq!(attempt.0, last.map_or(1, |last| last.0 + 1));
+                assert!(last.is_none_or(|last| attempt.0 == last.0 + 1));
                 self.attempt = Some(*attempt);
             }
             Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
@@ -581,11 +598,11 @@ impl Order {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_history_is_safe_and_ends(policy in policies(), moves in moves()) {
-        let mut world = World::new(policy);
+    fn every_history_is_safe_and_ends(policy in policies(), origin in origins(), moves in moves()) {
+        let mut world = World::new(policy, origin);
         world.start();
         for step in &moves {
             world.play(step);
@@ -604,7 +621,7 @@ proptest! {
 
     #[test]
     fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
-        let mut world = World::new(Policy { max_retries, ..Policy::default() });
+        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Origin::Fresh);
         world.start();
         for _ in 0..BOUND {
             world.answer(pick);

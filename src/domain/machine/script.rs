@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::event::{FailureKind, GateResult, Request};
-use crate::domain::ids::AttemptId;
+use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::{Gate, OnFinish};
 use crate::domain::promise::Promise;
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::attempt::Attempt;
-use super::io::{Effect, Previous, TimerKind};
+use super::carry::told_next;
+use super::io::{Effect, TimerKind};
 use super::stories::Current;
 use super::verdict::Miss;
 use super::{Machine, Phase};
 use crate::domain::agent_event::Usage;
-use crate::domain::event::{Event, FailureKind, Outcome};
+use crate::domain::event::{Event, Outcome};
 use crate::domain::policy::{Consequence, consequence, in_words};
 
 /// A failed attempt on its way to the vault.
@@ -75,13 +76,7 @@ impl Machine {
             duration_ms,
             usage,
         });
-        // A limit says nothing about the work: what an earlier attempt learned still holds.
-        if miss.kind != FailureKind::Limit || story.previous.is_none() {
-            story.previous = Some(Previous {
-                reason: miss.told,
-                parked: id,
-            });
-        }
+        story.previous = told_next(story.previous.take(), miss.kind, miss.told, id);
         match next {
             Next::Retry => self.start_attempt(story),
             Next::Wait(until) => self.wait(story, until, miss.reason),

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{Event, FailureKind, FinishChoice, Outcome};
+use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
 use crate::domain::policy::Budget;

@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use crate::domain::event::{Event, FinishChoice, Outcome};
+use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
 
