@@ -4,3 +4,7 @@
 pub(crate) mod agent_event;
 pub(crate) mod event;
 pub(crate) mod ids;
+pub(crate) mod machine;
+pub(crate) mod policy;
+pub(crate) mod progress;
+pub(crate) mod promise;

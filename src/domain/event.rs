@@ -258,6 +258,8 @@ pub(crate) enum FailureKind {
     Limit,
     /// Not logged in, bad key, no credit.
     Auth,
+    /// Cost, tokens or time of the run are used up.
+    Budget,
     /// The user stopped it.
     Stopped,
     /// The program was interrupted; found at the next start.
@@ -283,7 +285,7 @@ pub(crate) enum Outcome {
     },
     /// The user stopped it.
     Stopped,
-    /// A limit ended the run: waiting would take too long, or not logged in.
+    /// A limit ended the run: budget, a wait that would take too long, or not logged in.
     Limited {
         /// In words.
         reason: String,

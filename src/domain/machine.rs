@@ -1,0 +1,340 @@
+//! The whole loop as a pure state machine: inputs in, effects out.
+//!
+//! Only this decides; the engine does what the effects say and answers. Time arrives as a
+//! value. Each phase carries its data; its functions return the next phase and leave their
+//! effects in `effects`.
+
+mod attempt;
+mod carry;
+mod checks;
+mod ending;
+mod io;
+mod setback;
+mod stories;
+mod verdict;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod script;
+
+use std::collections::HashSet;
+use std::mem;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use self::attempt::{Attempt, Work};
+pub(crate) use self::carry::Carry;
+use self::checks::{Baseline, Gating, Verified};
+pub(crate) use self::io::{
+    AgentEnd, AgentExit, Effect, Input, Limit, Previous, Save, StoppedBy, StoryCheck, StoryState,
+    StoryView, Ticket, Timer, TimerKind,
+};
+use self::setback::Setback;
+use self::stories::Current;
+use super::agent_event::Usage;
+use super::event::{Event, FinishChoice, Outcome};
+use super::ids::StoryId;
+use super::policy::Policy;
+
+/// What a run is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setup {
+    /// The change that is worked through.
+    pub(crate) change: String,
+    /// The agent's name.
+    pub(crate) agent: String,
+    /// The model asked for.
+    pub(crate) model: Option<String>,
+    /// The rules.
+    pub(crate) policy: Policy,
+    /// Whether an earlier run is continued.
+    pub(crate) origin: Origin,
+}
+
+/// Whether a run is new.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Origin {
+    /// A new run.
+    Fresh,
+    /// Goes on with an interrupted or stopped run, whose branch exists.
+    Resumed {
+        /// The story it was at, if it was at one.
+        carry: Option<Carry>,
+        /// What the run used so far.
+        usage: Usage,
+    },
+}
+
+/// The loop over one change.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    setup: Setup,
+    phase: Phase,
+    /// The time of the input at hand.
+    now: Timestamp,
+    started: Timestamp,
+    last_ticket: u64,
+    /// The only ticket an answer may carry.
+    pending: Option<Ticket>,
+    begun: bool,
+    stop: Option<Stop>,
+    tally: Tally,
+    /// Stories announced as set aside.
+    skipped: HashSet<StoryId>,
+    /// Stories this run has a checkpoint for.
+    completed: HashSet<StoryId>,
+    /// What each gate said about the last checkpoint.
+    before: Vec<Verdict>,
+    effects: Vec<Effect>,
+}
+
+/// Where the loop is.
+#[derive(Debug)]
+enum Phase {
+    /// Not started yet.
+    New,
+    /// The change is read.
+    Reading,
+    /// The checkpoint branch is made.
+    Beginning(Vec<StoryView>),
+    /// A gate runs on the checkpoint.
+    Baseline(Baseline),
+    /// An agent is alive.
+    Working(Work),
+    /// The task file is compared.
+    Checking(Attempt),
+    /// A gate runs on the attempt.
+    Gating(Gating),
+    /// Open boxes are ticked.
+    Ticking(Verified),
+    /// The checkpoint commit is written.
+    Saving(Verified),
+    /// The failed attempt goes into the vault.
+    Parking(Setback),
+    /// The tree goes back to the checkpoint.
+    Restoring(Setback, usize),
+    /// A limit has to end first.
+    Waiting(Box<Current>, Timestamp),
+    /// The user chooses how to finish.
+    Asking(Outcome),
+    /// The branch is taken home or kept.
+    Finishing(Outcome, FinishChoice),
+    /// Over.
+    Ended,
+}
+
+/// A stop that was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Stop {
+    by: StoppedBy,
+    /// Without grace.
+    at_once: bool,
+}
+
+/// What a gate said about a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Unknown,
+    Green,
+    Red,
+}
+
+/// The figures of the run.
+#[derive(Debug, Default)]
+struct Tally {
+    stories_total: usize,
+    stories_done: usize,
+    attempts: u32,
+    usage: Usage,
+}
+
+impl Machine {
+    /// A loop that has not started.
+    pub(crate) fn new(setup: Setup) -> Self {
+        let before = vec![Verdict::Unknown; setup.policy.gates.len()];
+        let usage = match setup.origin {
+            Origin::Fresh => Usage::default(),
+            Origin::Resumed { usage, .. } => usage,
+        };
+        Self {
+            setup,
+            phase: Phase::New,
+            now: Timestamp::UNIX_EPOCH,
+            started: Timestamp::UNIX_EPOCH,
+            last_ticket: 0,
+            pending: None,
+            begun: false,
+            stop: None,
+            tally: Tally {
+                usage,
+                ..Tally::default()
+            },
+            skipped: HashSet::new(),
+            completed: HashSet::new(),
+            before,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Starts the loop; a second call does nothing.
+    pub(crate) fn start(&mut self, now: Timestamp) -> Vec<Effect> {
+        if matches!(self.phase, Phase::New) {
+            self.now = now;
+            self.started = now;
+            self.phase = self.read_backlog();
+        }
+        mem::take(&mut self.effects)
+    }
+
+    /// Takes one input and says what to do.
+    pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        let is_stale = input
+            .ticket()
+            .is_some_and(|ticket| Some(ticket) != self.pending);
+        if is_stale {
+            return Vec::new();
+        }
+        self.now = now;
+        let phase = mem::replace(&mut self.phase, Phase::Ended);
+        self.phase = self.step(phase, input);
+        mem::take(&mut self.effects)
+    }
+
+    /// Whether the run is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    fn step(&mut self, phase: Phase, input: Input) -> Phase {
+        match (phase, input) {
+            (phase, Input::Stop { request, by }) => self.on_stop(phase, request, by),
+            (phase, Input::TimerFired(timer)) => self.on_timer(phase, timer.kind),
+            (
+                phase,
+                Input::StepFailed {
+                    what, reason, hint, ..
+                },
+            ) => self.on_step_failed(phase, format!("{what}: {reason}"), hint),
+            (Phase::Working(work), input) => self.on_agent(work, input),
+            (phase, input) => self.on_answer(phase, input),
+        }
+    }
+
+    fn on_answer(&mut self, phase: Phase, input: Input) -> Phase {
+        match (phase, input) {
+            (Phase::Reading, Input::Backlog { stories, .. }) => self.on_backlog(stories),
+            (
+                Phase::Beginning(stories),
+                Input::BeginDone {
+                    branch, original, ..
+                },
+            ) => self.on_begun(&stories, branch, original),
+            (
+                Phase::Baseline(baseline),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_baseline_ended(baseline, result, duration),
+            (Phase::Checking(attempt), Input::StoryChecked { check, .. }) => {
+                self.on_checked(attempt, check)
+            }
+            (
+                Phase::Gating(gating),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_gate_ended(gating, result, duration),
+            (Phase::Ticking(verified), Input::Ticked { tasks, .. }) => {
+                self.on_ticked(verified, &tasks)
+            }
+            (
+                Phase::Saving(verified),
+                Input::Saved {
+                    commit,
+                    changed_files,
+                    ..
+                },
+            ) => self.on_saved(verified, commit, changed_files),
+            (Phase::Parking(setback), Input::Parked { changed_files, .. }) => {
+                self.on_parked(setback, changed_files)
+            }
+            (Phase::Restoring(setback, changed_files), Input::Restored { .. }) => {
+                self.on_restored(setback, changed_files)
+            }
+            (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
+                self.finish(outcome, choice)
+            }
+            (Phase::Finishing(outcome, choice), input) => {
+                self.on_finish_answer(outcome, choice, input)
+            }
+            // An answer that does not fit its ticket's effect is a stray one.
+            (phase, _) => phase,
+        }
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.setup.policy
+    }
+
+    /// Opens a new ticket; answers to earlier ones are stale from now on.
+    fn ask(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.pending = Some(ticket);
+        ticket
+    }
+
+    fn emit(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    fn announce(&mut self, event: Event) {
+        self.emit(Effect::Announce(Box::new(event)));
+    }
+
+    fn warn(&mut self, code: &str, message: String) {
+        self.announce(Event::Warning {
+            code: code.to_owned(),
+            message,
+        });
+    }
+
+    /// The timer of the open ticket.
+    fn timer(&self, kind: TimerKind) -> Timer {
+        Timer {
+            kind,
+            ticket: self.pending.unwrap_or(Ticket(0)),
+        }
+    }
+
+    fn since(&self, then: Timestamp) -> Duration {
+        Duration::try_from(self.now.duration_since(then)).unwrap_or_default()
+    }
+
+    fn ms_since(&self, then: Timestamp) -> u64 {
+        in_ms(self.since(then))
+    }
+
+    /// Says what of the budget is used up, an attempt in flight included.
+    fn used_up(&self, in_flight: &Usage) -> Option<String> {
+        let mut usage = self.tally.usage;
+        usage.add(in_flight);
+        let elapsed = self.since(self.started);
+        self.policy().budget.used_up(&usage, elapsed)
+    }
+}
+
+/// Whole milliseconds.
+fn in_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Names in backticks with commas between them.
+fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,327 @@
+//! One agent's life: start, words, timers, final message, end.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::io::{AgentEnd, Effect, Input, TimerKind};
+use super::stories::Current;
+use super::verdict::{Miss, judge};
+use super::{Machine, Phase, list};
+use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::event::{Event, Outcome};
+use crate::domain::ids::{AttemptId, AttemptNumber};
+use crate::domain::policy::in_words;
+
+/// How much of the agent's words is kept to say where it was.
+const PLACE_CHARS: usize = 200;
+
+/// One attempt at the story at hand.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) story: Box<Current>,
+    pub(super) id: AttemptId,
+    pub(super) started: Timestamp,
+    pub(super) usage: Usage,
+}
+
+/// An attempt whose agent is alive.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) attempt: Attempt,
+    announced: bool,
+    last_active: Timestamp,
+    /// The last thing it did or said.
+    place: Option<String>,
+    armed: Vec<TimerKind>,
+    pub(super) ending: Ending,
+}
+
+/// Whether and why the agent is about to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It works.
+    Open,
+    /// It gave its final message and may exit by itself.
+    Grace,
+    /// It did not exit after its final message and is ended.
+    AfterFinal,
+    /// It is ended because the user stopped the run.
+    Stop,
+    /// It is ended and the attempt counts as this failure.
+    Miss(Miss),
+}
+
+impl Machine {
+    pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
+        if let Some(reason) = self.used_up(&Usage::default()) {
+            return self.end(Outcome::Limited { reason });
+        }
+        let ticket = self.ask();
+        let id = AttemptId {
+            story: story.view.id.clone(),
+            attempt: AttemptNumber(story.next_attempt),
+        };
+        story.next_attempt = story.next_attempt.saturating_add(1);
+        story.started.get_or_insert(self.now);
+        self.emit(Effect::StartAgent {
+            ticket,
+            story: id.story.clone(),
+            attempt: id.attempt,
+            previous: story.previous.clone(),
+        });
+        let attempt = Attempt {
+            story,
+            id,
+            started: self.now,
+            usage: Usage::default(),
+        };
+        Phase::Working(Work {
+            attempt,
+            announced: false,
+            last_active: self.now,
+            place: None,
+            armed: Vec::new(),
+            ending: Ending::Open,
+        })
+    }
+
+    pub(super) fn on_agent(&mut self, mut work: Work, input: Input) -> Phase {
+        match input {
+            Input::AgentStarted { transcript, .. } => self.on_agent_started(&mut work, transcript),
+            Input::AgentSaid { event, .. } => self.on_agent_said(&mut work, event),
+            Input::AgentActive { .. } => work.last_active = self.now,
+            Input::AgentFinal { .. } => self.on_agent_final(&mut work),
+            Input::AgentEnded { end, .. } => return self.on_agent_ended(work, &end),
+            _stray => {}
+        }
+        Phase::Working(work)
+    }
+
+    fn on_agent_started(&mut self, work: &mut Work, transcript: String) {
+        if work.announced {
+            return;
+        }
+        self.announce_attempt(work, transcript);
+        work.last_active = self.now;
+        let policy = self.policy();
+        let time_left = policy
+            .budget
+            .time
+            .map(|time| time.saturating_sub(self.since(self.started)));
+        let timers = [
+            (TimerKind::Idle, policy.idle_timeout),
+            (TimerKind::Total, policy.total_timeout),
+            (TimerKind::Budget, time_left),
+        ];
+        for (kind, after) in timers {
+            if let Some(after) = after {
+                self.arm(work, kind, after);
+            }
+        }
+    }
+
+    fn announce_attempt(&mut self, work: &mut Work, transcript: String) {
+        work.announced = true;
+        self.tally.attempts += 1;
+        let Attempt { story, id, .. } = &work.attempt;
+        let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
+        self.announce(Event::AttemptStarted {
+            story: id.story.clone(),
+            attempt: id.attempt,
+            // Attempts that used no retry make room for another one.
+            max_attempts: id.attempt.0.saturating_add(retries_left),
+            transcript,
+        });
+    }
+
+    fn on_agent_said(&mut self, work: &mut Work, event: AgentEvent) {
+        if !work.announced {
+            return;
+        }
+        work.last_active = self.now;
+        match &event {
+            AgentEvent::Usage { usage } => work.attempt.usage = *usage,
+            AgentEvent::Text { text } => work.place = first_line(text),
+            AgentEvent::ToolCall { tool, summary } => {
+                work.place = first_line(&format!("{tool}: {summary}"));
+            }
+            _ => {}
+        }
+        self.take_back_final(work, &event);
+        self.announce(Event::Agent {
+            story: work.attempt.id.story.clone(),
+            attempt: work.attempt.id.attempt,
+            agent: event,
+        });
+        if work.ending == Ending::Open
+            && let Some(reason) = self.used_up(&work.attempt.usage)
+        {
+            self.end_agent(work, Miss::budget(reason));
+        }
+    }
+
+    // An agent that goes on working had not given its final message after all.
+    fn take_back_final(&mut self, work: &mut Work, event: &AgentEvent) {
+        let goes_on = matches!(
+            event,
+            AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::ToolCall { .. }
+        );
+        if goes_on && work.ending == Ending::Grace {
+            work.ending = Ending::Open;
+            self.disarm(work, TimerKind::FinalGrace);
+        }
+    }
+
+    fn on_agent_final(&mut self, work: &mut Work) {
+        work.last_active = self.now;
+        if work.ending == Ending::Open {
+            work.ending = Ending::Grace;
+            let grace = self.policy().final_grace;
+            self.arm(work, TimerKind::FinalGrace, grace);
+        }
+    }
+
+    fn on_agent_ended(&mut self, mut work: Work, end: &AgentEnd) -> Phase {
+        self.disarm_all(&mut work);
+        if !work.announced {
+            self.announce_attempt(&mut work, String::new());
+        }
+        self.settle_usage(&mut work.attempt, end.usage);
+        let mut attempt = work.attempt;
+        attempt.story.usage.add(&attempt.usage);
+        self.tally.usage.add(&attempt.usage);
+        if !end.swept.is_empty() {
+            let left = list(&end.swept);
+            self.warn("swept", format!("the agent left processes behind: {left}"));
+        }
+        match judge(end, work.ending) {
+            Ok(warning) => {
+                if let Some(message) = warning {
+                    self.warn("odd_exit", message);
+                }
+                self.check(attempt)
+            }
+            Err(miss) => self.fail(attempt, miss),
+        }
+    }
+
+    // Announced, so that a fold of the events comes to the same totals.
+    fn settle_usage(&mut self, attempt: &mut Attempt, at_end: Option<Usage>) {
+        let Some(usage) = at_end.filter(|usage| *usage != attempt.usage) else {
+            return;
+        };
+        attempt.usage = usage;
+        self.announce(Event::Agent {
+            story: attempt.id.story.clone(),
+            attempt: attempt.id.attempt,
+            agent: AgentEvent::Usage { usage },
+        });
+    }
+
+    fn check(&mut self, attempt: Attempt) -> Phase {
+        let ticket = self.ask();
+        let story = attempt.id.story.clone();
+        self.emit(Effect::CheckStory { ticket, story });
+        Phase::Checking(attempt)
+    }
+
+    pub(super) fn on_timer(&mut self, phase: Phase, kind: TimerKind) -> Phase {
+        match phase {
+            Phase::Working(mut work) => {
+                work.armed.retain(|armed| *armed != kind);
+                self.on_agent_timer(&mut work, kind);
+                Phase::Working(work)
+            }
+            Phase::Waiting(story, until) => self.on_waited(story, until),
+            phase => phase,
+        }
+    }
+
+    fn on_agent_timer(&mut self, work: &mut Work, kind: TimerKind) {
+        match (kind, &work.ending) {
+            (TimerKind::FinalGrace, Ending::Grace) => {
+                work.ending = Ending::AfterFinal;
+                let grace = self.policy().stop_grace;
+                self.stop_agent(grace);
+            }
+            // While the agent may exit by itself other bounds wait; it may yet go on working.
+            (_, Ending::Grace) => {
+                let grace = self.policy().final_grace;
+                self.arm(work, kind, grace);
+            }
+            (TimerKind::Idle, Ending::Open) => self.on_idle(work),
+            (TimerKind::Total, Ending::Open) => self.on_total(work),
+            (TimerKind::Budget, Ending::Open) => self.on_time_used_up(work),
+            _ => {}
+        }
+    }
+
+    // Activity does not touch the timer; it is armed anew only here.
+    fn on_idle(&mut self, work: &mut Work) {
+        let Some(bound) = self.policy().idle_timeout else {
+            return;
+        };
+        let quiet = self.since(work.last_active);
+        if quiet < bound {
+            return self.arm(work, TimerKind::Idle, bound.saturating_sub(quiet));
+        }
+        let how = format!("stopped after {} without output", in_words(bound));
+        let miss = Miss::timeout(&how, work.place.as_deref());
+        self.end_agent(work, miss);
+    }
+
+    fn on_total(&mut self, work: &mut Work) {
+        let Some(bound) = self.policy().total_timeout else {
+            return;
+        };
+        let how = format!("stopped after {} altogether", in_words(bound));
+        let miss = Miss::timeout(&how, work.place.as_deref());
+        self.end_agent(work, miss);
+    }
+
+    fn on_time_used_up(&mut self, work: &mut Work) {
+        let Some(time) = self.policy().budget.time else {
+            return;
+        };
+        let reason = format!("the time of {} is used up", in_words(time));
+        self.end_agent(work, Miss::budget(reason));
+    }
+
+    fn end_agent(&mut self, work: &mut Work, miss: Miss) {
+        work.ending = Ending::Miss(miss);
+        let grace = self.policy().stop_grace;
+        self.stop_agent(grace);
+    }
+
+    pub(super) fn stop_agent(&mut self, grace: Duration) {
+        if let Some(ticket) = self.pending {
+            self.emit(Effect::StopAgent { ticket, grace });
+        }
+    }
+
+    fn arm(&mut self, work: &mut Work, kind: TimerKind, after: Duration) {
+        work.armed.push(kind);
+        let timer = self.timer(kind);
+        self.emit(Effect::SetTimer { timer, after });
+    }
+
+    fn disarm(&mut self, work: &mut Work, kind: TimerKind) {
+        work.armed.retain(|armed| *armed != kind);
+        let timer = self.timer(kind);
+        self.emit(Effect::CancelTimer { timer });
+    }
+
+    /// Forgets the timers of an agent that is gone.
+    pub(super) fn disarm_all(&mut self, work: &mut Work) {
+        for kind in std::mem::take(&mut work.armed) {
+            let timer = self.timer(kind);
+            self.emit(Effect::CancelTimer { timer });
+        }
+    }
+}
+
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(PLACE_CHARS).collect())
+}

@@ -1,0 +1,267 @@
+//! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
+
+use std::time::Duration;
+
+use super::attempt::Attempt;
+use super::io::{Effect, Save, StoryCheck};
+use super::stories::Current;
+use super::verdict::Miss;
+use super::{Machine, Phase, Verdict, in_ms, list};
+use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
+use crate::domain::ids::StoryId;
+
+/// How many lines of a red gate the next attempt is told.
+const TAIL_LINES: usize = 60;
+
+/// A gate on the checkpoint, before the story's first attempt.
+#[derive(Debug)]
+pub(super) struct Baseline {
+    story: Box<Current>,
+    gate: usize,
+}
+
+/// A promised attempt whose gates run.
+#[derive(Debug)]
+pub(super) struct Gating {
+    attempt: Attempt,
+    check: StoryCheck,
+    /// What the gates before this one said.
+    verdicts: Vec<Verdict>,
+}
+
+/// An attempt that passed everything.
+#[derive(Debug)]
+pub(super) struct Verified {
+    attempt: Attempt,
+    verdicts: Vec<Verdict>,
+}
+
+impl Machine {
+    /// Runs the gates from this one on whose verdict on the checkpoint is not known.
+    pub(super) fn next_baseline(&mut self, story: Box<Current>, from: usize) -> Phase {
+        let gates = self.policy().gates.iter().enumerate().skip(from);
+        let unknown = gates
+            .filter(|(index, gate)| gate.baseline && self.before[*index] == Verdict::Unknown)
+            .map(|(index, _)| index)
+            .next();
+        let Some(gate) = unknown else {
+            return self.start_attempt(story);
+        };
+        self.run_gate(&story.view.id, gate, true);
+        Phase::Baseline(Baseline { story, gate })
+    }
+
+    pub(super) fn on_baseline_ended(
+        &mut self,
+        baseline: Baseline,
+        result: GateResult,
+        duration: Duration,
+    ) -> Phase {
+        let Baseline { story, gate } = baseline;
+        let verdict = verdict(&result);
+        self.announce_gate(&story.view.id, gate, true, (result, duration));
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        self.before[gate] = verdict;
+        self.next_baseline(story, gate + 1)
+    }
+
+    fn run_gate(&mut self, story: &StoryId, gate: usize, baseline: bool) {
+        let name = self.gate_name(gate);
+        self.announce(Event::GateStarted {
+            story: story.clone(),
+            gate: name,
+            baseline,
+        });
+        let ticket = self.ask();
+        self.emit(Effect::RunGate {
+            ticket,
+            gate,
+            baseline,
+        });
+    }
+
+    fn announce_gate(
+        &mut self,
+        story: &StoryId,
+        gate: usize,
+        baseline: bool,
+        (result, duration): (GateResult, Duration),
+    ) {
+        let event = Event::GateFinished {
+            story: story.clone(),
+            gate: self.gate_name(gate),
+            baseline,
+            result,
+            duration_ms: in_ms(duration),
+        };
+        self.announce(event);
+    }
+
+    fn gate_name(&self, gate: usize) -> String {
+        self.policy().gates[gate].name.clone()
+    }
+
+    pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
+        if !check.foreign.is_empty() {
+            let boxes = list(&check.foreign);
+            self.warn(
+                "foreign_boxes",
+                format!("the agent changed boxes of other stories; they are put back: {boxes}"),
+            );
+        }
+        if self.stop.is_some() {
+            return self.fail(attempt, Miss::stopped());
+        }
+        if !check.missing.is_empty() {
+            let reason = format!(
+                "tasks of the story are gone from the task file: {}",
+                list(&check.missing)
+            );
+            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+        }
+        self.next_gate(Gating {
+            attempt,
+            check,
+            verdicts: Vec::new(),
+        })
+    }
+
+    fn next_gate(&mut self, gating: Gating) -> Phase {
+        let gate = gating.verdicts.len();
+        if gate == self.policy().gates.len() {
+            return self.on_gates_done(gating);
+        }
+        self.run_gate(&gating.attempt.id.story, gate, false);
+        Phase::Gating(gating)
+    }
+
+    pub(super) fn on_gate_ended(
+        &mut self,
+        mut gating: Gating,
+        result: GateResult,
+        duration: Duration,
+    ) -> Phase {
+        let gate = gating.verdicts.len();
+        let story = gating.attempt.id.story.clone();
+        self.announce_gate(&story, gate, false, (result.clone(), duration));
+        if self.stop.is_some() {
+            return self.fail(gating.attempt, Miss::stopped());
+        }
+        gating.verdicts.push(verdict(&result));
+        let GateResult::Failed { how, tail } = result else {
+            return self.next_gate(gating);
+        };
+        let name = self.gate_name(gate);
+        if self.before[gate] == Verdict::Red {
+            self.warn(
+                "red_before",
+                format!("gate `{name}` is red ({how}), as it was before the attempt"),
+            );
+            return self.next_gate(gating);
+        }
+        let miss = Miss::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
+        self.fail(gating.attempt, miss)
+    }
+
+    fn on_gates_done(&mut self, gating: Gating) -> Phase {
+        let Gating {
+            attempt,
+            check,
+            verdicts,
+        } = gating;
+        if self.policy().strict_tasks && !check.still_open.is_empty() {
+            let reason = format!("tasks are not ticked: {}", list(&check.still_open));
+            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+        }
+        if check.changed_files == 0 {
+            if self.policy().require_changes {
+                let reason = "the attempt changed no file but the task file".to_owned();
+                return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+            }
+            let id = &attempt.id;
+            self.warn(
+                "no_changes",
+                format!("attempt `{id}` changed nothing but boxes"),
+            );
+        }
+        let ticket = self.ask();
+        let story = attempt.id.story.clone();
+        self.emit(Effect::TickStory { ticket, story });
+        Phase::Ticking(Verified { attempt, verdicts })
+    }
+
+    pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
+        if !tasks.is_empty() {
+            let tasks = list(tasks);
+            self.warn(
+                "ticked",
+                format!("the agent left boxes open; they are ticked: {tasks}"),
+            );
+        }
+        let gates = self.policy().gates.iter().zip(&verified.verdicts);
+        let passed = gates
+            .filter(|(_, verdict)| **verdict == Verdict::Green)
+            .map(|(gate, _)| gate.name.clone())
+            .collect();
+        let attempt = &verified.attempt;
+        let save = Save {
+            story: attempt.id.story.clone(),
+            title: attempt.story.view.title.clone(),
+            attempt: attempt.id.attempt,
+            attempts: attempt.id.attempt.0,
+            gates: passed,
+        };
+        let ticket = self.ask();
+        self.emit(Effect::Save { ticket, save });
+        Phase::Saving(verified)
+    }
+
+    pub(super) fn on_saved(
+        &mut self,
+        verified: Verified,
+        commit: String,
+        changed_files: usize,
+    ) -> Phase {
+        let Attempt { story, id, .. } = verified.attempt;
+        // The gates just judged this very tree: that is the next story's baseline.
+        self.before = verified.verdicts;
+        self.completed.insert(id.story.clone());
+        if story.view.deferred_tasks == 0 {
+            self.tally.stories_done += 1;
+        }
+        self.announce(Event::StoryCompleted {
+            story: id.story,
+            title: story.view.title,
+            attempts: id.attempt.0,
+            commit,
+            changed_files,
+            duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
+            usage: story.usage,
+        });
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        if self.policy().only_story.is_some() {
+            return self.end(Outcome::StoryDone);
+        }
+        self.read_backlog()
+    }
+}
+
+const fn verdict(result: &GateResult) -> Verdict {
+    match result {
+        GateResult::Passed => Verdict::Green,
+        GateResult::Failed { .. } => Verdict::Red,
+    }
+}
+
+fn gate_reason(name: &str, how: &str, tail: &str) -> String {
+    let lines: Vec<&str> = tail.lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    if last.is_empty() {
+        return format!("gate `{name}` failed: {how}");
+    }
+    format!("gate `{name}` failed: {how}\n{}", last.join("\n"))
+}

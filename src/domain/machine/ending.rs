@@ -1,0 +1,170 @@
+//! How a run ends: a stop, a failed step, an outcome, the finish of the branch.
+
+use std::time::Duration;
+
+use super::attempt::{Ending, Work};
+use super::io::{Effect, Input, StoppedBy, TimerKind};
+use super::{Machine, Phase, Stop};
+use crate::domain::event::{Event, FinishChoice, Outcome, Request};
+use crate::domain::policy::OnFinish;
+
+impl Machine {
+    pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
+        match phase {
+            Phase::New | Phase::Ended | Phase::Finishing(..) => phase,
+            Phase::Asking(outcome) => {
+                self.announce(Event::Requested { request });
+                // Keeping touches nothing; the user can still choose otherwise later.
+                self.finish(outcome, FinishChoice::Keep)
+            }
+            phase => match self.note_stop(request, by) {
+                Some(grace) => self.stop_phase(phase, grace),
+                None => phase,
+            },
+        }
+    }
+
+    /// Takes note of a stop and says how much grace is left, or nothing if it is no news.
+    fn note_stop(&mut self, request: Request, by: StoppedBy) -> Option<Duration> {
+        let is_second = self.stop.is_some();
+        if self.stop.is_some_and(|stop| stop.at_once) {
+            return None;
+        }
+        let at_once = is_second || request == Request::StopNow;
+        let by = self.stop.map_or(by, |stop| stop.by);
+        self.stop = Some(Stop { by, at_once });
+        let request = if at_once {
+            Request::StopNow
+        } else {
+            Request::Stop
+        };
+        self.announce(Event::Requested { request });
+        Some(if at_once {
+            Duration::ZERO
+        } else {
+            self.policy().stop_grace
+        })
+    }
+
+    fn stop_phase(&mut self, phase: Phase, grace: Duration) -> Phase {
+        match phase {
+            Phase::Working(work) => self.stop_work(work, grace),
+            Phase::Baseline(_) | Phase::Gating(_) => {
+                if let Some(ticket) = self.pending {
+                    self.emit(Effect::StopGate { ticket, grace });
+                }
+                phase
+            }
+            Phase::Waiting(..) => {
+                let timer = self.timer(TimerKind::Wait);
+                self.emit(Effect::CancelTimer { timer });
+                self.end(Outcome::Stopped)
+            }
+            // Anything else ends by itself, and the stop is seen then.
+            phase => phase,
+        }
+    }
+
+    fn stop_work(&mut self, mut work: Work, grace: Duration) -> Phase {
+        let is_ending = matches!(work.ending, Ending::AfterFinal | Ending::Miss(_));
+        if !is_ending || grace.is_zero() {
+            self.stop_agent(grace);
+        }
+        if !matches!(work.ending, Ending::Miss(_)) {
+            work.ending = Ending::Stop;
+        }
+        Phase::Working(work)
+    }
+
+    /// Stops at once and leaves everything as it is.
+    pub(super) fn on_step_failed(&mut self, phase: Phase, reason: String, hint: String) -> Phase {
+        match phase {
+            Phase::New | Phase::Ended => return phase,
+            Phase::Asking(_) | Phase::Finishing(..) => {
+                self.warn("finish_failed", format!("{reason} ({hint})"));
+                return self.close(Outcome::Broken { reason, hint });
+            }
+            Phase::Working(mut work) => {
+                self.disarm_all(&mut work);
+                self.tally.usage.add(&work.attempt.usage);
+            }
+            _ => {}
+        }
+        self.end(Outcome::Broken { reason, hint })
+    }
+
+    /// The loop is over; what is left is the branch.
+    pub(super) fn end(&mut self, outcome: Outcome) -> Phase {
+        self.announce(Event::RunEnded {
+            outcome: outcome.clone(),
+            stories_done: self.tally.stories_done,
+            stories_total: self.tally.stories_total,
+            attempts: self.tally.attempts,
+            duration_ms: self.ms_since(self.started),
+            usage: self.tally.usage,
+        });
+        // What is broken is left for the user to look at; without a branch nothing is to finish.
+        if !self.begun || matches!(outcome, Outcome::Broken { .. }) {
+            return self.close(outcome);
+        }
+        match self.policy().on_finish {
+            OnFinish::Cleanup => self.finish(outcome, FinishChoice::Cleanup),
+            OnFinish::Keep => self.finish(outcome, FinishChoice::Keep),
+            OnFinish::Ask => {
+                let ticket = self.ask();
+                self.emit(Effect::AskFinish { ticket });
+                Phase::Asking(outcome)
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+        let ticket = self.ask();
+        self.emit(Effect::Finish { ticket, choice });
+        Phase::Finishing(outcome, choice)
+    }
+
+    pub(super) fn on_finish_answer(
+        &mut self,
+        outcome: Outcome,
+        choice: FinishChoice,
+        input: Input,
+    ) -> Phase {
+        let Input::Finished {
+            head,
+            branch,
+            changed_files,
+            ..
+        } = input
+        else {
+            return Phase::Finishing(outcome, choice);
+        };
+        self.announce(Event::Finished {
+            choice,
+            head,
+            branch,
+            changed_files,
+        });
+        self.close(outcome)
+    }
+
+    pub(super) fn close(&mut self, outcome: Outcome) -> Phase {
+        self.pending = None;
+        let exit_code = self.exit_code(&outcome);
+        self.emit(Effect::End { outcome, exit_code });
+        Phase::Ended
+    }
+
+    fn exit_code(&self, outcome: &Outcome) -> u8 {
+        match outcome {
+            Outcome::AllDone | Outcome::StoryDone => 0,
+            Outcome::Exhausted { .. } => 1,
+            Outcome::Limited { .. } => 3,
+            Outcome::Broken { .. } => 4,
+            Outcome::Stopped => match self.stop.map(|stop| stop.by) {
+                Some(StoppedBy::Terminate) => 143,
+                Some(StoppedBy::Interrupt) | None => 130,
+            },
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What goes into the machine and what comes out of it.
+//!
+//! An effect that gets an answer carries a ticket; the answer carries it back. At most one
+//! ticket is open at a time, so an answer with any other ticket is stale and dropped.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
+use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
+use crate::domain::promise::Promise;
+
+/// Ties an answer to the effect that asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Ticket(pub(crate) u64);
+
+/// One thing the engine has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Read the change from disk; answered by `Backlog`.
+    ReadBacklog { ticket: Ticket },
+    /// Make (or, resuming, adopt) the checkpoint branch; answered by `BeginDone`.
+    Begin { ticket: Ticket },
+    /// Start an agent; answered by `AgentStarted`, its life, and `AgentEnded`.
+    StartAgent {
+        ticket: Ticket,
+        story: StoryId,
+        attempt: AttemptNumber,
+        previous: Option<Previous>,
+    },
+    /// End the agent of this ticket, by force after the grace; a shorter grace may follow.
+    StopAgent { ticket: Ticket, grace: Duration },
+    /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
+    CheckStory { ticket: Ticket, story: StoryId },
+    /// Run a gate of the policy; answered by `GateEnded`.
+    RunGate {
+        ticket: Ticket,
+        gate: usize,
+        baseline: bool,
+    },
+    /// End the gate of this ticket; `GateEnded` still follows.
+    StopGate { ticket: Ticket, grace: Duration },
+    /// Tick the boxes the agent left open; answered by `Ticked`.
+    TickStory { ticket: Ticket, story: StoryId },
+    /// Write the checkpoint commit of a story; answered by `Saved`.
+    Save { ticket: Ticket, save: Save },
+    /// Put the whole attempt into the vault; answered by `Parked`.
+    Park {
+        ticket: Ticket,
+        attempt: AttemptId,
+        kind: FailureKind,
+        reason: String,
+    },
+    /// Bring the tree back to the checkpoint; answered by `Restored`.
+    Restore { ticket: Ticket },
+    /// Fire the timer after this time; replaces the timer if it is set.
+    SetTimer { timer: Timer, after: Duration },
+    /// Fire the timer at this moment of the wall clock; replaces the timer if it is set.
+    SetTimerAt { timer: Timer, at: Timestamp },
+    /// Forget the timer.
+    CancelTimer { timer: Timer },
+    /// Ask the user what to do with the branch; answered by `FinishChosen`.
+    AskFinish { ticket: Ticket },
+    /// Take the branch home or keep it; answered by `Finished`.
+    Finish {
+        ticket: Ticket,
+        choice: FinishChoice,
+    },
+    /// Write the event to the journal, then show it.
+    Announce(Box<Event>),
+    /// The run is over; nothing follows.
+    End { outcome: Outcome, exit_code: u8 },
+}
+
+/// One thing that happened; those with a ticket answer an effect.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Input {
+    /// The change as it is on disk.
+    Backlog {
+        ticket: Ticket,
+        stories: Vec<StoryView>,
+    },
+    /// The checkpoint branch is there and HEAD is on it.
+    BeginDone {
+        ticket: Ticket,
+        branch: String,
+        original: String,
+    },
+    /// The agent process runs.
+    AgentStarted { ticket: Ticket, transcript: String },
+    /// The agent said or did something.
+    AgentSaid { ticket: Ticket, event: AgentEvent },
+    /// The agent printed something that is no event of its own.
+    AgentActive { ticket: Ticket },
+    /// The agent gave its final message.
+    AgentFinal { ticket: Ticket },
+    /// The agent and everything it started are gone.
+    AgentEnded { ticket: Ticket, end: Box<AgentEnd> },
+    /// The task file after the attempt.
+    StoryChecked { ticket: Ticket, check: StoryCheck },
+    /// The gate and everything it started are gone.
+    GateEnded {
+        ticket: Ticket,
+        result: GateResult,
+        duration: Duration,
+    },
+    /// These tasks were ticked for the agent.
+    Ticked { ticket: Ticket, tasks: Vec<String> },
+    /// The checkpoint commit is durable.
+    Saved {
+        ticket: Ticket,
+        commit: String,
+        changed_files: usize,
+    },
+    /// The attempt is durable in the vault.
+    Parked {
+        ticket: Ticket,
+        changed_files: usize,
+    },
+    /// The tree is at the checkpoint again.
+    Restored { ticket: Ticket },
+    /// The user chose.
+    FinishChosen {
+        ticket: Ticket,
+        choice: FinishChoice,
+    },
+    /// The branch was taken home or kept.
+    Finished {
+        ticket: Ticket,
+        head: String,
+        branch: String,
+        changed_files: usize,
+    },
+    /// Git or the system failed at the effect of this ticket; nothing of it still runs.
+    StepFailed {
+        ticket: Ticket,
+        what: String,
+        reason: String,
+        hint: String,
+    },
+    /// A timer ran out.
+    TimerFired(Timer),
+    /// The user or the system wants the run to stop.
+    Stop { request: Request, by: StoppedBy },
+}
+
+impl Input {
+    /// The ticket this input answers to, if it answers at all.
+    pub(super) const fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Self::Backlog { ticket, .. }
+            | Self::BeginDone { ticket, .. }
+            | Self::AgentStarted { ticket, .. }
+            | Self::AgentSaid { ticket, .. }
+            | Self::AgentActive { ticket }
+            | Self::AgentFinal { ticket }
+            | Self::AgentEnded { ticket, .. }
+            | Self::StoryChecked { ticket, .. }
+            | Self::GateEnded { ticket, .. }
+            | Self::Ticked { ticket, .. }
+            | Self::Saved { ticket, .. }
+            | Self::Parked { ticket, .. }
+            | Self::Restored { ticket }
+            | Self::FinishChosen { ticket, .. }
+            | Self::Finished { ticket, .. }
+            | Self::StepFailed { ticket, .. }
+            | Self::TimerFired(Timer { ticket, .. }) => Some(*ticket),
+            Self::Stop { .. } => None,
+        }
+    }
+}
+
+/// Names a timer: what it is for, and the agent or wait it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Timer {
+    /// What it is for.
+    pub(crate) kind: TimerKind,
+    /// The agent or wait it belongs to.
+    pub(crate) ticket: Ticket,
+}
+
+/// What a timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum TimerKind {
+    /// The agent was silent for too long.
+    Idle,
+    /// The attempt takes too long.
+    Total,
+    /// The time of the whole run is used up.
+    Budget,
+    /// The agent gave its final message and does not exit.
+    FinalGrace,
+    /// A limit should have ended.
+    Wait,
+}
+
+/// What wanted the run to stop; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoppedBy {
+    /// SIGINT, or a key.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// What the next attempt is told of the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Previous {
+    /// Why it failed, where that helps.
+    pub(crate) reason: Option<String>,
+    /// Where its work is kept.
+    pub(crate) parked: AttemptId,
+}
+
+/// A story as the machine needs to see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoryView {
+    /// The story.
+    pub(crate) id: StoryId,
+    /// Its title.
+    pub(crate) title: String,
+    /// Where it stands.
+    pub(crate) state: StoryState,
+    /// Tasks that are open and not set aside.
+    pub(crate) open_tasks: usize,
+    /// Tasks that are set aside.
+    pub(crate) deferred_tasks: usize,
+}
+
+/// Where a story stands in the task file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoryState {
+    /// At least one task is open and not set aside.
+    Open,
+    /// Every task is ticked.
+    Done,
+    /// All tasks that are left are set aside.
+    Deferred,
+}
+
+/// What the task file and the tree look like after an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct StoryCheck {
+    /// Tasks of the story that are no longer there.
+    pub(crate) missing: Vec<String>,
+    /// Boxes of other stories that the attempt changed; they are put back.
+    pub(crate) foreign: Vec<String>,
+    /// Tasks of the story whose box is still open.
+    pub(crate) still_open: Vec<String>,
+    /// Paths the attempt changed, the task file not counted.
+    pub(crate) changed_files: usize,
+}
+
+/// How an agent process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentExit {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By a signal that is not ours.
+    Signal(i32),
+    /// Because the machine asked for it.
+    StoppedByUs,
+}
+
+/// Everything known about an agent once nothing of it runs any more.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AgentEnd {
+    /// How the process ended.
+    pub(crate) exit: AgentExit,
+    /// Its final message was seen; agents with plain text output have one when they exit.
+    pub(crate) final_seen: bool,
+    /// The final message reports an error.
+    pub(crate) is_error: bool,
+    /// The promise in its final words.
+    pub(crate) promise: Option<Promise>,
+    /// It ran into a limit.
+    pub(crate) limit: Option<Limit>,
+    /// It may not work at all: what it said, and how to fix it.
+    pub(crate) auth: Option<String>,
+    /// The end of its stderr.
+    pub(crate) last_words: String,
+    /// Processes it left behind, which had to be ended.
+    pub(crate) swept: Vec<String>,
+    /// What it used; without it the last figures it gave count.
+    pub(crate) usage: Option<Usage>,
+}
+
+/// A rate or usage limit an agent ran into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// In the agent's words.
+    pub(crate) message: String,
+    /// When it ends, where the agent says so.
+    pub(crate) resets_at: Option<Timestamp>,
+}
+
+/// What a checkpoint commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Save {
+    /// The story that is done.
+    pub(crate) story: StoryId,
+    /// Its title.
+    pub(crate) title: String,
+    /// The attempt that did it.
+    pub(crate) attempt: AttemptNumber,
+    /// How many attempts it took.
+    pub(crate) attempts: u32,
+    /// Names of the gates that passed.
+    pub(crate) gates: Vec<String>,
+}

@@ -1,0 +1,635 @@
+//! What holds in every history: random answers, stray ones, stops and timers at any moment.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
+use super::*;
+use crate::domain::agent_event::AgentEvent;
+use crate::domain::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
+use crate::domain::ids::{AttemptNumber, RunId};
+use crate::domain::policy::{Budget, Consequence, OnFinish, consequence};
+use crate::domain::progress::Progress;
+use crate::domain::promise::Promise;
+
+/// Steps that legal answers may take after the random part; far more than any history needs.
+const BOUND: usize = 400;
+
+/// One step of a random history.
+#[derive(Debug, Clone)]
+enum Move {
+    /// A legal answer to the open ticket; the number picks which.
+    Answer(u8),
+    /// The open step fails.
+    Fail,
+    /// An answer to a ticket that is not open.
+    Stale(u8),
+    /// An answer to the open ticket that does not fit its effect.
+    Misfit(u8),
+    /// A stop.
+    Stop(Request, StoppedBy),
+    /// A timer of the open ticket fires, set or not.
+    Fire(TimerKind),
+    /// Seconds go by.
+    Pass(u32),
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let request = prop_oneof![Just(Request::Stop), Just(Request::StopNow)];
+    let by = prop_oneof![Just(StoppedBy::Interrupt), Just(StoppedBy::Terminate)];
+    let kind = prop_oneof![
+        Just(TimerKind::Idle),
+        Just(TimerKind::Total),
+        Just(TimerKind::Budget),
+        Just(TimerKind::FinalGrace),
+        Just(TimerKind::Wait),
+    ];
+    let one = prop_oneof![
+        60 => any::<u8>().prop_map(Move::Answer),
+        1 => Just(Move::Fail),
+        4 => any::<u8>().prop_map(Move::Stale),
+        4 => any::<u8>().prop_map(Move::Misfit),
+        1 => (request, by).prop_map(|(request, by)| Move::Stop(request, by)),
+        6 => kind.prop_map(Move::Fire),
+        6 => (0_u32..2000).prop_map(Move::Pass),
+    ];
+    prop::collection::vec(one, 0..120)
+}
+
+fn policies() -> impl Strategy<Value = Policy> {
+    let seconds =
+        |range: std::ops::Range<u64>| prop::option::of(range.prop_map(Duration::from_secs)).boxed();
+    let on_finish = prop_oneof![
+        Just(OnFinish::Ask),
+        Just(OnFinish::Cleanup),
+        Just(OnFinish::Keep)
+    ];
+    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
+    let gates = prop::collection::vec(any::<bool>(), 0..3);
+    let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
+    let budget = (seconds(1..20_000), prop::option::of(1_u64..5000));
+    let only = prop::option::weighted(0.2, 1_u8..4);
+    (rules, gates, times, budget, only).prop_map(|(rules, gates, times, budget, only)| Policy {
+        strict_tasks: rules.0,
+        require_changes: rules.1,
+        max_retries: rules.2,
+        on_finish: rules.3,
+        gates: gates.iter().map(|baseline| gate("g", *baseline)).collect(),
+        idle_timeout: times.0,
+        total_timeout: times.1,
+        max_wait: times.2,
+        budget: Budget {
+            time: budget.0,
+            tokens: budget.1,
+            usd: None,
+        },
+        only_story: only.map(|only| id(&only.to_string())),
+        ..Policy::default()
+    })
+}
+
+fn origins() -> impl Strategy<Value = Origin> {
+    let carry = (1_u32..6, 0_u32..5).prop_map(|(next_attempt, retries_used)| Carry {
+        story: id("1"),
+        next_attempt: AttemptNumber(next_attempt),
+        retries_used,
+        previous: None,
+    });
+    let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
+        carry,
+        usage: Usage::default(),
+    });
+    prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
+}
+
+/// Where the user's tree stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tree {
+    Untouched,
+    AtCheckpoint,
+    Worked,
+    Parked,
+}
+
+/// How far an agent that is alive has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    started: bool,
+    stopping: bool,
+}
+
+/// What the open ticket asks for.
+#[derive(Debug, Clone, PartialEq)]
+enum Open {
+    Nothing,
+    Step(Effect),
+}
+
+/// A model of everything outside the machine; it checks every effect.
+struct World {
+    machine: Machine,
+    policy: Policy,
+    now: Timestamp,
+    open: Open,
+    ticket: Ticket,
+    agent: Option<Life>,
+    gate_alive: bool,
+    tree: Tree,
+    promised: bool,
+    /// What each gate said of the checkpoint, and of the attempt.
+    before: Vec<Option<bool>>,
+    gates: Vec<bool>,
+    stories: Vec<StoryView>,
+    counted: HashMap<StoryId, u32>,
+    ended: bool,
+    order: Order,
+    progress: Progress,
+    seq: u64,
+}
+
+impl World {
+    fn new(policy: Policy, origin: Origin) -> Self {
+        let state = |n: usize| match n {
+            3 => StoryState::Deferred,
+            _ => StoryState::Open,
+        };
+        Self {
+            machine: Machine::new(Setup {
+                origin,
+                ..setup(policy.clone())
+            }),
+            now: clock(0),
+            open: Open::Nothing,
+            ticket: Ticket(0),
+            agent: None,
+            gate_alive: false,
+            tree: Tree::Untouched,
+            promised: false,
+            before: vec![None; policy.gates.len()],
+            gates: Vec::new(),
+            stories: (1..=4)
+                .map(|n| super::script::story(&n.to_string(), state(n)))
+                .collect(),
+            counted: HashMap::new(),
+            ended: false,
+            order: Order::default(),
+            progress: Progress::default(),
+            seq: 0,
+            policy,
+        }
+    }
+
+    fn start(&mut self) {
+        let effects = self.machine.start(self.now);
+        self.see_all(effects);
+    }
+
+    fn send(&mut self, input: Input) {
+        let effects = self.machine.handle(input, self.now);
+        self.see_all(effects);
+    }
+
+    fn play(&mut self, step: &Move) {
+        match step {
+            Move::Answer(pick) => self.answer(*pick),
+            Move::Fail => self.fail(),
+            Move::Stale(pick) => self.send_unheard(*pick, Ticket(self.ticket.0 + 1)),
+            Move::Misfit(pick) => self.misfit(*pick),
+            Move::Stop(request, by) => self.send(Input::Stop {
+                request: *request,
+                by: *by,
+            }),
+            Move::Fire(kind) => {
+                let (kind, ticket) = (*kind, self.ticket);
+                self.send(Input::TimerFired(Timer { kind, ticket }));
+            }
+            Move::Pass(seconds) => self.now += Duration::from_secs(u64::from(*seconds)),
+        }
+    }
+
+    fn fail(&mut self) {
+        if matches!(
+            self.open,
+            Open::Nothing | Open::Step(Effect::SetTimerAt { .. })
+        ) {
+            return;
+        }
+        // The contract: nothing of a step that failed still runs.
+        self.agent = None;
+        self.gate_alive = false;
+        self.send(step_failed(self.ticket));
+    }
+
+    /// Sends an answer that must not be heard.
+    fn send_unheard(&mut self, pick: u8, ticket: Ticket) {
+        let input = match pick % 5 {
+            0 => Input::Restored { ticket },
+            1 => step_failed(ticket),
+            2 => Input::AgentActive { ticket },
+            3 => super::script::ended_complete(ticket),
+            _ => super::script::saved(ticket),
+        };
+        let effects = self.machine.handle(input, self.now);
+        assert_eq!(effects, [], "a stray answer was heard");
+    }
+
+    fn misfit(&mut self, pick: u8) {
+        let Open::Step(step) = self.open.clone() else {
+            return;
+        };
+        let pick = match step {
+            Effect::StartAgent { .. } => pick % 2 * 4,
+            Effect::Restore { .. } | Effect::Save { .. } => 2,
+            _ if pick % 5 == 1 => 0,
+            _ => pick,
+        };
+        self.send_unheard(pick, self.ticket);
+    }
+
+    fn answer(&mut self, pick: u8) {
+        let Open::Step(step) = self.open.clone() else {
+            return;
+        };
+        let ticket = self.ticket;
+        let input = match step {
+            Effect::ReadBacklog { .. } => self.backlog(pick),
+            Effect::Begin { .. } => {
+                self.tree = Tree::AtCheckpoint;
+                super::script::begin_done(ticket)
+            }
+            Effect::StartAgent { .. } => self.agent(pick),
+            Effect::CheckStory { .. } => check(ticket, pick),
+            Effect::RunGate { gate, baseline, .. } => self.gate(pick, gate, baseline),
+            Effect::TickStory { .. } => Input::Ticked {
+                ticket,
+                tasks: vec!["t".to_owned(); usize::from(pick % 2)],
+            },
+            Effect::Save { save, .. } => self.saved(&save.story),
+            Effect::Park { .. } => {
+                self.tree = Tree::Parked;
+                super::script::was_parked(ticket)
+            }
+            Effect::Restore { .. } => {
+                self.tree = Tree::AtCheckpoint;
+                Input::Restored { ticket }
+            }
+            Effect::AskFinish { .. } => Input::FinishChosen {
+                ticket,
+                choice: FinishChoice::Cleanup,
+            },
+            Effect::Finish { .. } => finished(ticket),
+            Effect::SetTimerAt { timer, at } => {
+                self.now = self.now.max(at);
+                Input::TimerFired(timer)
+            }
+            other => panic!("no answer to {other:?}"),
+        };
+        self.send(input);
+    }
+
+    fn backlog(&mut self, pick: u8) -> Input {
+        let mut stories = self.stories.clone();
+        if pick == 7 {
+            // Somebody opened the boxes again.
+            stories[0] = super::script::story("1", StoryState::Open);
+        }
+        let ticket = self.ticket;
+        Input::Backlog { ticket, stories }
+    }
+
+    fn agent(&mut self, pick: u8) -> Input {
+        let ticket = self.ticket;
+        let life = self.agent.unwrap_or_default();
+        if !life.started {
+            self.agent = Some(Life {
+                started: true,
+                ..life
+            });
+            return super::script::agent_started(ticket);
+        }
+        let usage = Usage {
+            output_tokens: u64::from(pick) * 5,
+            ..Usage::default()
+        };
+        let text = "words".to_owned();
+        let event = match pick % 16 {
+            0 => AgentEvent::Text { text },
+            1 => AgentEvent::Usage { usage },
+            2 => return Input::AgentActive { ticket },
+            3 => return Input::AgentFinal { ticket },
+            _ => {
+                self.agent = None;
+                let end = agent_end(pick, life.stopping, self.now);
+                self.promised =
+                    end.final_seen && !end.is_error && end.promise == Some(Promise::Complete);
+                return super::script::ended(ticket, end);
+            }
+        };
+        Input::AgentSaid { ticket, event }
+    }
+
+    fn gate(&mut self, pick: u8, gate: usize, baseline: bool) -> Input {
+        self.gate_alive = false;
+        let is_green = !pick.is_multiple_of(4);
+        if baseline {
+            self.before[gate] = Some(is_green);
+        } else {
+            self.gates.push(is_green);
+        }
+        Input::GateEnded {
+            ticket: self.ticket,
+            result: if is_green {
+                GateResult::Passed
+            } else {
+                super::script::red()
+            },
+            duration: Duration::from_secs(1),
+        }
+    }
+
+    fn saved(&mut self, story: &StoryId) -> Input {
+        self.tree = Tree::AtCheckpoint;
+        self.before = self.gates.iter().copied().map(Some).collect();
+        for view in &mut self.stories {
+            if view.id == *story {
+                *view = super::script::story(&story.0, StoryState::Done);
+            }
+        }
+        super::script::saved(self.ticket)
+    }
+
+    fn see_all(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            assert!(!self.ended, "after the end: {effect:?}");
+            if let Some(ticket) = asked(&effect) {
+                let is_rearmed = matches!(effect, Effect::SetTimerAt { .. });
+                assert!(ticket > self.ticket || is_rearmed && ticket == self.ticket);
+                self.ticket = ticket;
+                self.open = Open::Step(effect.clone());
+            }
+            self.see(&effect);
+        }
+    }
+
+    fn see(&mut self, effect: &Effect) {
+        let nothing_runs = self.agent.is_none() && !self.gate_alive;
+        match effect {
+            Effect::StartAgent { .. } => {
+                assert!(nothing_runs, "two at a time");
+                assert_eq!(
+                    self.tree,
+                    Tree::AtCheckpoint,
+                    "an agent without a checkpoint"
+                );
+                self.tree = Tree::Worked;
+                self.agent = Some(Life::default());
+                self.promised = false;
+                self.gates.clear();
+            }
+            Effect::StopAgent { ticket, .. } => {
+                assert!(*ticket == self.ticket);
+                let life = self.agent.as_mut().expect("an agent is alive");
+                life.stopping = true;
+            }
+            Effect::RunGate { baseline, .. } => {
+                assert!(nothing_runs);
+                let tree = [Tree::Worked, Tree::AtCheckpoint][usize::from(*baseline)];
+                assert_eq!(self.tree, tree);
+                assert!(*baseline || self.promised);
+                self.gate_alive = true;
+            }
+            Effect::StopGate { ticket, .. } => {
+                assert!(self.gate_alive && *ticket == self.ticket);
+            }
+            Effect::Save { .. } => self.see_save(),
+            Effect::Park { .. } => assert!(nothing_runs && self.tree == Tree::Worked),
+            Effect::Restore { .. } => assert!(nothing_runs && self.tree == Tree::Parked),
+            Effect::Finish { .. } | Effect::AskFinish { .. } => {
+                assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
+            }
+            Effect::Announce(event) => self.hear(event),
+            Effect::End { outcome, .. } => {
+                assert!(nothing_runs, "something outlives the run");
+                assert!(self.order.run_ended, "an end without a word");
+                let is_broken = matches!(outcome, Outcome::Broken { .. });
+                let is_at_rest = matches!(self.tree, Tree::Untouched | Tree::AtCheckpoint);
+                assert!(
+                    is_broken || is_at_rest,
+                    "left in the middle: {:?}",
+                    self.tree
+                );
+                self.ended = true;
+                self.open = Open::Nothing;
+            }
+            _ => {}
+        }
+    }
+
+    fn see_save(&self) {
+        assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
+        assert!(self.promised, "a commit without a promise");
+        assert_eq!(self.gates.len(), self.policy.gates.len());
+        for (index, gate) in self.policy.gates.iter().enumerate() {
+            let was_red = gate.baseline && self.before[index] == Some(false);
+            assert!(self.gates[index] || was_red, "a commit with a red gate");
+        }
+    }
+
+    fn hear(&mut self, event: &Event) {
+        self.order.hear(event);
+        self.seq += 1;
+        self.progress.apply(&Record {
+            v: WIRE_VERSION,
+            seq: self.seq,
+            at: self.now,
+            run: RunId("r".to_owned()),
+            event: event.clone(),
+        });
+        match event {
+            Event::AttemptFailed { story, kind, .. }
+                if consequence(*kind) == Consequence::Retry =>
+            {
+                self.count(story);
+            }
+            Event::StoryCompleted { story, .. } => self.count(story),
+            Event::RunEnded {
+                usage,
+                attempts,
+                stories_done,
+                ..
+            } => {
+                assert_eq!(self.progress.usage(), *usage, "the fold has other totals");
+                assert_eq!(self.progress.attempts, *attempts);
+                assert_eq!(self.progress.stories_done, *stories_done);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, story: &StoryId) {
+        let count = self.counted.entry(story.clone()).or_default();
+        *count += 1;
+        assert!(*count <= self.policy.max_retries + 1, "too many attempts");
+    }
+}
+
+fn check(ticket: Ticket, pick: u8) -> Input {
+    let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
+    let check = StoryCheck {
+        missing: some(pick % 16 == 1),
+        foreign: some(pick % 4 == 2),
+        still_open: some(pick % 8 == 3),
+        changed_files: usize::from(pick % 8),
+    };
+    Input::StoryChecked { ticket, check }
+}
+
+fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
+    let resets_at = (pick & 128 != 0).then_some(now + Duration::from_secs(u64::from(pick) * 20));
+    let end = match pick % 16 {
+        4 => silent(),
+        5 => super::script::failed("no"),
+        6 => limited(resets_at),
+        7 if pick > 200 => AgentEnd {
+            auth: Some("log in".to_owned()),
+            is_error: true,
+            ..silent()
+        },
+        8 => AgentEnd {
+            final_seen: false,
+            ..super::script::complete()
+        },
+        9 => AgentEnd {
+            exit: AgentExit::Code(1),
+            swept: vec!["p".to_owned()],
+            ..silent()
+        },
+        10 => AgentEnd {
+            is_error: true,
+            ..super::script::complete()
+        },
+        11 => AgentEnd {
+            exit: AgentExit::Signal(9),
+            usage: Some(Usage {
+                input_tokens: 50,
+                ..Usage::default()
+            }),
+            ..super::script::complete()
+        },
+        _ => super::script::complete(),
+    };
+    let exit = if is_stopping {
+        AgentExit::StoppedByUs
+    } else {
+        end.exit
+    };
+    AgentEnd { exit, ..end }
+}
+
+/// The order in which events may come.
+#[derive(Default)]
+struct Order {
+    run_started: bool,
+    run_ended: bool,
+    finished: bool,
+    story: Option<StoryId>,
+    attempt: Option<AttemptNumber>,
+    gate: Option<bool>,
+    last_attempt: HashMap<StoryId, AttemptNumber>,
+    skipped: HashSet<StoryId>,
+}
+
+impl Order {
+    fn hear(&mut self, event: &Event) {
+        assert!(!self.finished, "after `finished`: {event:?}");
+        let may_follow_the_end = matches!(
+            event,
+            Event::Finished { .. } | Event::Requested { .. } | Event::Warning { .. }
+        );
+        assert!(
+            !self.run_ended || may_follow_the_end,
+            "after the end: {event:?}"
+        );
+        match event {
+            Event::RunStarted { .. } => assert!(!std::mem::replace(&mut self.run_started, true)),
+            Event::StorySkipped { story, .. } => {
+                assert!(self.story.is_none() && self.skipped.insert(story.clone()));
+            }
+            Event::StoryStarted { story, .. } => {
+                assert!(self.run_started && self.story.is_none());
+                self.story = Some(story.clone());
+            }
+            Event::AttemptStarted { story, attempt, .. } => {
+                assert!(self.story.as_ref() == Some(story) && self.attempt.is_none());
+                let last = self.last_attempt.insert(story.clone(), *attempt);
+                assert!(last.is_none_or(|last| attempt.0 == last.0 + 1));
+                self.attempt = Some(*attempt);
+            }
+            Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
+            Event::GateStarted { baseline, .. } => {
+                assert_eq!(*baseline, self.attempt.is_none());
+                assert!(self.story.is_some() && self.gate.replace(*baseline).is_none());
+            }
+            Event::GateFinished { baseline, .. } => assert_eq!(self.gate.take(), Some(*baseline)),
+            Event::AttemptFailed { story, attempt, .. } => {
+                self.is_at(story, *attempt);
+                self.attempt = None;
+            }
+            Event::Waiting { .. } => assert!(self.story.is_some() && self.attempt.is_none()),
+            Event::StoryCompleted {
+                story, attempts, ..
+            } => {
+                self.is_at(story, AttemptNumber(*attempts));
+                self.attempt = None;
+                self.story = None;
+            }
+            Event::RunEnded { .. } => self.run_ended = true,
+            Event::Finished { .. } => self.finished = self.run_ended && self.run_started,
+            Event::Recovered { .. } | Event::Warning { .. } | Event::Requested { .. } => {}
+        }
+    }
+
+    fn is_at(&self, story: &StoryId, attempt: AttemptNumber) {
+        assert_eq!(self.story.as_ref(), Some(story));
+        assert_eq!(self.attempt, Some(attempt));
+        assert_eq!(self.gate, None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_history_is_safe_and_ends(policy in policies(), origin in origins(), moves in moves()) {
+        let mut world = World::new(policy, origin);
+        world.start();
+        for step in &moves {
+            world.play(step);
+        }
+        // From here on only legal answers: agents complete, gates pass.
+        let mut steps = 0;
+        while !world.ended {
+            world.answer(15);
+            steps += 1;
+            prop_assert!(steps < BOUND, "no end in sight: {:?}", world.open);
+        }
+        for step in &moves {
+            world.play(step);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
+        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Origin::Fresh);
+        world.start();
+        for _ in 0..BOUND {
+            world.answer(pick);
+        }
+        prop_assert!(world.ended);
+        prop_assert_eq!(world.progress.attempts, max_retries + 1);
+        let kind = world.progress.last_failure.map(|failure| failure.kind);
+        let want = [FailureKind::NoSignal, FailureKind::Failed][usize::from(pick - 4)];
+        prop_assert_eq!(kind, Some(want));
+    }
+}

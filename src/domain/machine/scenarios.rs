@@ -1,0 +1,8 @@
+//! The machine's behaviour as pages of facts: whole lists of effects are compared.
+
+mod attempts;
+mod checkpoints;
+mod failures;
+mod gates;
+mod stops;
+mod stories;

@@ -1,0 +1,144 @@
+//! What an agent's end means: its promise counts, or the attempt is a miss of some kind.
+
+use super::attempt::Ending;
+use super::io::{AgentEnd, AgentExit, Limit};
+use crate::domain::event::FailureKind;
+use crate::domain::policy;
+use crate::domain::promise::Promise;
+
+/// Why an attempt did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Miss {
+    pub(super) kind: FailureKind,
+    /// For the user.
+    pub(super) reason: String,
+    /// For the next attempt.
+    pub(super) told: Option<String>,
+    /// The limit that has to end first.
+    pub(super) limit: Option<Limit>,
+}
+
+impl Miss {
+    pub(super) fn new(kind: FailureKind, reason: String) -> Self {
+        let told = policy::is_told(kind).then(|| reason.clone());
+        Self {
+            kind,
+            reason,
+            told,
+            limit: None,
+        }
+    }
+
+    pub(super) fn stopped() -> Self {
+        Self::new(FailureKind::Stopped, "the run was stopped".to_owned())
+    }
+
+    pub(super) fn budget(reason: String) -> Self {
+        Self::new(FailureKind::Budget, reason)
+    }
+
+    pub(super) fn timeout(how: &str, place: Option<&str>) -> Self {
+        let reason = match place {
+            Some(place) => format!("{how}; the last thing it did: {place}"),
+            None => format!("{how}; it had not said anything"),
+        };
+        Self::new(FailureKind::Timeout, reason)
+    }
+
+    fn limit(limit: &Limit) -> Self {
+        Self {
+            limit: Some(limit.clone()),
+            ..Self::new(FailureKind::Limit, limit.message.clone())
+        }
+    }
+
+    fn failed(reason: &str) -> Self {
+        if reason.trim().is_empty() {
+            let reason = "the agent said FAILED and gave no reason".to_owned();
+            return Self {
+                told: None,
+                ..Self::new(FailureKind::Failed, reason)
+            };
+        }
+        Self::new(FailureKind::Failed, reason.to_owned())
+    }
+
+    fn no_signal() -> Self {
+        let reason = "the agent ended without a promise".to_owned();
+        Self::new(FailureKind::NoSignal, reason)
+    }
+
+    fn crashed(end: &AgentEnd) -> Self {
+        let how = match end.exit {
+            AgentExit::Code(0) | AgentExit::StoppedByUs => {
+                "the agent's turn ended with an error".to_owned()
+            }
+            exit => format!("the agent ended with {}", exit_in_words(exit)),
+        };
+        let words = end.last_words.trim();
+        let reason = if words.is_empty() {
+            how
+        } else {
+            format!("{how}\n{words}")
+        };
+        Self::new(FailureKind::Crashed, reason)
+    }
+}
+
+/// Whether the agent completed its story; a success may come with a warning.
+pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Miss> {
+    match ending {
+        Ending::Stop => return Err(Miss::stopped()),
+        Ending::Miss(miss) => return Err(miss),
+        Ending::Open | Ending::Grace | Ending::AfterFinal => {}
+    }
+    // A promise counts in final words only, and an error in the final message voids it.
+    let promise = end.promise.as_ref().filter(|_| end.final_seen);
+    match promise {
+        Some(Promise::Complete) if !end.is_error => Ok(odd_exit(end.exit)),
+        Some(Promise::Failed(reason)) if !end.is_error => Err(Miss::failed(reason)),
+        promise => Err(broken_off(end, promise)),
+    }
+}
+
+fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
+    if let Some(message) = &end.auth {
+        return Miss::new(FailureKind::Auth, message.clone());
+    }
+    if let Some(limit) = &end.limit {
+        return Miss::limit(limit);
+    }
+    if let Some(Promise::Failed(reason)) = promise {
+        return Miss::failed(reason);
+    }
+    let ended_well = match end.exit {
+        AgentExit::Code(code) => code == 0,
+        AgentExit::Signal(_) => false,
+        AgentExit::StoppedByUs => end.final_seen,
+    };
+    if ended_well && !end.is_error {
+        return Miss::no_signal();
+    }
+    Miss::crashed(end)
+}
+
+fn odd_exit(exit: AgentExit) -> Option<String> {
+    match exit {
+        AgentExit::Code(0) => None,
+        AgentExit::StoppedByUs => {
+            Some("the agent did not exit after its final message and was ended".to_owned())
+        }
+        exit => Some(format!(
+            "the agent promised COMPLETE but ended with {}",
+            exit_in_words(exit)
+        )),
+    }
+}
+
+fn exit_in_words(exit: AgentExit) -> String {
+    match exit {
+        AgentExit::Code(code) => format!("exit code {code}"),
+        AgentExit::Signal(signal) => format!("signal {signal}"),
+        AgentExit::StoppedByUs => "a stop".to_owned(),
+    }
+}
