@@ -4,3 +4,6 @@
 pub(crate) mod agent_event;
 pub(crate) mod event;
 pub(crate) mod ids;
+pub(crate) mod js;
+pub(crate) mod task_id;
+pub(crate) mod tasks;
