@@ -2,8 +2,13 @@
 //! or terminal; time arrives as a value.
 
 pub(crate) mod agent_event;
+pub(crate) mod change;
 pub(crate) mod event;
 pub(crate) mod ids;
 pub(crate) mod js;
+pub(crate) mod label;
+pub(crate) mod outline;
+pub(crate) mod stories;
+pub(crate) mod story_ids;
 pub(crate) mod task_id;
 pub(crate) mod tasks;
