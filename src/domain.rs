@@ -3,6 +3,9 @@
 
 pub(crate) mod agent_event;
 pub(crate) mod change;
+#[cfg(test)]
+mod corpus_tests;
+pub(crate) mod delta;
 pub(crate) mod event;
 pub(crate) mod ids;
 pub(crate) mod js;
