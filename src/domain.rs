@@ -2,6 +2,8 @@
 //! or terminal; time arrives as a value.
 
 pub(crate) mod agent_event;
+pub(crate) mod box_match;
+pub(crate) mod boxes;
 pub(crate) mod change;
 #[cfg(test)]
 mod corpus_tests;
