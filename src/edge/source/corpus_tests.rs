@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::change::TaskFile;
-use super::delta::{Requirement, read_delta};
-use super::stories::{Grouping, read_stories};
-use super::tasks::TaskState;
+use crate::domain::change::TaskFile;
+use crate::domain::delta::{Requirement, read_delta};
+use crate::domain::stories::{Grouping, read_stories};
+use crate::domain::tasks::TaskState;
 
 fn corpus() -> PathBuf {
     std::env::var_os("RALPHTOOL_CORPUS")
@@ -33,6 +33,7 @@ fn content(folder: &str, answer: &Value) -> Vec<u8> {
 
 #[test]
 #[ignore = "needs a corpus directory in RALPHTOOL_CORPUS"]
+#[expect(clippy::print_stderr, reason = "the figures are what one runs it for")]
 fn corpus_tasks_are_read_as_openspec_reads_them() {
     let answers = expected(&corpus().join("tasks.expected.jsonl"));
     let files: Vec<TaskFile> = answers
@@ -67,6 +68,7 @@ fn corpus_tasks_are_read_as_openspec_reads_them() {
 
 #[test]
 #[ignore = "needs a corpus directory in RALPHTOOL_CORPUS"]
+#[expect(clippy::print_stderr, reason = "the figures are what one runs it for")]
 fn corpus_deltas_are_read_as_openspec_reads_them() {
     let answers = expected(&corpus().join("specs.expected.jsonl"));
     let mut scenarios = 0;
