@@ -11,6 +11,7 @@ pub(crate) mod ids;
 pub(crate) mod js;
 pub(crate) mod label;
 pub(crate) mod outline;
+pub(crate) mod prompt;
 pub(crate) mod show;
 pub(crate) mod stories;
 pub(crate) mod story_ids;

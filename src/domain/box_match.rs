@@ -87,14 +87,14 @@ impl Pairing {
 
     /// Pairs what is left with tasks of the same story that only got more text behind.
     fn extended<H: Eq>(&mut self, old_homes: &[H], new_homes: &[H]) {
-        for index in 0..self.old_keys.len() {
+        for (index, home) in old_homes.iter().enumerate() {
             let key = &self.old_keys[index];
             if self.pairs[index].is_some() || key.is_empty() {
                 continue;
             }
             let partner = (0..self.new_keys.len()).find(|candidate| {
                 !self.taken[*candidate]
-                    && new_homes[*candidate] == old_homes[index]
+                    && new_homes[*candidate] == *home
                     && extends(&self.new_keys[*candidate], key)
             });
             if let Some(partner) = partner {

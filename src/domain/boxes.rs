@@ -97,17 +97,17 @@ impl StoryCheck {
             return;
         }
         let raw = was.task.raw.clone();
-        match now.map(|now| (now, now.task.state)) {
-            None => self.missing.push(raw),
-            Some((_, TaskState::Done)) => {}
-            Some((now, TaskState::Open)) => {
+        let Some(now) = now else {
+            self.missing.push(raw);
+            return;
+        };
+        match (was.task.state, now.task.state) {
+            (_, TaskState::Open) => {
                 self.still_open.push(raw);
                 self.ticks.push(edit(now, after, b"x"));
             }
-            Some((_, TaskState::Deferred)) if was.task.state == TaskState::Open => {
-                self.set_aside.push(raw)
-            }
-            Some((_, TaskState::Deferred)) => {}
+            (TaskState::Open, TaskState::Deferred) => self.set_aside.push(raw),
+            (_, TaskState::Done | TaskState::Deferred) => {}
         }
     }
 

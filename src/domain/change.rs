@@ -137,7 +137,7 @@ impl Change {
         self.stories.iter().find(|story| story.id == *id)
     }
 
-    /// Finished and all tasks, as OpenSpec counts them.
+    /// Finished and all tasks, as `OpenSpec` counts them.
     pub(crate) fn task_tally(&self) -> Tally {
         let tasks = || self.stories.iter().flat_map(|story| &story.tasks);
         Tally {

@@ -1,4 +1,4 @@
-//! Delta specs: what a change adds, modifies, removes and renames, read as OpenSpec reads it.
+//! Delta specs: what a change adds, modifies, removes and renames, read as `OpenSpec` reads it.
 //!
 //! A scenario is raw text under a fourth-level heading; its steps are not taken apart.
 
@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Marks fenced lines by OpenSpec's rule: any indent opens, and an open end hides the rest.
+/// Marks fenced lines by `OpenSpec`'s rule: any indent opens, and an open end hides the rest.
 fn mask_fences<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Line<'a>> {
     let mut active: Option<(char, usize)> = None;
     lines

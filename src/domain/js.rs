@@ -1,6 +1,6 @@
-//! What JavaScript calls white space and a line end.
+//! What `JavaScript` calls white space and a line end.
 //!
-//! OpenSpec reads its files with JavaScript patterns; counting as it counts needs its idea of
+//! `OpenSpec` reads its files with `JavaScript` patterns; counting as it counts needs its idea of
 //! `\s`, `trim` and `.`. Nothing else belongs here.
 
 /// Whether `\s` matches the character: unlike Rust's notion with U+FEFF and without U+0085.

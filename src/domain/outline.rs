@@ -151,20 +151,17 @@ fn fence_mask(lines: &[&[u8]]) -> Vec<bool> {
     let mut mask = vec![false; lines.len()];
     let mut active: Option<Fence> = None;
     for (index, line) in lines.iter().enumerate() {
-        match active {
-            Some(open) => {
-                mask[index] = true;
-                if fence(line).is_some_and(|end| closes(end, open)) {
-                    active = None;
-                }
+        if let Some(open) = active {
+            mask[index] = true;
+            if fence(line).is_some_and(|end| closes(end, open)) {
+                active = None;
             }
-            None => {
-                // An opener that never closes must not swallow the headings after it.
-                active = opening_fence(line)
-                    .filter(|open| closers[index + 1][slot(open.marker)] >= open.length);
-                mask[index] = active.is_some();
-            }
+            continue;
         }
+        // An opener that never closes must not swallow the headings after it.
+        active =
+            opening_fence(line).filter(|open| closers[index + 1][slot(open.marker)] >= open.length);
+        mask[index] = active.is_some();
     }
     mask
 }

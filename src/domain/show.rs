@@ -32,7 +32,7 @@ struct StoryView<'a> {
     title: &'a str,
     /// Whether there is something left to do.
     state: StoryState,
-    /// The tasks OpenSpec lists, in file order.
+    /// The tasks `OpenSpec` lists, in file order.
     tasks: Vec<TaskView<'a>>,
 }
 
@@ -41,11 +41,11 @@ struct StoryView<'a> {
 struct TaskView<'a> {
     /// The id in front of the description.
     id: Option<&'a str>,
-    /// The description as OpenSpec gives it.
+    /// The description as `OpenSpec` gives it.
     raw: &'a str,
     /// The description without the id.
     text: &'a str,
-    /// Whether OpenSpec counts it as done.
+    /// Whether `OpenSpec` counts it as done.
     done: bool,
     /// How its box is marked.
     state: TaskState,

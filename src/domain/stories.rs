@@ -1,6 +1,6 @@
 //! Stories: which tasks belong together, and what each group is called.
 //!
-//! OpenSpec has no groups; these are ours. Every task of a file lands in exactly one story, in
+//! `OpenSpec` has no groups; these are ours. Every task of a file lands in exactly one story, in
 //! file order. A story is a second-level section with tasks; where one such section holds all
 //! tasks in two or more third-level ones, those; without sections the file is one story.
 

@@ -86,13 +86,13 @@ fn make_unique(names: Vec<Name>) -> Vec<StoryId> {
         .into_iter()
         .map(|name| match name {
             Name::Number(number) => StoryId(number),
-            Name::Slug(slug) => StoryId(free(slug, &mut taken)),
+            Name::Slug(slug) => StoryId(free(&slug, &mut taken)),
         })
         .collect()
 }
 
-fn free(slug: String, taken: &mut HashSet<String>) -> String {
-    let mut name = slug.clone();
+fn free(slug: &str, taken: &mut HashSet<String>) -> String {
+    let mut name = slug.to_owned();
     let mut count = 1;
     while !taken.insert(name.clone()) {
         count += 1;

@@ -10,7 +10,7 @@ use super::change::{Change, Tally};
 pub(crate) struct ChangeSummary {
     /// The name people call it by.
     pub(crate) name: String,
-    /// Finished and all tasks, as OpenSpec counts them.
+    /// Finished and all tasks, as `OpenSpec` counts them.
     pub(crate) tasks: Tally,
     /// Finished and all stories.
     pub(crate) stories: Tally,

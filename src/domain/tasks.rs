@@ -1,6 +1,6 @@
-//! Task lines: which lines of a file are checkboxes, exactly as OpenSpec counts them.
+//! Task lines: which lines of a file are checkboxes, exactly as `OpenSpec` counts them.
 //!
-//! A hand-written reader of OpenSpec's one pattern,
+//! A hand-written reader of `OpenSpec`'s one pattern,
 //! `^\s*(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*([^\]\s]?)\s*\](?![([])|\s+\])\s*(.*)`, over each line
 //! of the bytes. Headings, stories and fences are not its business: a box counts wherever it is.
 
@@ -28,9 +28,9 @@ pub(crate) enum TaskState {
 pub(crate) enum TaskKind {
     /// Work to be done.
     Work,
-    /// A box without text: counted in progress, but not listed by OpenSpec.
+    /// A box without text: counted in progress, but not listed by `OpenSpec`.
     Textless,
-    /// A box inside a code fence: counted and listed by OpenSpec, but only text, never work.
+    /// A box inside a code fence: counted and listed by `OpenSpec`, but only text, never work.
     Fenced,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Task {
     pub(crate) state: TaskState,
     /// What the box is to the loop.
     pub(crate) kind: TaskKind,
-    /// The description as OpenSpec gives it.
+    /// The description as `OpenSpec` gives it.
     pub(crate) raw: String,
     /// The id written in front of the description, such as `1.1`.
     pub(crate) id: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Whether OpenSpec lists it: text-less boxes are counted only.
+    /// Whether `OpenSpec` lists it: text-less boxes are counted only.
     pub(crate) fn is_listed(&self) -> bool {
         !self.raw.is_empty()
     }

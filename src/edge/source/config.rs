@@ -1,6 +1,6 @@
 //! The project's `openspec/config.yaml`: schema, context and guidance.
 //!
-//! Bad fields are warned about and ignored, as OpenSpec does.
+//! Bad fields are warned about and ignored, as `OpenSpec` does.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Compares the readers with OpenSpec's own answers over a corpus of real files.
+//! Compares the readers with `OpenSpec`'s own answers over a corpus of real files.
 //!
 //! Not part of the default tests: it needs a directory with `tasks/*.md` and `specs/*.md`, and
 //! `tasks.expected.jsonl` and `specs.expected.jsonl` with one answer a line.

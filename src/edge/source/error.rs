@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// What went wrong with a source of changes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SourceError {
-    /// No OpenSpec project anywhere above.
+    /// No `OpenSpec` project anywhere above.
     #[error("found no OpenSpec project in `{}` or above", start.display())]
     NoRoot {
         /// Where the search began.

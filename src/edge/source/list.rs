@@ -49,7 +49,7 @@ fn summary(name: &str, root: &Root, around: &Surroundings) -> ChangeSummary {
     }
 }
 
-/// Counts `tasks.md` even where the schema is not understood, as OpenSpec's list does.
+/// Counts `tasks.md` even where the schema is not understood, as `OpenSpec`'s list does.
 fn plain_tally(folder: &Path) -> Tally {
     let bytes = files::read(&folder.join("tasks.md")).unwrap_or_default();
     let tasks = read_tasks(&bytes);

@@ -1,4 +1,4 @@
-//! From a name to the folder of a change, by OpenSpec's rules.
+//! From a name to the folder of a change, by `OpenSpec`'s rules.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -109,7 +109,7 @@ fn documents(
     Ok(found)
 }
 
-/// Reads every `specs/**/spec.md` that OpenSpec would merge.
+/// Reads every `specs/**/spec.md` that `OpenSpec` would merge.
 fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceError> {
     let specs = folder.join("specs");
     let mut paths = Vec::new();

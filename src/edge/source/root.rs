@@ -1,4 +1,4 @@
-//! Finding the OpenSpec root: the nearest project above, a declared store, or the default one.
+//! Finding the `OpenSpec` root: the nearest project above, a declared store, or the default one.
 //!
 //! A change may therefore live outside the repository whose code is edited.
 
@@ -43,7 +43,7 @@ impl Surroundings {
         }
     }
 
-    /// OpenSpec's data folder.
+    /// `OpenSpec`'s data folder.
     pub(super) fn openspec_data(&self) -> Option<PathBuf> {
         self.openspec_folder(self.data_home.as_deref(), ".local/share")
     }
@@ -92,7 +92,7 @@ impl Root {
     }
 }
 
-/// Finds the root as OpenSpec does.
+/// Finds the root as `OpenSpec` does.
 pub(crate) fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
     let start = fs::canonicalize(&around.folder).map_err(unreadable(&around.folder))?;
     let nearest = start.ancestors().find_map(Candidate::at);

@@ -10,7 +10,7 @@ use super::files;
 use super::root::{Root, Surroundings};
 use super::yaml;
 
-/// The schema OpenSpec has built in.
+/// The schema `OpenSpec` has built in.
 const BUILT_IN: &str = "spec-driven";
 
 /// The shape of a change.
