@@ -97,13 +97,15 @@ impl StoryCheck {
             return;
         }
         let raw = was.task.raw.clone();
+        // A box without text asks for nothing: it is ticked with the rest, but not missed.
+        let asks = was.task.is_listed();
         let Some(now) = now else {
-            self.missing.push(raw);
+            self.missing.extend(asks.then_some(raw));
             return;
         };
         match (was.task.state, now.task.state) {
             (_, TaskState::Open) => {
-                self.still_open.push(raw);
+                self.still_open.extend(asks.then_some(raw));
                 self.ticks.push(edit(now, after, b"x"));
             }
             (TaskState::Open, TaskState::Deferred) => self.set_aside.push(raw),
@@ -113,7 +115,9 @@ impl StoryCheck {
 
     fn other(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, mark: &[u8], after: &[TaskFile]) {
         match now {
-            None if was.task.is_work() => self.foreign_missing.push(was.task.raw.clone()),
+            None if was.task.is_work() && was.task.is_listed() => {
+                self.foreign_missing.push(was.task.raw.clone())
+            }
             Some(now) if now.task.state != was.task.state => self.foreign.push(ForeignBox {
                 story: was.story.clone(),
                 task: was.task.raw.clone(),

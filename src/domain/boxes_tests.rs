@@ -198,6 +198,20 @@ fn boxes_in_fences_are_no_work_but_are_put_back() {
 }
 
 #[test]
+fn boxes_without_text_are_ticked_but_never_missed() {
+    let before = "## 1. A\n- [ ] 1.1 a\n- [ ]\n## 2. B\n- [ ]\n";
+    let check = checked(before, before, "1");
+    assert_eq!(check.still_open, ["1.1 a"]);
+    assert_eq!(
+        put_right(before, &check),
+        "## 1. A\n- [x] 1.1 a\n- [x]\n## 2. B\n- [ ]\n"
+    );
+    let after = "## 1. A\n- [x] 1.1 a\n";
+    let check = checked(before, after, "1");
+    assert_eq!((check.missing, check.foreign_missing), (vec![], vec![]));
+}
+
+#[test]
 fn ticking_keeps_every_other_byte() {
     #[track_caller]
     fn case(before: &[u8], after: &[u8]) {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::domain::boxes::{BoxEdit, StoryCheck, apply, check};
-use crate::domain::change::{Change, TaskFile};
+use crate::domain::change::{Change, SourceKind, TaskFile};
 use crate::domain::ids::StoryId;
 use crate::domain::summary::ChangeSummary;
 
@@ -45,6 +45,35 @@ pub(crate) fn read_change(
 /// Reads one markdown file with boxes as a change.
 pub(crate) fn read_checklist(path: &Path) -> Result<Change, SourceError> {
     read::read_checklist(path)
+}
+
+/// Reads what a user named: a change, the folder of one, or a checklist file.
+pub(crate) fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
+    let path = around.folder.join(target);
+    let is_path = target.contains('/') || path.extension().is_some_and(|end| end == "md");
+    if !is_path {
+        return read_change(&find_root(around)?, target, around);
+    }
+    let name = path.file_name().and_then(|name| name.to_str());
+    match name.filter(|_| path.is_dir()) {
+        // The folder of a change, as a shell completes it.
+        Some(name) => {
+            let inside = Surroundings {
+                folder: path.clone(),
+                ..around.clone()
+            };
+            read_change(&find_root(&inside)?, name, around)
+        }
+        None => read_checklist(&path),
+    }
+}
+
+/// Reads a change again, from where it was read before.
+pub(crate) fn read_again(change: &Change, around: &Surroundings) -> Result<Change, SourceError> {
+    match (change.source, change.task_files.first()) {
+        (SourceKind::Checklist, Some(file)) => read_checklist(&file.path),
+        _ => read_change(&Root::at(change.root.clone()), &change.name, around),
+    }
 }
 
 /// Reads the task files again and says what an attempt at a story did to the boxes.

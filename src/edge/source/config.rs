@@ -44,7 +44,7 @@ impl ProjectConfig {
             Ok(Some(value)) => config.take(&value),
             Ok(None) => {}
             Err(SourceError::Malformed { source, .. }) => {
-                config.warn(format!(
+                config.warn(&format!(
                     "is ignored, it does not parse: {}",
                     first_line(&*source)
                 ));
@@ -56,7 +56,7 @@ impl ProjectConfig {
 
     fn take(&mut self, value: &Value) {
         if !(value.is_object() || value.is_null()) {
-            self.warn("is ignored, it has no fields".to_owned());
+            self.warn("is ignored, it has no fields");
             return;
         }
         self.schema = yaml::text(value, "schema");
@@ -71,7 +71,7 @@ impl ProjectConfig {
         match context {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) if text.len() > LONGEST_CONTEXT => {
-                self.warn(format!(
+                self.warn(&format!(
                     "has a `context` of {} bytes: more than 50 KB is ignored",
                     text.len()
                 ));
@@ -79,7 +79,7 @@ impl ProjectConfig {
             Some(Value::String(text)) => {
                 self.context = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             }
-            Some(_) => self.warn("has a `context` that is not text: it is ignored".to_owned()),
+            Some(_) => self.warn("has a `context` that is not text: it is ignored"),
         }
     }
 
@@ -93,13 +93,13 @@ impl ProjectConfig {
                     .map(str::to_owned)
                     .collect();
             }
-            Some(_) => self.warn(
-                "has an `operations.apply.guidance` that is not a list: it is ignored".to_owned(),
-            ),
+            Some(_) => {
+                self.warn("has an `operations.apply.guidance` that is not a list: it is ignored");
+            }
         }
     }
 
-    fn warn(&mut self, what: String) {
+    fn warn(&mut self, what: &str) {
         self.warnings.push(Warning {
             code: "config",
             message: format!("`{}` {what}", self.path.display()),

@@ -4,6 +4,11 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
+const NO_ROOT_HINT: &str =
+    "run `openspec init`, go to a project with `openspec/changes`, or name a checklist file";
+const NO_CHANGE_HINT: &str = "there is no change yet: write one with `openspec new change`";
+const STORE_HINT: &str = "register it with `openspec store register`, or correct the name";
+
 /// What went wrong with a source of changes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SourceError {
@@ -122,24 +127,27 @@ impl SourceError {
     /// What to do next.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Self::NoRoot { .. } => Some(
-                "run `openspec init`, go to a project that has `openspec/changes`, or name a checklist file".to_owned(),
-            ),
-            Self::NoSuchChange { near: Some(near), .. } => Some(format!("did you mean `{near}`")),
-            Self::NoSuchChange { known, .. } if known.is_empty() => {
-                Some("there is no change yet: write one with `openspec new change`".to_owned())
+            Self::NoRoot { .. } => Some(NO_ROOT_HINT.to_owned()),
+            Self::NoSuchChange {
+                near: Some(near), ..
+            } => Some(format!("did you mean `{near}`")),
+            Self::NoSuchChange { known, .. } if known.is_empty() => Some(NO_CHANGE_HINT.to_owned()),
+            Self::NoSuchChange { known, .. } | Self::UnknownSchema { known, .. } => {
+                Some(format!("there are {}", quoted(known)))
             }
-            Self::NoSuchChange { known, .. } => Some(format!("there are {}", quoted(known))),
             Self::Wrapper { inner, .. } => inner.first().map(|first| {
                 let flat = first.replace('/', "-");
                 format!("move each inner folder up, for example to `openspec/changes/{flat}`")
             }),
-            Self::UnknownSchema { known, .. } => Some(format!("there are {}", quoted(known))),
-            Self::UnknownStore { id, .. } => Some(format!("register it with `openspec store register`, or correct `{id}`")),
+            Self::UnknownStore { .. } => Some(STORE_HINT.to_owned()),
             Self::BadStore { .. } => Some("look at it with `openspec store doctor`".to_owned()),
             Self::TooLarge { .. } => Some("task files and specs are read up to 16 MB".to_owned()),
-            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::NotAFile { .. } | Self::Malformed { .. }
-            | Self::BadName { .. } | Self::BadSchema { .. } => None,
+            Self::Unreadable { .. }
+            | Self::Unwritable { .. }
+            | Self::NotAFile { .. }
+            | Self::Malformed { .. }
+            | Self::BadName { .. }
+            | Self::BadSchema { .. } => None,
         }
     }
 

@@ -86,6 +86,15 @@ pub(crate) struct Root {
 }
 
 impl Root {
+    /// A root that was found before.
+    pub(super) const fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            source: RootSource::Nearest,
+            warnings: Vec::new(),
+        }
+    }
+
     /// The folder of all changes.
     pub(crate) fn changes(&self) -> PathBuf {
         self.path.join("openspec/changes")
@@ -122,16 +131,15 @@ pub(crate) fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
 }
 
 fn nearest_root(path: &Path, ignored_store: Option<String>) -> Root {
-    let warnings = ignored_store.map(|id| Warning {
+    let ignored = ignored_store.map(|id| Warning {
         code: "store_ignored",
         message: format!(
             "the project has its own changes: `store: {id}` of its configuration is ignored"
         ),
     });
     Root {
-        path: path.to_owned(),
-        source: RootSource::Nearest,
-        warnings: warnings.into_iter().collect(),
+        warnings: ignored.into_iter().collect(),
+        ..Root::at(path.to_owned())
     }
 }
 

@@ -459,6 +459,33 @@ fn any_checklist_is_a_change() {
 }
 
 #[test]
+fn a_target_is_a_name_a_folder_or_a_file() {
+    let place = Place::with(&[
+        ("openspec/changes/a/tasks.md", "- [ ] a\n"),
+        ("plan.md", "- [ ] p\n"),
+        ("sub/x", ""),
+    ]);
+    let read = |from: &str, target: &str| read_target(target, &place.around(from)).unwrap();
+    let by_name = read("sub", "a");
+    assert_eq!(by_name.name, "a");
+    assert_eq!(read("", "openspec/changes/a"), by_name);
+    assert_eq!(read("sub", "../openspec/changes/a/"), by_name);
+    assert_eq!(read("", "plan.md").source, SourceKind::Checklist);
+    assert_eq!(
+        read("", "openspec/changes/a/tasks.md").source,
+        SourceKind::Checklist
+    );
+    assert!(read_target("none.md", &place.around("")).is_err());
+
+    place.write("openspec/changes/a/tasks.md", "- [x] a\n");
+    place.write("plan.md", "- [x] p\n");
+    for before in [by_name, read("", "plan.md")] {
+        let again = read_again(&before, &place.around("sub")).unwrap();
+        assert_eq!((again.name.clone(), again.next_open()), (before.name, None));
+    }
+}
+
+#[test]
 fn boxes_are_ticked_and_put_back_in_place() {
     let place = Place::with(&[("real/tasks.md", "")]);
     let before: &[u8] =
