@@ -132,17 +132,20 @@ fn sections<'a>(lines: &'a [Line<'a>]) -> Vec<(&'a str, &'a [Line<'a>])> {
 /// `^##\s+(.+)$`.
 fn section_title(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("##")?;
-    (rest.starts_with(js::is_space)
-        && !rest.contains(js::ends_line)
-        && rest.chars().nth(1).is_some())
-    .then(|| js::trim(rest))
+    let spaced = rest.starts_with(js::is_space) && rest.chars().nth(1).is_some();
+    // `.` crosses no line end, and only a feed ends a line here; `\s` may eat the others before.
+    let title = js::trim_start(rest);
+    (spaced && !title.contains(js::ends_line) && !rest.ends_with(js::ends_line))
+        .then(|| js::trim(title))
 }
 
 /// `^###\s*Requirement:\s*(.+)\s*$`, in any case; the name without closing hashes.
 fn requirement_name(line: &str) -> Option<&str> {
     let rest = js::trim_start(line.strip_prefix("###")?);
-    let name = strip_word(rest, "requirement:")?;
-    (!name.is_empty()).then(|| strip_closing_hashes(js::trim(name)))
+    let rest = strip_word(rest, "requirement:")?;
+    let name = js::trim(rest);
+    let blank = rest.chars().all(js::ends_line);
+    (!blank && !name.contains(js::ends_line)).then(|| strip_closing_hashes(name))
 }
 
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
@@ -271,7 +274,7 @@ fn quoted_requirement(text: &str) -> Option<&str> {
     let rest = js::trim_start(text.strip_prefix("###")?).strip_prefix("Requirement:")?;
     let name = rest.strip_suffix('`').unwrap_or(rest);
     let name = strip_closing_hashes(js::trim(name));
-    (!name.is_empty()).then_some(name)
+    (!name.is_empty() && !name.contains(js::ends_line)).then_some(name)
 }
 
 fn renamed(lines: &[Line<'_>]) -> Vec<Rename> {

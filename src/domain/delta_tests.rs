@@ -148,6 +148,25 @@ fn only_the_exact_section_titles_count() {
     case("### ADDED Requirements", 0);
     case(" ## ADDED Requirements", 0);
     case("## 新增需求", 0);
+    case("##\u{2028}ADDED Requirements", 1);
+    case("## ADDED Requirements\u{2028}", 0);
+}
+
+#[test]
+fn a_requirement_has_its_name_on_one_line() {
+    #[track_caller]
+    fn case(line: &str, want: Option<&str>) {
+        assert_eq!(requirement_name(line), want, "{line:?}");
+    }
+    case("### Requirement: A", Some("A"));
+    case("###requirement:A ###", Some("A"));
+    case("### Requirement: C#", Some("C#"));
+    case("### Requirement:", None);
+    case("### Requirement: ", Some(""));
+    case("### Requirement:\u{2028}A\u{2029}", Some("A"));
+    case("### Requirement: A\u{2028}B", None);
+    case("#### Requirement: A", None);
+    case(" ### Requirement: A", None);
 }
 
 #[test]
