@@ -116,7 +116,7 @@ impl StoryCheck {
     fn other(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, mark: &[u8], after: &[TaskFile]) {
         match now {
             None if was.task.is_work() && was.task.is_listed() => {
-                self.foreign_missing.push(was.task.raw.clone())
+                self.foreign_missing.push(was.task.raw.clone());
             }
             Some(now) if now.task.state != was.task.state => self.foreign.push(ForeignBox {
                 story: was.story.clone(),

@@ -114,8 +114,9 @@ struct Fence {
 }
 
 fn fence(line: &[u8]) -> Option<Fence> {
-    let text = line.trim_ascii();
+    let text = line.trim_ascii_start();
     let marker = *text.first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let text = text.trim_ascii_end();
     let length = text.iter().take_while(|byte| **byte == marker).count();
     let info = &text[length..];
     // A run of backticks with a backtick after it is code within a sentence.
