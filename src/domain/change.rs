@@ -179,14 +179,3 @@ impl StoryState {
         })
     }
 }
-
-impl Tally {
-    /// Both counted together.
-    #[must_use]
-    pub(crate) const fn plus(self, other: Self) -> Self {
-        Self {
-            done: self.done + other.done,
-            total: self.total + other.total,
-        }
-    }
-}

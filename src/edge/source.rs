@@ -22,7 +22,7 @@ use crate::domain::ids::StoryId;
 use crate::domain::summary::ChangeSummary;
 
 pub(crate) use error::SourceError;
-pub(crate) use root::{Root, RootSource, Surroundings, find_root};
+pub(crate) use root::{Root, Surroundings, find_root};
 
 /// Lists the changes of a root, the most recently touched first.
 pub(crate) fn list_changes(

@@ -10,6 +10,7 @@ use crate::domain::change::{SourceKind, Tally};
 use crate::domain::show::ChangeView;
 use crate::domain::summary::ChangeState;
 
+use super::root::RootSource;
 use super::*;
 
 /// A folder with files in it, and a home beside them.
