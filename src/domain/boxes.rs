@@ -1,0 +1,214 @@
+//! Boxes: what an attempt did to them, and the smallest edits that set them right.
+//!
+//! An edit names its box by text, not by offset: the file is read again when it is written.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::box_match::{Place, pair_up};
+use super::change::{Change, SourceKind, Story, TaskFile};
+use super::ids::StoryId;
+use super::stories::{Grouping, read_stories};
+use super::tasks::{Task, TaskState, read_tasks};
+
+/// What an attempt did to the boxes of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoryCheck {
+    /// The story that was worked on.
+    pub(crate) story: StoryId,
+    /// Tasks of the story that are not in the files any more.
+    pub(crate) missing: Vec<String>,
+    /// Tasks of the story that are not ticked.
+    pub(crate) still_open: Vec<String>,
+    /// Tasks of the story that were open and are set aside now.
+    pub(crate) set_aside: Vec<String>,
+    /// Open tasks that the attempt added to the story.
+    pub(crate) added_open: Vec<String>,
+    /// Boxes of other stories that changed.
+    pub(crate) foreign: Vec<ForeignBox>,
+    /// Tasks of other stories that are not in the files any more.
+    pub(crate) foreign_missing: Vec<String>,
+    /// Edits that tick what is still open.
+    pub(crate) ticks: Vec<BoxEdit>,
+}
+
+/// A box of another story that an attempt changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForeignBox {
+    /// The story it belongs to.
+    pub(crate) story: StoryId,
+    /// The task.
+    pub(crate) task: String,
+    /// The edit that puts it back.
+    pub(crate) edit: BoxEdit,
+}
+
+/// A change to one box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BoxEdit {
+    /// The task file.
+    pub(crate) path: PathBuf,
+    /// The description of the task.
+    pub(crate) raw: String,
+    /// Which of the tasks with this description in the file, from 0.
+    pub(crate) nth: usize,
+    /// What to put between the brackets.
+    pub(crate) put: Vec<u8>,
+}
+
+/// How the stories of a kind of source are grouped.
+pub(crate) const fn grouping(source: SourceKind) -> Grouping {
+    match source {
+        SourceKind::OpenSpec => Grouping::Headings,
+        SourceKind::Checklist => Grouping::HeadingsOrItems,
+    }
+}
+
+/// Compares the boxes before an attempt at a story with the same files after it.
+pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> StoryCheck {
+    let (stories, _) = read_stories(after, grouping(before.source));
+    let (old, new) = (places(&before.stories), places(&stories));
+    let pairs = pair_up(&old, &new);
+    let mut found = StoryCheck {
+        story: story.clone(),
+        missing: Vec::new(),
+        still_open: Vec::new(),
+        set_aside: Vec::new(),
+        added_open: added_open(&new, &pairs, story),
+        foreign: Vec::new(),
+        foreign_missing: Vec::new(),
+        ticks: Vec::new(),
+    };
+    for (place, partner) in old.iter().zip(&pairs) {
+        let now = partner.map(|index| &new[index]);
+        if place.story == story {
+            found.own(place, now, after);
+        } else {
+            let was = &before.task_files[place.file].bytes[place.task.mark.clone()];
+            found.other(place, now, was, after);
+        }
+    }
+    found
+}
+
+impl StoryCheck {
+    fn own(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, after: &[TaskFile]) {
+        if !was.task.is_work() {
+            return;
+        }
+        let raw = was.task.raw.clone();
+        // A box without text asks for nothing: it is ticked with the rest, but not missed.
+        let asks = was.task.is_listed();
+        let Some(now) = now else {
+            self.missing.extend(asks.then_some(raw));
+            return;
+        };
+        match (was.task.state, now.task.state) {
+            (_, TaskState::Open) => {
+                self.still_open.extend(asks.then_some(raw));
+                self.ticks.push(edit(now, after, b"x"));
+            }
+            (TaskState::Open, TaskState::Deferred) => self.set_aside.push(raw),
+            (_, TaskState::Done | TaskState::Deferred) => {}
+        }
+    }
+
+    fn other(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, mark: &[u8], after: &[TaskFile]) {
+        match now {
+            None if was.task.is_work() && was.task.is_listed() => {
+                self.foreign_missing.push(was.task.raw.clone());
+            }
+            Some(now) if now.task.state != was.task.state => self.foreign.push(ForeignBox {
+                story: was.story.clone(),
+                task: was.task.raw.clone(),
+                edit: edit(now, after, mark),
+            }),
+            _ => {}
+        }
+    }
+}
+
+fn places(stories: &[Story]) -> Vec<Place<'_>> {
+    stories
+        .iter()
+        .flat_map(|story| {
+            story.tasks.iter().map(|task| Place {
+                story: &story.id,
+                file: story.file,
+                task,
+            })
+        })
+        .collect()
+}
+
+fn added_open(new: &[Place<'_>], pairs: &[Option<usize>], story: &StoryId) -> Vec<String> {
+    let known: HashSet<usize> = pairs.iter().flatten().copied().collect();
+    new.iter()
+        .enumerate()
+        .filter(|(index, place)| {
+            place.story == story && place.task.is_open_work() && !known.contains(index)
+        })
+        .map(|(_, place)| place.task.raw.clone())
+        .collect()
+}
+
+fn edit(place: &Place<'_>, files: &[TaskFile], put: &[u8]) -> BoxEdit {
+    let nth = read_tasks(&files[place.file].bytes)
+        .iter()
+        .filter(|task| task.raw == place.task.raw && task.line < place.task.line)
+        .count();
+    BoxEdit {
+        path: files[place.file].path.clone(),
+        raw: place.task.raw.clone(),
+        nth,
+        put: put.to_vec(),
+    }
+}
+
+/// Makes the edits in a file as it is now; a box that is not there any more is left out.
+pub(crate) fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
+    let tasks = read_tasks(bytes);
+    let mut found: Vec<(&Task, &BoxEdit)> = edits
+        .iter()
+        .filter_map(|edit| {
+            let mut same = tasks.iter().filter(|task| task.raw == edit.raw);
+            Some((same.nth(edit.nth)?, *edit))
+        })
+        .collect();
+    // From the end, so that ranges further up stay true.
+    found.sort_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
+    found
+        .into_iter()
+        .fold(bytes.to_vec(), |bytes, (task, edit)| {
+            mark(&bytes, task, &edit.put)
+        })
+}
+
+/// Ticks one box of the file it was read from; every other byte stays.
+pub(crate) fn tick(bytes: &[u8], task: &Task) -> Vec<u8> {
+    mark(bytes, task, b"x")
+}
+
+/// Puts a mark into one box of the file it was read from.
+fn mark(bytes: &[u8], task: &Task, put: &[u8]) -> Vec<u8> {
+    let (head, rest) = bytes.split_at(task.mark.start);
+    let tail = &rest[task.mark.len()..];
+    let blank = !put.is_empty() && put.trim_ascii().is_empty();
+    let mut out = Vec::with_capacity(bytes.len() + 2);
+    out.extend_from_slice(head);
+    out.extend_from_slice(put);
+    match tail {
+        // `[x](` would be a link, and the task gone: keep it apart.
+        [b']', next @ (b'(' | b'['), ..] if !blank => {
+            out.extend_from_slice(b"] ");
+            out.push(*next);
+            out.extend_from_slice(&tail[2..]);
+        }
+        _ => out.extend_from_slice(tail),
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "boxes_tests.rs"]
+mod tests;

@@ -1,0 +1,181 @@
+//! A change: a written plan of stories, each a group of tasks, with what belongs to it.
+//!
+//! Values only. Who reads them from disk is `edge::source`.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::ids::StoryId;
+use super::tasks::{Task, TaskState};
+
+/// What kind of plan a change was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SourceKind {
+    /// A folder below `openspec/changes`.
+    OpenSpec,
+    /// One markdown file with checkboxes.
+    Checklist,
+}
+
+/// A written plan, as read from disk at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// The name people call it by.
+    pub(crate) name: String,
+    /// The folder the plan belongs to; not necessarily where code is edited.
+    pub(crate) root: PathBuf,
+    /// What kind of plan it is.
+    pub(crate) source: SourceKind,
+    /// All stories, in document order.
+    pub(crate) stories: Vec<Story>,
+    /// What the added and modified requirements ask for.
+    pub(crate) scenarios: Vec<Scenario>,
+    /// The files an agent should read, by artifact, in the order of the schema.
+    pub(crate) documents: Vec<Document>,
+    /// Project context from the configuration: required input.
+    pub(crate) context: Option<String>,
+    /// Guidance for applying a change from the configuration: advice.
+    pub(crate) guidance: Vec<String>,
+    /// What the user should know about the files.
+    pub(crate) warnings: Vec<Warning>,
+    /// The files that hold the boxes, as read.
+    pub(crate) task_files: Vec<TaskFile>,
+}
+
+/// One group of tasks, done by one agent run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Story {
+    /// What people call it.
+    pub(crate) id: StoryId,
+    /// Its heading without the number.
+    pub(crate) title: String,
+    /// Its boxes, in file order; fenced and text-less ones included.
+    pub(crate) tasks: Vec<Task>,
+    /// The markdown of the whole section, as written.
+    pub(crate) section: String,
+    /// Whether there is something left to do.
+    pub(crate) state: StoryState,
+    /// Which of the change's task files it stands in.
+    pub(crate) file: usize,
+}
+
+/// Whether a story has something left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StoryState {
+    /// At least one task is open.
+    Open,
+    /// Every task is ticked.
+    Done,
+    /// What is unfinished is set aside.
+    Deferred,
+}
+
+/// A file with boxes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TaskFile {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Its path within the change, with slashes.
+    pub(crate) label: String,
+    /// Its content when it was read.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The files of one artifact of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Document {
+    /// The artifact: `proposal`, `specs`, `design`, `tasks`, or what the schema calls it.
+    pub(crate) artifact: String,
+    /// Its files, sorted.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// One scenario of an added or modified requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Scenario {
+    /// The capability whose delta spec it is in.
+    pub(crate) capability: String,
+    /// The requirement it belongs to.
+    pub(crate) requirement: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its steps, as written.
+    pub(crate) text: String,
+}
+
+/// Something the user should know; the work goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// Stable name of the warning.
+    pub(crate) code: &'static str,
+    /// For people.
+    pub(crate) message: String,
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct Tally {
+    /// Finished ones.
+    pub(crate) done: usize,
+    /// All of them.
+    pub(crate) total: usize,
+}
+
+impl Change {
+    /// The first story with something left to do, in document order.
+    pub(crate) fn next_open(&self) -> Option<&Story> {
+        self.stories
+            .iter()
+            .find(|story| story.state == StoryState::Open)
+    }
+
+    /// The story of that id.
+    pub(crate) fn story(&self, id: &StoryId) -> Option<&Story> {
+        self.stories.iter().find(|story| story.id == *id)
+    }
+
+    /// Finished and all tasks, as `OpenSpec` counts them.
+    pub(crate) fn task_tally(&self) -> Tally {
+        let tasks = || self.stories.iter().flat_map(|story| &story.tasks);
+        Tally {
+            done: tasks().filter(|task| task.state == TaskState::Done).count(),
+            total: tasks().count(),
+        }
+    }
+
+    /// Finished and all stories.
+    pub(crate) fn story_tally(&self) -> Tally {
+        let done = |story: &&Story| story.state == StoryState::Done;
+        Tally {
+            done: self.stories.iter().filter(done).count(),
+            total: self.stories.len(),
+        }
+    }
+}
+
+impl Story {
+    /// Tasks that are to be done: neither ticked nor set aside, and not in a code fence.
+    pub(crate) fn open_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| task.is_open_work())
+    }
+}
+
+impl StoryState {
+    /// The state of a story with these tasks.
+    pub(crate) fn of(tasks: &[Task]) -> Self {
+        let mut work = tasks.iter().filter(|task| task.is_work()).peekable();
+        if work.peek().is_none() {
+            // Only boxes in fences: nothing anyone could do, and not finished either.
+            let ticked = tasks.iter().all(|task| task.state == TaskState::Done);
+            return if ticked { Self::Done } else { Self::Deferred };
+        }
+        work.fold(Self::Done, |state, task| match (state, task.state) {
+            (Self::Open, _) | (_, TaskState::Open) => Self::Open,
+            (_, TaskState::Deferred) => Self::Deferred,
+            (state, TaskState::Done) => state,
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! One line about a change: how far it is, and whether the loop can run it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::change::{Change, Tally};
+
+/// A change as it appears in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ChangeSummary {
+    /// The name people call it by.
+    pub(crate) name: String,
+    /// Finished and all tasks, as `OpenSpec` counts them.
+    pub(crate) tasks: Tally,
+    /// Finished and all stories.
+    pub(crate) stories: Tally,
+    /// When a file of it last changed.
+    pub(crate) modified: Option<Timestamp>,
+    /// Whether the loop can run it.
+    #[serde(flatten)]
+    pub(crate) state: ChangeState,
+}
+
+/// Whether the loop can run a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum ChangeState {
+    /// There is an open story.
+    Ready,
+    /// Every story is done or set aside.
+    NothingLeft,
+    /// There is no box in its files.
+    NoTasks,
+    /// It cannot be read.
+    Invalid {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ChangeState {
+    /// The state of a change that could be read.
+    pub(crate) fn of(change: &Change) -> Self {
+        if change.stories.is_empty() {
+            Self::NoTasks
+        } else if change.next_open().is_some() {
+            Self::Ready
+        } else {
+            Self::NothingLeft
+        }
+    }
+}

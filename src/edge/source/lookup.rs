@@ -1,0 +1,122 @@
+//! From a name to the folder of a change, by `OpenSpec`'s rules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::SourceError;
+use super::files::{self, unreadable};
+use super::root::Root;
+
+/// How deep changes are looked for inside a folder that wraps them.
+const WRAPPER_DEPTH: usize = 3;
+
+/// How alike two names must be to be taken for a typing error.
+const ALIKE: f64 = 0.8;
+
+/// The folder of a change.
+pub(super) fn find(root: &Root, name: &str) -> Result<PathBuf, SourceError> {
+    if let Some(rule) = broken_rule(name) {
+        return Err(SourceError::BadName {
+            name: name.to_owned(),
+            rule,
+        });
+    }
+    let folder = root.changes();
+    let path = folder.join(name);
+    if !path.is_dir() {
+        let known = names(root)?;
+        return Err(SourceError::NoSuchChange {
+            name: name.to_owned(),
+            folder,
+            near: nearest(name, &known),
+            known,
+        });
+    }
+    let inner = wrapped(&path, name)?;
+    if !inner.is_empty() {
+        return Err(SourceError::Wrapper {
+            name: name.to_owned(),
+            inner,
+        });
+    }
+    fs::canonicalize(&path).map_err(unreadable(&path))
+}
+
+fn broken_rule(name: &str) -> Option<&'static str> {
+    match name {
+        "" => Some("it is empty"),
+        "archive" => Some("it is reserved for archived changes"),
+        _ if name.contains(['/', '\\', '\0']) => Some("it has a separator in it"),
+        _ if name.starts_with('.') => Some("it starts with a dot"),
+        _ => None,
+    }
+}
+
+/// The names of all changes of a root: its folders, without links, hidden ones and the archive.
+pub(super) fn names(root: &Root) -> Result<Vec<String>, SourceError> {
+    let folders = files::entries(&root.changes())?;
+    Ok(folders
+        .into_iter()
+        .filter(|entry| entry.is_folder && !entry.is_hidden() && entry.name != "archive")
+        .map(|entry| entry.name.to_string_lossy().into_owned())
+        .collect())
+}
+
+fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let name = name.to_lowercase();
+    known
+        .iter()
+        .map(|other| (strsim::jaro_winkler(&name, &other.to_lowercase()), other))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, other)| other.clone())
+}
+
+/// The changes inside a folder that is none itself.
+fn wrapped(folder: &Path, name: &str) -> Result<Vec<String>, SourceError> {
+    let own_file = files::entries(folder)?
+        .iter()
+        .any(|entry| !entry.is_folder && !entry.is_hidden());
+    if own_file || looks_like_change(folder) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    collect_wrapped(folder, name, WRAPPER_DEPTH, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn collect_wrapped(
+    folder: &Path,
+    name: &str,
+    depth: usize,
+    found: &mut Vec<String>,
+) -> Result<(), SourceError> {
+    if depth == 0 {
+        return Ok(());
+    }
+    for entry in files::entries(folder)? {
+        if !entry.is_folder || entry.is_hidden() || entry.name == "archive" {
+            continue;
+        }
+        let inner = format!("{name}/{}", entry.name.to_string_lossy());
+        if looks_like_change(&entry.path) {
+            found.push(inner);
+        } else {
+            collect_wrapped(&entry.path, &inner, depth - 1, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn looks_like_change(folder: &Path) -> bool {
+    [
+        ".openspec.yaml",
+        "proposal.md",
+        "design.md",
+        "tasks.md",
+        "specs",
+    ]
+    .iter()
+    .any(|name| folder.join(name).exists())
+}

@@ -1,0 +1,198 @@
+//! Reading one change whole: tasks, delta specs, the files to read, context and guidance.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::boxes::grouping;
+use crate::domain::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
+use crate::domain::delta::{Delta, read_delta};
+use crate::domain::label::slug;
+use crate::domain::stories::read_stories;
+
+use super::config::ProjectConfig;
+use super::error::SourceError;
+use super::files::{self, unreadable};
+use super::root::{Root, Surroundings};
+use super::schema::{Schema, walk};
+
+/// Files that belong to a checklist where they lie beside it.
+const COMPANIONS: [&str; 6] = [
+    "requirements.md",
+    "spec.md",
+    "plan.md",
+    "design.md",
+    "research.md",
+    "data-model.md",
+];
+
+/// Reads the change in a folder.
+pub(super) fn read_folder(
+    name: &str,
+    folder: &Path,
+    root: &Root,
+    around: &Surroundings,
+) -> Result<Change, SourceError> {
+    let config = ProjectConfig::read(&root.path)?;
+    let schema = Schema::of(folder, root, &config, around)?;
+    let task_files = task_files(folder, &schema)?;
+    let (stories, odd_tasks) = read_stories(&task_files, grouping(SourceKind::OpenSpec));
+    let (scenarios, odd_specs) = read_specs(folder)?;
+    let untracked = task_files.is_empty().then(|| no_task_file(&schema));
+    let documents = documents(folder, root, &schema, config.context.is_none())?;
+    let warnings = [root.warnings.clone(), config.warnings, odd_tasks, odd_specs];
+    Ok(Change {
+        name: name.to_owned(),
+        root: root.path.clone(),
+        source: SourceKind::OpenSpec,
+        stories,
+        scenarios,
+        documents,
+        context: config.context,
+        guidance: config.guidance,
+        warnings: warnings.into_iter().flatten().chain(untracked).collect(),
+        task_files,
+    })
+}
+
+fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceError> {
+    let Some(tracks) = &schema.tracks else {
+        return Ok(Vec::new());
+    };
+    schema
+        .resolve(folder, tracks)?
+        .into_iter()
+        .map(|path| task_file(folder, path))
+        .collect()
+}
+
+fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
+    Ok(TaskFile {
+        label: inner_path(folder, &path),
+        bytes: files::read(&path)?,
+        path,
+    })
+}
+
+fn no_task_file(schema: &Schema) -> Warning {
+    let message = match &schema.tracks {
+        Some(tracks) => format!("the change has no `{tracks}`"),
+        None => format!("the schema `{}` names no file with tasks", schema.name),
+    };
+    Warning {
+        code: "no_task_file",
+        message,
+    }
+}
+
+fn documents(
+    folder: &Path,
+    root: &Root,
+    schema: &Schema,
+    legacy: bool,
+) -> Result<Vec<Document>, SourceError> {
+    let mut found = Vec::new();
+    let project = root.path.join("openspec/project.md");
+    if legacy && project.is_file() {
+        found.push(Document {
+            artifact: "project".to_owned(),
+            paths: vec![project],
+        });
+    }
+    for artifact in &schema.artifacts {
+        let paths = schema.resolve(folder, &artifact.generates)?;
+        if !paths.is_empty() {
+            found.push(Document {
+                artifact: artifact.id.clone(),
+                paths,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Reads every `specs/**/spec.md` that `OpenSpec` would merge.
+fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceError> {
+    let specs = folder.join("specs");
+    let mut paths = Vec::new();
+    walk(&specs, false, &mut paths)?;
+    let mut named: Vec<(String, PathBuf)> = paths
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name == "spec.md"))
+        .map(|path| (inner_path(&specs, path.parent().unwrap_or(&specs)), path))
+        .collect();
+    named.sort();
+    let (mut scenarios, mut warnings) = (Vec::new(), Vec::new());
+    for (capability, path) in named {
+        if capability.is_empty() {
+            warnings.push(Warning {
+                code: "unread_spec",
+                message: "`specs/spec.md` belongs to no capability: OpenSpec does not read it"
+                    .to_owned(),
+            });
+            continue;
+        }
+        let delta = read_delta(&files::read(&path)?);
+        scenarios.extend(scenarios_of(&capability, delta));
+    }
+    Ok((scenarios, warnings))
+}
+
+fn scenarios_of(capability: &str, delta: Delta) -> impl Iterator<Item = Scenario> {
+    let requirements = delta.added.into_iter().chain(delta.modified);
+    requirements.flat_map(move |requirement| {
+        let (capability, name) = (capability.to_owned(), requirement.name);
+        requirement
+            .scenarios
+            .into_iter()
+            .map(move |scenario| Scenario {
+                capability: capability.clone(),
+                requirement: name.clone(),
+                name: scenario.name,
+                text: scenario.text,
+            })
+    })
+}
+
+/// The path within a folder, with slashes.
+fn inner_path(folder: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(folder).unwrap_or(path);
+    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// Reads one markdown file with boxes as a change.
+pub(super) fn read_checklist(path: &Path) -> Result<Change, SourceError> {
+    let path = std::fs::canonicalize(path).map_err(unreadable(path))?;
+    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let file = task_file(&folder, path.clone())?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = slug(&stem);
+    let task_files = vec![file];
+    let (stories, warnings) = read_stories(&task_files, grouping(SourceKind::Checklist));
+    let companions = COMPANIONS
+        .iter()
+        .map(|name| folder.join(name))
+        .filter(|other| stem == "tasks" && other.is_file());
+    let documents = companions
+        .chain([path.clone()])
+        .map(|path| Document {
+            artifact: path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            paths: vec![path],
+        })
+        .collect();
+    Ok(Change {
+        name,
+        root: folder,
+        source: SourceKind::Checklist,
+        stories,
+        scenarios: Vec::new(),
+        documents,
+        context: None,
+        guidance: Vec::new(),
+        warnings,
+        task_files,
+    })
+}
