@@ -2,5 +2,7 @@
 //! or terminal; time arrives as a value.
 
 pub(crate) mod agent_event;
+pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod ids;
+pub(crate) mod settings;

@@ -1,1 +1,3 @@
 //! Where it touches the world: the only place with files, processes, environment and clock.
+
+pub(crate) mod settings;
