@@ -83,13 +83,11 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
 }
 
 fn count(name: &'static str, value: &str) -> Result<Sourced<u32>, SettingsProblem> {
-    match value.trim().parse() {
-        Ok(count) => Ok(sourced(name, count)),
-        Err(_) => {
-            let message = format!("`{value}` is not a number from 0 to {}", u32::MAX);
-            Err(SettingsProblem::new(name, message))
-        }
-    }
+    let Ok(count) = value.trim().parse() else {
+        let message = format!("`{value}` is not a number from 0 to {}", u32::MAX);
+        return Err(SettingsProblem::new(name, message));
+    };
+    Ok(sourced(name, count))
 }
 
 fn duration(name: &'static str, value: &str) -> Result<Sourced<TimeLimit>, SettingsProblem> {
