@@ -5,7 +5,10 @@
 
 pub(crate) mod json;
 pub(crate) mod line;
+pub(crate) mod list;
 pub(crate) mod plain;
+pub(crate) mod plan;
+pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
