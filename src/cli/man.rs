@@ -39,6 +39,7 @@ pub(super) fn run(arguments: &ManArguments) -> Result<ExitCode, Failure> {
     };
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
+        .source(concat!("ralphtool ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
         .map_err(|error| Failure::system("could not make the manual page").because(error))?;
     output::print(&page)
