@@ -3,6 +3,8 @@
 //! `cli → {engine, ui, edge, domain}` · `engine → {edge, domain}` · `ui → domain` ·
 //! `edge → domain` · `domain → nothing of ours`, and `domain` and `ui` never touch the world.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

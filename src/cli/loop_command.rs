@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::arguments::EXIT_CODES;
@@ -35,16 +36,16 @@ pub(super) struct LoopArguments {
     #[arg(long, value_name = "N")]
     pub(super) max_retries: Option<u32>,
     /// The agent: `claude`, `demo`, or one of the configuration [default: claude]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(super) agent: Option<String>,
     /// The model to ask the agent for
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
     /// Work on just this story
     #[arg(long, value_name = "ID")]
     pub(super) story: Option<String>,
     /// Check each attempt with this shell line, instead of the configured gates; repeatable
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub(super) gate: Vec<String>,
     /// End an agent that is silent for so long; `off` for never [default: 15m]
     #[arg(long, value_name = "DURATION")]
@@ -63,12 +64,14 @@ pub(super) struct LoopArguments {
     pub(super) on_finish: Option<OnFinishArgument>,
     /// Go on with an interrupted run, if there is one; this is the default
     #[arg(long, conflicts_with = "fresh")]
+    #[allow(dead_code, reason = "says what is done anyway, and excludes `--fresh`")]
     pub(super) resume: bool,
     /// Start anew where a run was interrupted; its branch is put aside, never dropped
     #[arg(long)]
     pub(super) fresh: bool,
     /// Write a plain log; this is the default
     #[arg(long)]
+    #[allow(dead_code, reason = "says what is done anyway")]
     pub(super) no_tui: bool,
     /// Write one JSON object a line to stdout, and nothing else
     #[arg(long)]
@@ -211,6 +214,7 @@ mod tests {
         assert_eq!(refused(&["--timeout=15"]), ErrorKind::ValueValidation);
         assert_eq!(refused(&["--on-finish=merge"]), ErrorKind::InvalidValue);
         assert_eq!(refused(&["--max-retries=-1"]), ErrorKind::ValueValidation);
+        assert_eq!(refused(&["--gate="]), ErrorKind::InvalidValue);
         assert_eq!(refused(&["--max-cost=1"]), ErrorKind::UnknownArgument);
     }
 

@@ -125,6 +125,16 @@ impl GateSettings {
     }
 }
 
+impl fmt::Display for GateSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name != self.run {
+            write!(f, "{}: ", self.name)?;
+        }
+        write!(f, "{} (timeout {}", self.run, self.timeout)?;
+        f.write_str(if self.baseline { ")" } else { ", no baseline)" })
+    }
+}
+
 /// How an agent's output is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentOutput {
@@ -283,10 +293,12 @@ impl Settings {
             line("timeouts.total", &self.total_timeout, ToString::to_string),
             line("timeouts.grace", &self.grace, |it| it.or_zero_text()),
         ]);
-        lines.extend(self.gates.value.iter().map(|gate| {
-            let text = format!("{} (at most {})", gate.run, gate.timeout);
-            ("gate", text, self.gates.origin.to_string())
-        }));
+        lines.extend(
+            self.gates
+                .value
+                .iter()
+                .map(|gate| ("gate", gate.to_string(), self.gates.origin.to_string())),
+        );
         lines
     }
 

@@ -249,8 +249,12 @@ fn attempt_failed(event: &Event) -> Line {
     };
     let mut parts = vec![words::elapsed(*duration_ms)];
     parts.extend(words::usage(usage));
+    let verb = match kind {
+        FailureKind::Stopped | FailureKind::Interrupted => "ended",
+        _ => "failed",
+    };
     let text = format!(
-        "attempt {attempt} of story {story} failed: {} · {}",
+        "attempt {attempt} of story {story} {verb}: {} · {}",
         words::failure(*kind),
         parts.join(" · ")
     );

@@ -147,9 +147,10 @@ impl Plain {
 
     /// Draws the live line, if there is one and it is time.
     fn draw(&mut self, now: Timestamp) -> io::Result<()> {
-        let Screen::Terminal(_) = self.look.screen else {
+        let live = matches!(self.look.screen, Screen::Terminal(_));
+        if !live || self.look.verbosity == Verbosity::Quiet {
             return Ok(());
-        };
+        }
         let recent = |at: Timestamp| now.duration_since(at).abs() < REDRAW;
         if self.drawn_at.is_some_and(recent) {
             return Ok(());

@@ -9,26 +9,20 @@ use crate::domain::event::{FailureKind, Outcome, Request};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noun {
     Attempt,
-    Change,
     File,
-    Line,
     Scenario,
     Story,
     Task,
-    Token,
 }
 
 impl Noun {
     const fn forms(self) -> (&'static str, &'static str) {
         match self {
             Self::Attempt => ("attempt", "attempts"),
-            Self::Change => ("change", "changes"),
             Self::File => ("file", "files"),
-            Self::Line => ("line", "lines"),
             Self::Scenario => ("scenario", "scenarios"),
             Self::Story => ("story", "stories"),
             Self::Task => ("task", "tasks"),
-            Self::Token => ("token", "tokens"),
         }
     }
 }

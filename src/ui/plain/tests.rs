@@ -74,7 +74,7 @@ fn a_terminal_without_redrawing_has_no_live_line() {
 #[test]
 fn the_live_line_is_drawn_ten_times_a_second_at_most_and_fits() {
     let sink = Sink::default();
-    let look = look(terminal(30), Paint::Plain, Verbosity::Quiet);
+    let look = look(terminal(30), Paint::Plain, Verbosity::Normal);
     let mut face = Plain::new(Box::new(sink.clone()), look);
     let records = script::run();
     for record in &records[..8] {
@@ -102,6 +102,36 @@ fn the_live_line_shows_place_time_tokens_and_cost() {
     }
     lines.dedup();
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_quiet_terminal_has_no_live_line() {
+    let quiet = look(terminal(80), Paint::Plain, Verbosity::Quiet);
+    assert!(!log(&script::run(), quiet).contains(ERASE));
+}
+
+#[test]
+fn every_kind_of_failure_has_its_words() {
+    use FailureKind::{
+        Auth, Crashed, Failed, Gate, Interrupted, Limit, NoSignal, Stopped, Tasks, Timeout,
+    };
+    let mut script = Script::new();
+    for kind in [
+        Failed,
+        Gate,
+        Tasks,
+        NoSignal,
+        Crashed,
+        Timeout,
+        Limit,
+        Auth,
+        Stopped,
+        Interrupted,
+    ] {
+        script.failed(4, kind, "");
+    }
+    let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+    insta::assert_snapshot!(log(&script.records(), quiet));
 }
 
 #[test]
