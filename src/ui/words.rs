@@ -162,6 +162,15 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
     }
 }
 
+/// What is said of a change that needs no run; `done` of `total` stories are done.
+pub(crate) fn nothing_left(change: &str, done: usize, total: usize) -> String {
+    let stories = Count(total, Noun::Story);
+    if done == total {
+        return format!("`{change}`: nothing left to do, {stories} done");
+    }
+    format!("`{change}`: nothing left to do, {done} of {stories} done and the rest set aside")
+}
+
 /// A word for the shell, quoted where it must be.
 pub(crate) fn shell(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(c);
@@ -220,6 +229,18 @@ mod tests {
         assert_eq!(cost(0.4242), "$0.42");
         assert_eq!(cost(0.0), "$0.00");
         assert_eq!(cost(0.001), "<$0.01");
+    }
+
+    #[test]
+    fn a_change_without_work_is_told_so() {
+        assert_eq!(
+            nothing_left("x", 3, 3),
+            "`x`: nothing left to do, 3 stories done"
+        );
+        assert_eq!(
+            nothing_left("x", 2, 3),
+            "`x`: nothing left to do, 2 of 3 stories done and the rest set aside"
+        );
     }
 
     #[test]
