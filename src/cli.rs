@@ -1,9 +1,78 @@
 //! How it is called: clap types, one file a command, no logic.
 
+mod arguments;
+mod completions;
+mod context;
+mod crash;
+mod demo;
+mod exit;
+mod list;
+mod loop_command;
+mod man;
+mod output;
+mod prompt;
+mod show;
+mod terminal;
+
 use std::ffi::OsString;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use crate::failure::{Failure, FailureKind};
+use arguments::{Arguments, ColorArgument, Command};
+use context::Context;
+
 /// Parses the arguments and runs the command.
-pub(crate) fn run(_args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    crash::install();
+    let args: Vec<OsString> = args.into_iter().collect();
+    // The hook has told the user by then; what is left is the exit code.
+    catch_unwind(AssertUnwindSafe(|| parse_and_run(&args)))
+        .unwrap_or_else(|_| FailureKind::System.exit_code().into())
+}
+
+fn parse_and_run(args: &[OsString]) -> ExitCode {
+    let color = ColorArgument::find(args);
+    let parsed = Arguments::command()
+        .color(color.into())
+        .try_get_matches_from(args)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
+        Err(message) => return explain(&message),
+    };
+    let context = Context::new(&arguments.global);
+    dispatch(&arguments, &context).unwrap_or_else(|failure| report(&failure, &context))
+}
+
+fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        None => list::run(&list::ListArguments::default(), context),
+        Some(Command::Loop(given)) => loop_command::run(given, context),
+        Some(Command::List(given)) => list::run(given, context),
+        Some(Command::Show(given)) => show::run(given, context),
+        Some(Command::Prompt(given)) => prompt::run(given, context),
+        Some(Command::Demo(given)) => demo::run(given, context),
+        Some(Command::Completions(given)) => completions::run(given),
+        Some(Command::Man(given)) => man::run(given),
+    }
+}
+
+/// Help, version or a usage error, as clap words it.
+fn explain(message: &clap::Error) -> ExitCode {
+    // A closed pipe is all that can go wrong, and then nobody reads.
+    let _ = message.print();
+    u8::try_from(message.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Tells the user, once, on stderr.
+fn report(failure: &Failure, context: &Context) -> ExitCode {
+    let mut stderr = std::io::stderr().lock();
+    // There is no further place to complain to.
+    let _ = failure.write(&mut stderr, context.paint_for(&std::io::stderr()));
+    let _ = stderr.flush();
+    failure.kind.exit_code().into()
 }

@@ -6,6 +6,7 @@ pub(crate) mod git;
 pub(crate) mod manifest;
 pub(crate) mod object_id;
 pub(crate) mod repository;
+pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod steps;
 pub(crate) mod vault;

@@ -5,6 +5,10 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io::{self, Write};
+
+use crate::ui::style::{BAD, NAME, Paint, WARN};
+use crate::ui::text::clean_lines;
 
 /// What sort of failure ended the program; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +72,26 @@ impl Failure {
         self
     }
 
+    /// Writes the failure, its causes and what to do next.
+    pub(crate) fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+        write_labelled(out, "", &paint.apply(BAD, "error:"), &self.message)?;
+        let mut told = self.message.clone();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some errors repeat their cause in their own words.
+            if !told.contains(&text) {
+                write_labelled(out, "  ", &paint.apply(WARN, "because:"), &text)?;
+                told = text;
+            }
+            cause = error.source();
+        }
+        for hint in &self.hints {
+            write_labelled(out, "  ", &paint.apply(NAME, "hint:"), hint)?;
+        }
+        Ok(())
+    }
+
     /// What to do next, in the order given.
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints
@@ -85,5 +109,51 @@ impl StdError for Failure {
         self.source
             .as_deref()
             .map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// Writes a text behind its label, further lines indented below it.
+fn write_labelled(out: &mut dyn Write, margin: &str, label: &str, text: &str) -> io::Result<()> {
+    let lines = clean_lines(text);
+    let (first, rest) = lines
+        .split_first()
+        .map_or(("", &[][..]), |(first, rest)| (first, rest));
+    writeln!(out, "{margin}{label} {first}")?;
+    for line in rest {
+        writeln!(out, "{margin}    {line}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure() -> Failure {
+        let io = io::Error::other("No space left\non device\u{1b}[2J");
+        let inner = Failure::system("could not write `HEAD`").because(io);
+        Failure::system("could not save the checkpoint of story 2")
+            .because(inner)
+            .hint("make room")
+            .hint("run `ralphtool loop add-retry` again")
+    }
+
+    #[test]
+    fn a_failure_says_what_why_and_what_to_do() {
+        let mut out = Vec::new();
+        failure().write(&mut out, Paint::Plain).unwrap();
+        failure().write(&mut out, Paint::Colored).unwrap();
+        let text = String::from_utf8(out).unwrap().replace('\u{1b}', "␛");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_cause_that_is_told_already_is_not_told_twice() {
+        let io = io::Error::other("disk on fire");
+        let failure = Failure::refused("could not read `x`: disk on fire").because(io);
+        let mut out = Vec::new();
+        failure.write(&mut out, Paint::Plain).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "error: could not read `x`: disk on fire\n");
     }
 }

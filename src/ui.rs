@@ -1,1 +1,35 @@
 //! How it is shown, from records only.
+//!
+//! A face is a fold over the records of a run. Whatever is on the screen came through
+//! [`Face::show`]; nothing here looks at files, processes or the clock.
+
+pub(crate) mod demo;
+pub(crate) mod json;
+pub(crate) mod line;
+pub(crate) mod list;
+pub(crate) mod plain;
+pub(crate) mod plan;
+pub(crate) mod show;
+pub(crate) mod status;
+pub(crate) mod style;
+pub(crate) mod summary;
+pub(crate) mod text;
+pub(crate) mod words;
+
+use std::io;
+
+use jiff::Timestamp;
+
+use crate::domain::event::Record;
+
+/// Something that shows a run while it happens.
+pub(crate) trait Face {
+    /// Shows one record.
+    fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;
+
+    /// Time has passed; faces that show it may draw again.
+    fn tick(&mut self, now: Timestamp) -> io::Result<()>;
+
+    /// No record will follow; says what there is to say at the end.
+    fn close(&mut self) -> io::Result<()>;
+}

@@ -1,0 +1,166 @@
+//! The command line as a whole: what all commands share, and the list of commands.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::completions::CompletionsArguments;
+use super::demo::DemoArguments;
+use super::list::ListArguments;
+use super::loop_command::LoopArguments;
+use super::man::ManArguments;
+use super::prompt::PromptArguments;
+use super::show::ShowArguments;
+
+/// Exit codes, shown below the help of every command that can have them.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    all stories are done, or there was nothing left to do
+  1    a story used up its retries
+  2    bad usage, or refused to start; nothing was touched
+  3    a limit ended the run: waiting would take too long, or not logged in
+  4    git or the system failed; state is safe, the message says how to go on
+  130  stopped by SIGINT (Ctrl-C)
+  143  stopped by SIGTERM";
+
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool demo                    see the whole thing on a throw-away repository
+  ralphtool list                    changes of this repository and their progress
+  ralphtool loop add-retry          work through a change, story by story
+  ralphtool loop add-retry --json   the same, as JSON lines for a program
+
+";
+
+/// Runs a coding agent through a written change, story by story.
+///
+/// Each finished story becomes one commit on `ralph/CHANGE`; each failed attempt is put aside
+/// whole, the tree goes back to the last checkpoint, and the story is tried again. Without a
+/// command, the changes are listed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ralphtool",
+    version,
+    after_help = format!("{EXAMPLES}{EXIT_CODES}"),
+    disable_help_subcommand = true,
+)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) global: GlobalArguments,
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(super) struct GlobalArguments {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub(super) directory: Option<PathBuf>,
+    /// Read this configuration instead of `ralphtool.toml` and the user's own
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) config: Option<PathBuf>,
+    /// When to colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(super) color: ColorArgument,
+}
+
+/// When to colour the output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorArgument {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl ColorArgument {
+    /// What the arguments ask for, found before they are parsed: errors have colours too.
+    pub(super) fn find(args: &[OsString]) -> Self {
+        let words = args.iter().map(|arg| arg.to_str().unwrap_or_default());
+        let mut found = Self::Auto;
+        let mut expecting = false;
+        for word in words.take_while(|word| *word != "--") {
+            let value = match word.strip_prefix("--color=") {
+                Some(value) => value,
+                None if expecting => word,
+                None => "",
+            };
+            found = Self::from_str(value, false).unwrap_or(found);
+            expecting = word == "--color";
+        }
+        found
+    }
+}
+
+impl From<ColorArgument> for clap::ColorChoice {
+    fn from(color: ColorArgument) -> Self {
+        match color {
+            ColorArgument::Auto => Self::Auto,
+            ColorArgument::Always => Self::Always,
+            ColorArgument::Never => Self::Never,
+        }
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Work through a change, story by story
+    Loop(LoopArguments),
+    /// List the changes with their progress
+    List(ListArguments),
+    /// Show the stories, tasks and scenarios of one change
+    Show(ShowArguments),
+    /// Print the prompt an agent would get
+    Prompt(PromptArguments),
+    /// See it all on a throw-away repository, with an embedded agent
+    Demo(DemoArguments),
+    /// Print the completion script of a shell
+    Completions(CompletionsArguments),
+    /// Print a manual page
+    Man(ManArguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_colour_is_found_before_parsing() {
+        #[track_caller]
+        fn case(args: &[&str], want: ColorArgument) {
+            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+            assert_eq!(ColorArgument::find(&args), want);
+        }
+        case(&["ralphtool", "list"], ColorArgument::Auto);
+        case(&["ralphtool", "--color", "never"], ColorArgument::Never);
+        case(&["ralphtool", "x", "--color=always"], ColorArgument::Always);
+        case(&["ralphtool", "--", "--color=always"], ColorArgument::Auto);
+        case(&["ralphtool", "--color", "purple"], ColorArgument::Auto);
+    }
+
+    #[test]
+    fn the_help_of_every_command_is_complete() {
+        let mut command = Arguments::command().term_width(100);
+        let mut texts = vec![command.render_help().to_string()];
+        command.build();
+        for sub in command.get_subcommands_mut() {
+            let help = sub.clone().term_width(100).render_help().to_string();
+            texts.push(format!("==== {}\n{help}", sub.get_name()));
+        }
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+}

@@ -1,0 +1,68 @@
+//! What every command needs to know: where it works and what surrounds it.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use super::arguments::{ColorArgument, GlobalArguments};
+use super::terminal;
+use crate::domain::settings::{PartialSettings, Settings, SettingsProblem};
+use crate::edge::settings::{self, Places};
+use crate::failure::Failure;
+use crate::ui::style::Paint;
+
+/// What surrounds a command.
+#[derive(Debug)]
+pub(super) struct Context {
+    /// The directory to work in.
+    pub(super) directory: PathBuf,
+    /// The configuration file asked for.
+    pub(super) config: Option<PathBuf>,
+    /// The environment, read once.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    color: ColorArgument,
+}
+
+impl Context {
+    /// Takes a look around.
+    pub(super) fn new(global: &GlobalArguments) -> Self {
+        Self {
+            directory: global.directory.clone().unwrap_or_else(|| ".".into()),
+            config: global.config.clone(),
+            environment: std::env::vars_os().collect(),
+            color: global.color,
+        }
+    }
+
+    /// Whether text for a stream is coloured.
+    pub(super) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
+        terminal::paint(self.color, stream.is_terminal(), &self.environment)
+    }
+
+    /// All settings for a repository, the flags over all, and warnings for the user.
+    pub(super) fn settings(
+        &self,
+        root: &Path,
+        flags: PartialSettings,
+    ) -> Result<(Settings, Vec<String>), Failure> {
+        let home = std::env::home_dir();
+        let places = Places {
+            root,
+            home: home.as_deref(),
+            config: self.config.as_deref(),
+            directory: &self.directory,
+        };
+        let mut loaded = settings::load(&places, &self.environment).map_err(unfit)?;
+        loaded.layers.push(flags);
+        let settings = Settings::resolve(loaded.layers).map_err(unfit)?;
+        Ok((settings, loaded.warnings))
+    }
+}
+
+fn unfit(problem: SettingsProblem) -> Failure {
+    let failure = Failure::refused(problem.to_string());
+    match problem.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,227 @@
+//! `ralphtool loop`: work through a change.
+
+use std::process::ExitCode;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+use super::arguments::EXIT_CODES;
+use super::context::Context;
+use crate::domain::duration::TimeLimit;
+use crate::domain::settings::{GateSettings, OnFinish, PartialSettings, Sourced};
+use crate::failure::Failure;
+use crate::ui::plain::Verbosity;
+
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool loop                              the only change with work left
+  ralphtool loop add-retry --max-retries 1    at most two attempts a story
+  ralphtool loop add-retry --gate 'cargo test' --gate 'cargo clippy'
+  ralphtool loop add-retry --story 3          just this story
+  ralphtool loop add-retry --dry-run          what would be done; touches nothing
+
+";
+
+/// Flags of `loop`.
+#[derive(Debug, Default, Args)]
+#[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct LoopArguments {
+    /// The change to work through; may be left out when just one has work left
+    pub(super) change: Option<String>,
+    /// How often a story may be retried after its first attempt [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(super) max_retries: Option<u32>,
+    /// The agent: `claude`, `demo`, or one of the configuration [default: claude]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) agent: Option<String>,
+    /// The model to ask the agent for
+    #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) model: Option<String>,
+    /// Work on just this story
+    #[arg(long, value_name = "ID")]
+    pub(super) story: Option<String>,
+    /// Check each attempt with this shell line, instead of the configured gates; repeatable
+    #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) gate: Vec<String>,
+    /// End an agent that is silent for so long; `off` for never [default: 15m]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) idle_timeout: Option<TimeLimit>,
+    /// End an attempt that takes so long; `off` for never [default: off]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) timeout: Option<TimeLimit>,
+    /// End git and other short commands that take so long [default: 30s]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) command_timeout: Option<TimeLimit>,
+    /// Wait at most so long for a limit of the agent to end; `off` for no cap [default: off]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) max_wait: Option<TimeLimit>,
+    /// What happens to the branch at the end; `ask` keeps it where nobody can answer
+    #[arg(long, value_name = "CHOICE")]
+    pub(super) on_finish: Option<OnFinishArgument>,
+    /// Go on with an interrupted run, if there is one; this is the default
+    #[arg(long, conflicts_with = "fresh")]
+    #[allow(dead_code, reason = "says what is done anyway, and excludes `--fresh`")]
+    pub(super) resume: bool,
+    /// Start anew where a run was interrupted; its branch is put aside, never dropped
+    #[arg(long)]
+    pub(super) fresh: bool,
+    /// Write a plain log; this is the default
+    #[arg(long)]
+    #[allow(dead_code, reason = "says what is done anyway")]
+    pub(super) no_tui: bool,
+    /// Write one JSON object a line to stdout, and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say what would be done, and touch nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Show what the agent says and does, too
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
+    /// Show only warnings, failures and the summary
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// What happens to the branch at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnFinishArgument {
+    /// Ask
+    Ask,
+    /// Back to the original branch, the work as uncommitted changes
+    Cleanup,
+    /// Stay on the checkpoint branch
+    Keep,
+}
+
+impl From<OnFinishArgument> for OnFinish {
+    fn from(choice: OnFinishArgument) -> Self {
+        match choice {
+            OnFinishArgument::Ask => Self::Ask,
+            OnFinishArgument::Cleanup => Self::Cleanup,
+            OnFinishArgument::Keep => Self::Keep,
+        }
+    }
+}
+
+impl LoopArguments {
+    /// What the flags say, as a layer over all others.
+    pub(super) fn settings(&self) -> PartialSettings {
+        let gates = self.gate.iter().map(|line| GateSettings::from_line(line));
+        let gates: Vec<GateSettings> = gates.collect();
+        PartialSettings {
+            agent: flag(self.agent.clone(), "--agent"),
+            model: flag(self.model.clone(), "--model"),
+            max_retries: flag(self.max_retries, "--max-retries"),
+            on_finish: flag(self.on_finish.map(OnFinish::from), "--on-finish"),
+            idle_timeout: flag(self.idle_timeout, "--idle-timeout"),
+            total_timeout: flag(self.timeout, "--timeout"),
+            command_timeout: flag(self.command_timeout, "--command-timeout"),
+            max_wait: flag(self.max_wait, "--max-wait"),
+            gates: flag((!gates.is_empty()).then_some(gates), "--gate"),
+            ..PartialSettings::default()
+        }
+    }
+
+    /// How much the log says.
+    pub(super) const fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+}
+
+fn flag<T>(value: Option<T>, name: &'static str) -> Option<Sourced<T>> {
+    value.map(|value| Sourced::flag(value, name))
+}
+
+/// Runs the loop.
+pub(super) fn run(_arguments: &LoopArguments, _context: &Context) -> Result<ExitCode, Failure> {
+    Err(Failure::system("not wired"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arguments::{Arguments, Command};
+    use super::*;
+    use clap::Parser as _;
+    use pretty_assertions::assert_eq;
+
+    fn parse(line: &[&str]) -> Result<LoopArguments, clap::error::ErrorKind> {
+        let line = ["ralphtool", "loop"].iter().chain(line);
+        match Arguments::try_parse_from(line)
+            .map_err(|error| error.kind())?
+            .command
+        {
+            Some(Command::Loop(arguments)) => Ok(arguments),
+            other => panic!("not a loop: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_flag_becomes_a_setting_with_its_name() {
+        let given = parse(&[
+            "add-retry",
+            "--max-retries=0",
+            "--agent=demo",
+            "--model=opus",
+            "--gate=cargo test",
+            "--gate=cargo clippy",
+            "--idle-timeout=off",
+            "--timeout=1h30m",
+            "--command-timeout=5s",
+            "--max-wait=2h",
+            "--on-finish=cleanup",
+            "--story=2",
+        ])
+        .unwrap();
+        let gates = vec![
+            GateSettings::from_line("cargo test"),
+            GateSettings::from_line("cargo clippy"),
+        ];
+        let want = PartialSettings {
+            agent: flag(Some("demo".to_owned()), "--agent"),
+            model: flag(Some("opus".to_owned()), "--model"),
+            max_retries: flag(Some(0), "--max-retries"),
+            on_finish: flag(Some(OnFinish::Cleanup), "--on-finish"),
+            idle_timeout: flag(Some(TimeLimit::OFF), "--idle-timeout"),
+            total_timeout: flag(Some(TimeLimit::seconds(5400)), "--timeout"),
+            command_timeout: flag(Some(TimeLimit::seconds(5)), "--command-timeout"),
+            max_wait: flag(Some(TimeLimit::seconds(7200)), "--max-wait"),
+            gates: flag(Some(gates), "--gate"),
+            ..PartialSettings::default()
+        };
+        assert_eq!(given.settings(), want);
+        assert_eq!(given.change.as_deref(), Some("add-retry"));
+        assert_eq!(parse(&[]).unwrap().settings(), PartialSettings::default());
+    }
+
+    #[test]
+    fn flags_that_exclude_each_other_are_refused() {
+        use clap::error::ErrorKind;
+        let refused = |line: &[&str]| parse(line).map(|_| ()).unwrap_err();
+        assert_eq!(
+            refused(&["--resume", "--fresh"]),
+            ErrorKind::ArgumentConflict
+        );
+        assert_eq!(refused(&["-v", "-q"]), ErrorKind::ArgumentConflict);
+        assert_eq!(refused(&["--timeout=15"]), ErrorKind::ValueValidation);
+        assert_eq!(refused(&["--on-finish=merge"]), ErrorKind::InvalidValue);
+        assert_eq!(refused(&["--max-retries=-1"]), ErrorKind::ValueValidation);
+        assert_eq!(refused(&["--gate="]), ErrorKind::InvalidValue);
+        assert_eq!(refused(&["--max-cost=1"]), ErrorKind::UnknownArgument);
+    }
+
+    #[test]
+    fn verbosity_follows_the_flags() {
+        assert_eq!(parse(&["-v"]).unwrap().verbosity(), Verbosity::Verbose);
+        assert_eq!(parse(&["-q"]).unwrap().verbosity(), Verbosity::Quiet);
+        assert_eq!(parse(&[]).unwrap().verbosity(), Verbosity::Normal);
+    }
+}

@@ -1,0 +1,382 @@
+//! What a run is told to do: layers of settings, merged, each value with its origin.
+//!
+//! The order is: built in, the repository's file, the user's file, variables, flags; later
+//! wins. Lists such as the gates are replaced whole; agents are merged by name.
+
+pub(crate) mod file;
+pub(crate) mod variables;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::duration::TimeLimit;
+
+/// Agents that need no configuration.
+pub(crate) const BUILT_IN_AGENTS: [&str; 2] = ["claude", "demo"];
+
+/// How long a gate may run when nothing is said.
+pub(crate) const GATE_TIMEOUT: TimeLimit = TimeLimit::seconds(30 * 60);
+
+/// Where a value was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Built in.
+    Default,
+    /// A line of a configuration file.
+    File {
+        /// The file, as the user knows it.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// An environment variable.
+    Variable(&'static str),
+    /// A flag of the command line.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::Variable(name) | Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A value and where it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sourced<T> {
+    /// The value.
+    pub(crate) value: T,
+    /// Where it was given.
+    pub(crate) origin: Origin,
+}
+
+impl<T> Sourced<T> {
+    /// A value given on the command line.
+    pub(crate) fn flag(value: T, name: &'static str) -> Self {
+        Self {
+            value,
+            origin: Origin::Flag(name),
+        }
+    }
+
+    fn built_in(value: T) -> Self {
+        Self {
+            value,
+            origin: Origin::Default,
+        }
+    }
+}
+
+/// What to do with the branch at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnFinish {
+    /// Ask where someone can answer, else keep.
+    Ask,
+    /// Back to the original branch, the work as uncommitted changes.
+    Cleanup,
+    /// Stay on the checkpoint branch.
+    Keep,
+}
+
+impl OnFinish {
+    /// Every choice by its name.
+    pub(crate) const NAMES: [(&'static str, Self); 3] = [
+        ("ask", Self::Ask),
+        ("cleanup", Self::Cleanup),
+        ("keep", Self::Keep),
+    ];
+
+    /// The name users write.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Cleanup => "cleanup",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// A command that checks an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateSettings {
+    /// What it is called in the log.
+    pub(crate) name: String,
+    /// The shell line.
+    pub(crate) run: String,
+    /// How long it may run.
+    pub(crate) timeout: TimeLimit,
+    /// A gate that was red before the story does not fail the attempt.
+    pub(crate) baseline: bool,
+}
+
+impl GateSettings {
+    /// The gate of a `--gate` flag: named after its own line.
+    pub(crate) fn from_line(run: &str) -> Self {
+        Self {
+            name: run.to_owned(),
+            run: run.to_owned(),
+            timeout: GATE_TIMEOUT,
+            baseline: true,
+        }
+    }
+}
+
+impl fmt::Display for GateSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name != self.run {
+            write!(f, "{}: ", self.name)?;
+        }
+        write!(f, "{} (timeout {}", self.run, self.timeout)?;
+        f.write_str(if self.baseline { ")" } else { ", no baseline)" })
+    }
+}
+
+/// How an agent's output is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentOutput {
+    /// Plain lines of text.
+    Text,
+    /// The JSON lines of `claude --output-format stream-json`.
+    ClaudeJson,
+}
+
+impl AgentOutput {
+    /// Every format by its name.
+    pub(crate) const NAMES: [(&'static str, Self); 2] =
+        [("text", Self::Text), ("claude-json", Self::ClaudeJson)];
+}
+
+/// An agent of the user's own; its prompt comes by stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AgentSettings {
+    /// The program and its arguments.
+    pub(crate) command: Vec<String>,
+    /// How its output is read.
+    pub(crate) output: AgentOutput,
+    /// Variables added to its environment.
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+/// One layer: what was said, and nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PartialSettings {
+    pub(crate) agent: Option<Sourced<String>>,
+    pub(crate) model: Option<Sourced<String>>,
+    pub(crate) max_retries: Option<Sourced<u32>>,
+    pub(crate) on_finish: Option<Sourced<OnFinish>>,
+    pub(crate) strict_tasks: Option<Sourced<bool>>,
+    pub(crate) require_changes: Option<Sourced<bool>>,
+    pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
+    pub(crate) max_wait: Option<Sourced<TimeLimit>>,
+    pub(crate) idle_timeout: Option<Sourced<TimeLimit>>,
+    pub(crate) total_timeout: Option<Sourced<TimeLimit>>,
+    pub(crate) grace: Option<Sourced<TimeLimit>>,
+    pub(crate) gates: Option<Sourced<Vec<GateSettings>>>,
+    pub(crate) agents: BTreeMap<String, Sourced<AgentSettings>>,
+}
+
+impl PartialSettings {
+    /// Puts a later layer over this one; what it says wins.
+    #[must_use]
+    pub(crate) fn overlaid_by(self, later: Self) -> Self {
+        let mut agents = self.agents;
+        agents.extend(later.agents);
+        Self {
+            agent: later.agent.or(self.agent),
+            model: later.model.or(self.model),
+            max_retries: later.max_retries.or(self.max_retries),
+            on_finish: later.on_finish.or(self.on_finish),
+            strict_tasks: later.strict_tasks.or(self.strict_tasks),
+            require_changes: later.require_changes.or(self.require_changes),
+            command_timeout: later.command_timeout.or(self.command_timeout),
+            max_wait: later.max_wait.or(self.max_wait),
+            idle_timeout: later.idle_timeout.or(self.idle_timeout),
+            total_timeout: later.total_timeout.or(self.total_timeout),
+            grace: later.grace.or(self.grace),
+            gates: later.gates.or(self.gates),
+            agents,
+        }
+    }
+}
+
+/// Everything a run is told, complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The agent's name.
+    pub(crate) agent: Sourced<String>,
+    /// The model to ask the agent for.
+    pub(crate) model: Option<Sourced<String>>,
+    /// How often a story may be retried.
+    pub(crate) max_retries: Sourced<u32>,
+    /// What to do with the branch at the end.
+    pub(crate) on_finish: Sourced<OnFinish>,
+    /// A box left open fails the attempt.
+    pub(crate) strict_tasks: Sourced<bool>,
+    /// An attempt that changes nothing fails.
+    pub(crate) require_changes: Sourced<bool>,
+    /// How long git and other short commands may take.
+    pub(crate) command_timeout: Sourced<TimeLimit>,
+    /// How long to wait at most for a limit of the agent to end.
+    pub(crate) max_wait: Sourced<TimeLimit>,
+    /// How long an agent may be silent.
+    pub(crate) idle_timeout: Sourced<TimeLimit>,
+    /// How long an attempt may take.
+    pub(crate) total_timeout: Sourced<TimeLimit>,
+    /// How long an agent may take to end after its final message.
+    pub(crate) grace: Sourced<TimeLimit>,
+    /// The gates, in order.
+    pub(crate) gates: Sourced<Vec<GateSettings>>,
+    /// Agents of the user's own.
+    pub(crate) agents: BTreeMap<String, Sourced<AgentSettings>>,
+}
+
+impl Settings {
+    /// Merges the layers, the earliest first, over what is built in.
+    pub(crate) fn resolve(
+        layers: impl IntoIterator<Item = PartialSettings>,
+    ) -> Result<Self, SettingsProblem> {
+        let said = layers
+            .into_iter()
+            .fold(PartialSettings::default(), PartialSettings::overlaid_by);
+        let settings = Self {
+            agent: or(said.agent, "claude".to_owned()),
+            model: said.model,
+            max_retries: or(said.max_retries, 3),
+            on_finish: or(said.on_finish, OnFinish::Ask),
+            strict_tasks: or(said.strict_tasks, false),
+            require_changes: or(said.require_changes, false),
+            command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
+            max_wait: or(said.max_wait, TimeLimit::OFF),
+            idle_timeout: or(said.idle_timeout, TimeLimit::seconds(15 * 60)),
+            total_timeout: or(said.total_timeout, TimeLimit::OFF),
+            grace: or(said.grace, TimeLimit::seconds(20)),
+            gates: or(said.gates, Vec::new()),
+            agents: said.agents,
+        };
+        settings.check_agent()?;
+        Ok(settings)
+    }
+
+    /// The values one by one, as name, value and origin: for `--dry-run` and messages.
+    pub(crate) fn lines(&self) -> Vec<(&'static str, String, String)> {
+        fn line<T>(
+            name: &'static str,
+            sourced: &Sourced<T>,
+            show: impl Fn(&T) -> String,
+        ) -> (&'static str, String, String) {
+            (name, show(&sourced.value), sourced.origin.to_string())
+        }
+        let mut lines = vec![line("agent", &self.agent, Clone::clone)];
+        if let Some(model) = &self.model {
+            lines.push(line("model", model, Clone::clone));
+        }
+        lines.extend([
+            line("max_retries", &self.max_retries, ToString::to_string),
+            line("on_finish", &self.on_finish, |it| it.name().to_owned()),
+            line("strict_tasks", &self.strict_tasks, ToString::to_string),
+            line(
+                "require_changes",
+                &self.require_changes,
+                ToString::to_string,
+            ),
+            line(
+                "command_timeout",
+                &self.command_timeout,
+                ToString::to_string,
+            ),
+            line("max_wait", &self.max_wait, ToString::to_string),
+            line("timeouts.idle", &self.idle_timeout, ToString::to_string),
+            line("timeouts.total", &self.total_timeout, ToString::to_string),
+            line("timeouts.grace", &self.grace, |it| it.or_zero_text()),
+        ]);
+        lines.extend(
+            self.gates
+                .value
+                .iter()
+                .map(|gate| ("gate", gate.to_string(), self.gates.origin.to_string())),
+        );
+        lines
+    }
+
+    /// The agent must be built in or configured.
+    fn check_agent(&self) -> Result<(), SettingsProblem> {
+        let name = self.agent.value.as_str();
+        let own = self.agents.keys().map(String::as_str);
+        let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
+        if known.contains(&name) {
+            return Ok(());
+        }
+        let hint = match nearest(name, &known) {
+            Some(near) => format!("did you mean `{near}`"),
+            None => format!(
+                "known agents: {}; add your own as `[agents.{name}]` in `ralphtool.toml`",
+                known.join(", ")
+            ),
+        };
+        let problem = SettingsProblem::new(
+            self.agent.origin.to_string(),
+            format!("there is no agent `{name}`"),
+        );
+        Err(problem.hint(hint))
+    }
+}
+
+impl TimeLimit {
+    /// For a grace period, where `off` means none at all.
+    fn or_zero_text(self) -> String {
+        super::duration::exact(self.or_zero())
+    }
+}
+
+fn or<T>(said: Option<Sourced<T>>, built_in: T) -> Sourced<T> {
+    said.unwrap_or_else(|| Sourced::built_in(built_in))
+}
+
+/// Settings that cannot be used: where, what, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub(crate) struct SettingsProblem {
+    /// A file with line and column, a variable or a flag.
+    pub(crate) place: String,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) hint: Option<String>,
+}
+
+impl SettingsProblem {
+    pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// The known name that looks most like the given one, if any does.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let wanted = name.to_lowercase().replace('-', "_");
+    known
+        .iter()
+        .map(|candidate| {
+            let plain = candidate.to_lowercase().replace('-', "_");
+            (strsim::jaro_winkler(&wanted, &plain), *candidate)
+        })
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests;

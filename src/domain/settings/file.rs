@@ -1,0 +1,307 @@
+//! The text of a `ralphtool.toml` becomes one layer of settings.
+//!
+//! Unknown keys and wrong types are errors that name line and column: a misspelt key that is
+//! silently ignored would be found out only after a night of running.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    AgentOutput, AgentSettings, GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings,
+    SettingsProblem, Sourced, nearest,
+};
+use crate::domain::duration::TimeLimit;
+
+const TOP_KEYS: [&str; 11] = [
+    "agent",
+    "model",
+    "max_retries",
+    "on_finish",
+    "strict_tasks",
+    "require_changes",
+    "command_timeout",
+    "max_wait",
+    "timeouts",
+    "gate",
+    "agents",
+];
+const TIMEOUT_KEYS: [&str; 3] = ["idle", "total", "grace"];
+const GATE_KEYS: [&str; 4] = ["name", "run", "timeout", "baseline"];
+const AGENT_KEYS: [&str; 4] = ["command", "output", "env", "prompt"];
+
+type Value<'i> = Spanned<DeValue<'i>>;
+type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
+
+/// Reads a file's text; `path` is what messages call the file.
+pub(crate) fn parse(path: &str, text: &str) -> Result<PartialSettings, SettingsProblem> {
+    let file = File { path, text };
+    let document = DeTable::parse(text)
+        .map_err(|error| file.problem(&error.span().unwrap_or_default(), error.message()))?;
+    let mut settings = PartialSettings::default();
+    for (key, value) in document.get_ref() {
+        file.top_key(&mut settings, key, value)?;
+    }
+    Ok(settings)
+}
+
+/// A file being read: knows where things stand.
+struct File<'a> {
+    path: &'a str,
+    text: &'a str,
+}
+
+impl File<'_> {
+    fn top_key(
+        &self,
+        settings: &mut PartialSettings,
+        key: &Key<'_>,
+        value: &Value<'_>,
+    ) -> Result<(), SettingsProblem> {
+        match key.get_ref().as_ref() {
+            "agent" => settings.agent = Some(self.sourced(key, self.string(value)?)),
+            "model" => settings.model = Some(self.sourced(key, self.string(value)?)),
+            "max_retries" => settings.max_retries = Some(self.sourced(key, self.count(value)?)),
+            "on_finish" => {
+                let choice = self.choice(value, &OnFinish::NAMES)?;
+                settings.on_finish = Some(self.sourced(key, choice));
+            }
+            "strict_tasks" => settings.strict_tasks = Some(self.sourced(key, self.flag(value)?)),
+            "require_changes" => {
+                settings.require_changes = Some(self.sourced(key, self.flag(value)?));
+            }
+            "command_timeout" => {
+                settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
+            }
+            "max_wait" => settings.max_wait = Some(self.sourced(key, self.duration(value)?)),
+            "timeouts" => self.timeouts(settings, value)?,
+            "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
+            "agents" => settings.agents = self.agents(value)?,
+            _ => return Err(self.unknown(key, &TOP_KEYS, "")),
+        }
+        Ok(())
+    }
+
+    fn timeouts(
+        &self,
+        settings: &mut PartialSettings,
+        value: &Value<'_>,
+    ) -> Result<(), SettingsProblem> {
+        for (key, value) in self.table(value)? {
+            match key.get_ref().as_ref() {
+                "idle" => settings.idle_timeout = Some(self.sourced(key, self.duration(value)?)),
+                "total" => settings.total_timeout = Some(self.sourced(key, self.duration(value)?)),
+                "grace" => settings.grace = Some(self.sourced(key, self.duration(value)?)),
+                _ => return Err(self.unknown(key, &TIMEOUT_KEYS, " in `[timeouts]`")),
+            }
+        }
+        Ok(())
+    }
+
+    fn gates(&self, value: &Value<'_>) -> Result<Vec<GateSettings>, SettingsProblem> {
+        let DeValue::Array(array) = value.get_ref() else {
+            let problem = self.wrong_type(value, "an array of tables");
+            return Err(problem.hint("write each gate under its own `[[gate]]`"));
+        };
+        let mut gates: Vec<GateSettings> = Vec::new();
+        for item in array {
+            let gate = self.gate(item)?;
+            if gates.iter().any(|other| other.name == gate.name) {
+                let message = format!("there are two gates named `{}`", gate.name);
+                return Err(self.problem(&item.span(), &message));
+            }
+            gates.push(gate);
+        }
+        Ok(gates)
+    }
+
+    fn gate(&self, item: &Value<'_>) -> Result<GateSettings, SettingsProblem> {
+        let (mut name, mut run, mut timeout, mut baseline) = (None, None, GATE_TIMEOUT, true);
+        for (key, value) in self.table(item)? {
+            match key.get_ref().as_ref() {
+                "name" => name = Some(self.filled(value)?),
+                "run" => run = Some(self.filled(value)?),
+                "timeout" => timeout = self.duration(value)?,
+                "baseline" => baseline = self.flag(value)?,
+                _ => return Err(self.unknown(key, &GATE_KEYS, " in `[[gate]]`")),
+            }
+        }
+        let Some(run) = run else {
+            let problem = self.problem(&item.span(), "this gate has no `run`");
+            return Err(problem.hint("say what to run, such as `run = \"cargo test\"`"));
+        };
+        Ok(GateSettings {
+            name: name.unwrap_or_else(|| run.clone()),
+            run,
+            timeout,
+            baseline,
+        })
+    }
+
+    fn agents(
+        &self,
+        value: &Value<'_>,
+    ) -> Result<BTreeMap<String, Sourced<AgentSettings>>, SettingsProblem> {
+        let mut agents = BTreeMap::new();
+        for (key, value) in self.table(value)? {
+            let agent = self.sourced(key, self.agent(key, value)?);
+            agents.insert(key.get_ref().clone().into_owned(), agent);
+        }
+        Ok(agents)
+    }
+
+    fn agent(&self, name: &Key<'_>, value: &Value<'_>) -> Result<AgentSettings, SettingsProblem> {
+        let mut command = None;
+        let mut output = AgentOutput::Text;
+        let mut env = BTreeMap::new();
+        for (key, value) in self.table(value)? {
+            match key.get_ref().as_ref() {
+                "command" => command = Some(self.words(value)?),
+                "output" => output = self.choice(value, &AgentOutput::NAMES)?,
+                "env" => env = self.strings(value)?,
+                "prompt" => self.choice(value, &[("stdin", ())])?,
+                _ => {
+                    let place = format!(" in `[agents.{}]`", name.get_ref());
+                    return Err(self.unknown(key, &AGENT_KEYS, &place));
+                }
+            }
+        }
+        let Some(command) = command else {
+            let message = format!("the agent `{}` has no `command`", name.get_ref());
+            let problem = self.problem(&name.span(), &message);
+            return Err(problem.hint("say what to start, such as `command = [\"my-agent\"]`"));
+        };
+        Ok(AgentSettings {
+            command,
+            output,
+            env,
+        })
+    }
+
+    fn words(&self, value: &Value<'_>) -> Result<Vec<String>, SettingsProblem> {
+        let DeValue::Array(array) = value.get_ref() else {
+            let problem = self.wrong_type(value, "an array of strings");
+            return Err(problem.hint("give program and arguments as a list"));
+        };
+        let words: Vec<String> = array
+            .iter()
+            .map(|word| self.string(word))
+            .collect::<Result<_, _>>()?;
+        if words
+            .first()
+            .is_none_or(|program| program.trim().is_empty())
+        {
+            return Err(self.problem(&value.span(), "the command names no program"));
+        }
+        Ok(words)
+    }
+
+    fn strings(&self, value: &Value<'_>) -> Result<BTreeMap<String, String>, SettingsProblem> {
+        self.table(value)?
+            .iter()
+            .map(|(key, value)| Ok((key.get_ref().clone().into_owned(), self.string(value)?)))
+            .collect()
+    }
+
+    fn table<'v, 'i>(&self, value: &'v Value<'i>) -> Result<&'v DeTable<'i>, SettingsProblem> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            _ => Err(self.wrong_type(value, "a table")),
+        }
+    }
+
+    fn string(&self, value: &Value<'_>) -> Result<String, SettingsProblem> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.clone().into_owned()),
+            _ => Err(self.wrong_type(value, "a string")),
+        }
+    }
+
+    /// A string that says something.
+    fn filled(&self, value: &Value<'_>) -> Result<String, SettingsProblem> {
+        let text = self.string(value)?;
+        if text.trim().is_empty() {
+            return Err(self.problem(&value.span(), "this must not be empty"));
+        }
+        Ok(text)
+    }
+
+    fn flag(&self, value: &Value<'_>) -> Result<bool, SettingsProblem> {
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => Err(self.wrong_type(value, "`true` or `false`")),
+        }
+    }
+
+    fn count(&self, value: &Value<'_>) -> Result<u32, SettingsProblem> {
+        let DeValue::Integer(integer) = value.get_ref() else {
+            return Err(self.wrong_type(value, "a whole number"));
+        };
+        u32::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| {
+            let message = format!("expected a number from 0 to {}", u32::MAX);
+            self.problem(&value.span(), &message)
+        })
+    }
+
+    fn duration(&self, value: &Value<'_>) -> Result<TimeLimit, SettingsProblem> {
+        match value.get_ref() {
+            DeValue::String(text) => text
+                .parse()
+                .map_err(|bad| self.problem(&value.span(), &format!("{bad}"))),
+            DeValue::Integer(integer) if integer.as_str() == "0" => Ok(TimeLimit::OFF),
+            _ => Err(self.wrong_type(value, "a duration such as \"15m\"")),
+        }
+    }
+
+    fn choice<T: Copy>(
+        &self,
+        value: &Value<'_>,
+        names: &[(&str, T)],
+    ) -> Result<T, SettingsProblem> {
+        let text = self.string(value)?;
+        let found = names.iter().find(|(name, _)| *name == text);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let known: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = format!("`{text}` is not one of {}", known.join(", "));
+            self.problem(&value.span(), &message)
+        })
+    }
+
+    fn sourced<T>(&self, key: &Key<'_>, value: T) -> Sourced<T> {
+        let (line, _) = self.position(key.span().start);
+        let path = self.path.to_owned();
+        Sourced {
+            value,
+            origin: Origin::File { path, line },
+        }
+    }
+
+    fn unknown(&self, key: &Key<'_>, known: &[&str], place: &str) -> SettingsProblem {
+        let name = key.get_ref().as_ref();
+        let problem = self.problem(&key.span(), &format!("unknown key `{name}`{place}"));
+        match nearest(name, known) {
+            Some(near) => problem.hint(format!("did you mean `{near}`")),
+            None => problem.hint(format!("known keys: {}", known.join(", "))),
+        }
+    }
+
+    fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> SettingsProblem {
+        let found = value.get_ref().type_str();
+        self.problem(&value.span(), &format!("expected {wanted}, found {found}"))
+    }
+
+    fn problem(&self, span: &Range<usize>, message: &str) -> SettingsProblem {
+        let (line, column) = self.position(span.start);
+        SettingsProblem::new(format!("{}:{line}:{column}", self.path), message)
+    }
+
+    /// Line and column, both from 1, of a byte offset.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        (line, column)
+    }
+}

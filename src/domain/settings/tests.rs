@@ -1,0 +1,255 @@
+//! Facts about settings: files, variables, layers.
+
+use indoc::indoc;
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn problem(text: &str) -> String {
+    let problem = file::parse("ralphtool.toml", text).unwrap_err();
+    match &problem.hint {
+        Some(hint) => format!("{problem} ({hint})"),
+        None => problem.to_string(),
+    }
+}
+
+fn at<T>(line: usize, value: T) -> Sourced<T> {
+    let path = "ralphtool.toml".to_owned();
+    Sourced {
+        value,
+        origin: Origin::File { path, line },
+    }
+}
+
+#[test]
+fn a_file_with_every_key_is_read_with_its_lines() {
+    let text = indoc! {r#"
+        agent = "mine"
+        model = "opus"
+        max_retries = 1_0
+        on_finish = "keep"
+        strict_tasks = true
+        require_changes = false
+        command_timeout = "1m"
+        max_wait = 0
+        [timeouts]
+        idle = "10m"
+        total = "off"
+        grace = "5s"
+        [[gate]]
+        name = "tests"
+        run = "cargo test"
+        timeout = "20m"
+        baseline = false
+        [[gate]]
+        run = "cargo clippy"
+        [agents.mine]
+        command = ["my-agent", "--auto"]
+        output = "claude-json"
+        env = { KEY = "value" }
+        prompt = "stdin"
+    "#};
+    let gates = vec![
+        GateSettings {
+            name: "tests".to_owned(),
+            run: "cargo test".to_owned(),
+            timeout: TimeLimit::seconds(1200),
+            baseline: false,
+        },
+        GateSettings::from_line("cargo clippy"),
+    ];
+    let mine = AgentSettings {
+        command: vec!["my-agent".to_owned(), "--auto".to_owned()],
+        output: AgentOutput::ClaudeJson,
+        env: BTreeMap::from([("KEY".to_owned(), "value".to_owned())]),
+    };
+    let want = PartialSettings {
+        agent: Some(at(1, "mine".to_owned())),
+        model: Some(at(2, "opus".to_owned())),
+        max_retries: Some(at(3, 10)),
+        on_finish: Some(at(4, OnFinish::Keep)),
+        strict_tasks: Some(at(5, true)),
+        require_changes: Some(at(6, false)),
+        command_timeout: Some(at(7, TimeLimit::seconds(60))),
+        max_wait: Some(at(8, TimeLimit::OFF)),
+        idle_timeout: Some(at(10, TimeLimit::seconds(600))),
+        total_timeout: Some(at(11, TimeLimit::OFF)),
+        grace: Some(at(12, TimeLimit::seconds(5))),
+        gates: Some(at(13, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(20, mine))]),
+    };
+    assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
+    assert_eq!(
+        file::parse("ralphtool.toml", ""),
+        Ok(PartialSettings::default())
+    );
+}
+
+#[test]
+fn a_bad_file_names_line_column_and_the_way_out() {
+    let cases = [
+        "agent = \"claude\"\nmax_retry = 1",
+        "max-retries = 1",
+        "xyzzy = 1",
+        "[budget]\nusd = 1.0",
+        "[timeouts]\nidel = \"1m\"",
+        "[[gate]]\nrun = \"x\"\nbase_line = true",
+        "[agents.mine]\ncommand = [\"x\"]\noutputs = \"text\"",
+        "max_retries = \"3\"",
+        "max_retries = -1",
+        "max_retries = 99999999999",
+        "strict_tasks = \"yes\"",
+        "on_finish = \"merge\"",
+        "agent = [\"claude\"]",
+        "command_timeout = 30",
+        "command_timeout = \"half an hour\"",
+        "timeouts = \"1m\"",
+        "gate = \"cargo test\"",
+        "[[gate]]\nname = \"tests\"",
+        "[[gate]]\nrun = \" \"",
+        "[[gate]]\nrun = \"a\"\n[[gate]]\nrun = \"a\"",
+        "[agents.mine]\noutput = \"text\"",
+        "[agents.mine]\ncommand = \"my-agent\"",
+        "[agents.mine]\ncommand = []",
+        "[agents.mine]\ncommand = [\"x\"]\nprompt = \"argv\"",
+        "[agents.mine]\ncommand = [\"x\"]\nenv = { A = 1 }",
+        "agent = ",
+        "agent = \"a\"\nagent = \"b\"",
+    ];
+    let problems: Vec<String> = cases.iter().map(|text| problem(text)).collect();
+    insta::assert_snapshot!(problems.join("\n"));
+}
+
+#[test]
+fn later_layers_win_and_keep_their_origin() {
+    let repository = file::parse(
+        "ralphtool.toml",
+        "max_retries = 1\nmodel = \"a\"\n[agents.x]\ncommand = [\"x\"]\n[[gate]]\nrun = \"one\"",
+    )
+    .unwrap();
+    let user = file::parse(
+        "ralphtool.toml",
+        "model = \"b\"\n[agents.y]\ncommand = [\"y\"]\n[[gate]]\nrun = \"two\"",
+    )
+    .unwrap();
+    let variables = variables::parse([("RALPHTOOL_MODEL", "c"), ("RALPHTOOL_AGENT", "y")])
+        .unwrap()
+        .settings;
+    let flags = PartialSettings {
+        agent: Some(Sourced::flag("x".to_owned(), "--agent")),
+        ..PartialSettings::default()
+    };
+    let settings = Settings::resolve([repository, user, variables, flags]).unwrap();
+    let lines: Vec<String> = settings
+        .lines()
+        .into_iter()
+        .map(|(name, value, origin)| format!("{name} = {value} <- {origin}"))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert_eq!(
+        settings.agents.keys().collect::<Vec<_>>(),
+        ["x", "y"],
+        "agents are merged by name"
+    );
+}
+
+#[test]
+fn an_unknown_agent_is_refused_with_the_nearest_name() {
+    let refuse = |name: &str| {
+        let layer = PartialSettings {
+            agent: Some(Sourced::flag(name.to_owned(), "--agent")),
+            ..PartialSettings::default()
+        };
+        let problem = Settings::resolve([layer]).unwrap_err();
+        (problem.to_string(), problem.hint.unwrap())
+    };
+    assert_eq!(
+        refuse("cluade"),
+        (
+            "--agent: there is no agent `cluade`".to_owned(),
+            "did you mean `claude`".to_owned()
+        )
+    );
+    assert_eq!(
+        refuse("xyz").1,
+        "known agents: claude, demo; add your own as `[agents.xyz]` in `ralphtool.toml`"
+    );
+}
+
+#[test]
+fn every_variable_is_read() {
+    let read = variables::parse([
+        ("PATH", "/bin"),
+        ("RALPHTOOL_AGENT", "demo"),
+        ("RALPHTOOL_MODEL", ""),
+        ("RALPHTOOL_MAX_RETRIES", "0"),
+        ("RALPHTOOL_ON_FINISH", "cleanup"),
+        ("RALPHTOOL_IDLE_TIMEOUT", "off"),
+        ("RALPHTOOL_TIMEOUT", "2h"),
+        ("RALPHTOOL_COMMAND_TIMEOUT", "10s"),
+        ("RALPHTOOL_MAX_WAIT", "3h"),
+        ("RALPHTOOL_STRICT_TASKS", "1"),
+        ("RALPHTOOL_REQUIRE_CHANGES", "false"),
+        ("RALPHTOOL_CONFIG", "my.toml"),
+        ("RALPHTOOL_RUN", "20261115-194501-x7k2"),
+        ("RALPHTOOL_CRASH_AT", "3"),
+        ("RALPHTOOL_MODLE", "x"),
+        ("RALPHTOOL_SOMETHING_ELSE", "x"),
+    ])
+    .unwrap();
+    let settings = PartialSettings {
+        agent: Some(variable("demo".to_owned(), "RALPHTOOL_AGENT")),
+        max_retries: Some(variable(0, "RALPHTOOL_MAX_RETRIES")),
+        on_finish: Some(variable(OnFinish::Cleanup, "RALPHTOOL_ON_FINISH")),
+        idle_timeout: Some(variable(TimeLimit::OFF, "RALPHTOOL_IDLE_TIMEOUT")),
+        total_timeout: Some(variable(TimeLimit::seconds(7200), "RALPHTOOL_TIMEOUT")),
+        command_timeout: Some(variable(
+            TimeLimit::seconds(10),
+            "RALPHTOOL_COMMAND_TIMEOUT",
+        )),
+        max_wait: Some(variable(TimeLimit::seconds(10_800), "RALPHTOOL_MAX_WAIT")),
+        strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
+        require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
+        ..PartialSettings::default()
+    };
+    let want = variables::Variables {
+        settings,
+        config: Some("my.toml".to_owned()),
+        warnings: vec![
+            "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`".to_owned(),
+            "`RALPHTOOL_SOMETHING_ELSE` is set but means nothing".to_owned(),
+        ],
+    };
+    assert_eq!(read, want);
+}
+
+#[test]
+fn a_bad_variable_is_named() {
+    #[track_caller]
+    fn case(name: &str, value: &str, want: &str) {
+        let problem = variables::parse([(name, value)]).unwrap_err();
+        assert_eq!(problem.to_string(), want);
+    }
+    case(
+        "RALPHTOOL_MAX_RETRIES",
+        "many",
+        "RALPHTOOL_MAX_RETRIES: `many` is not a number from 0 to 4294967295",
+    );
+    case(
+        "RALPHTOOL_STRICT_TASKS",
+        "maybe",
+        "RALPHTOOL_STRICT_TASKS: `maybe` is neither `true` nor `false`",
+    );
+    case(
+        "RALPHTOOL_ON_FINISH",
+        "merge",
+        "RALPHTOOL_ON_FINISH: `merge` is not one of `ask`, `cleanup`, `keep`",
+    );
+}
+
+fn variable<T>(value: T, name: &'static str) -> Sourced<T> {
+    Sourced {
+        value,
+        origin: Origin::Variable(name),
+    }
+}

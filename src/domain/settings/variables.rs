@@ -1,0 +1,137 @@
+//! `RALPHTOOL_*` variables become one layer of settings.
+
+use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
+use crate::domain::duration::TimeLimit;
+
+/// Names the start of every variable of ours.
+const PREFIX: &str = "RALPHTOOL_";
+
+/// The variable that names the configuration file.
+pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
+
+/// Variables that are settings.
+const KNOWN: [&str; 11] = [
+    "RALPHTOOL_AGENT",
+    "RALPHTOOL_MODEL",
+    "RALPHTOOL_MAX_RETRIES",
+    "RALPHTOOL_ON_FINISH",
+    "RALPHTOOL_IDLE_TIMEOUT",
+    "RALPHTOOL_TIMEOUT",
+    "RALPHTOOL_COMMAND_TIMEOUT",
+    "RALPHTOOL_MAX_WAIT",
+    "RALPHTOOL_STRICT_TASKS",
+    "RALPHTOOL_REQUIRE_CHANGES",
+    CONFIG,
+];
+
+/// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
+const INTERNAL: [&str; 6] = [
+    "RALPHTOOL_RUN",
+    "RALPHTOOL_ATTEMPT",
+    "RALPHTOOL_STORY",
+    "RALPHTOOL_CHANGE",
+    "RALPHTOOL_LEARNINGS",
+    "RALPHTOOL_CRASH_AT",
+];
+
+/// What the variables say, and warnings about those that say nothing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Variables {
+    /// The layer.
+    pub(crate) settings: PartialSettings,
+    /// The configuration file asked for.
+    pub(crate) config: Option<String>,
+    /// Variables that look like ours and are not.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads the environment, given as pairs. An empty value is as good as none.
+pub(crate) fn parse<'a>(
+    environment: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Variables, SettingsProblem> {
+    let mut variables = Variables::default();
+    for (name, value) in environment {
+        if !name.starts_with(PREFIX) || INTERNAL.contains(&name) {
+            continue;
+        }
+        match KNOWN.into_iter().find(|known| *known == name) {
+            Some(_) if value.is_empty() => {}
+            Some(known) => read(&mut variables, known, value)?,
+            None => variables.warnings.push(unknown(name)),
+        }
+    }
+    variables.warnings.sort();
+    Ok(variables)
+}
+
+fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<(), SettingsProblem> {
+    let settings = &mut variables.settings;
+    match name {
+        "RALPHTOOL_AGENT" => settings.agent = Some(sourced(name, value.to_owned())),
+        "RALPHTOOL_MODEL" => settings.model = Some(sourced(name, value.to_owned())),
+        "RALPHTOOL_MAX_RETRIES" => settings.max_retries = Some(count(name, value)?),
+        "RALPHTOOL_ON_FINISH" => settings.on_finish = Some(on_finish(name, value)?),
+        "RALPHTOOL_IDLE_TIMEOUT" => settings.idle_timeout = Some(duration(name, value)?),
+        "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(duration(name, value)?),
+        "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(duration(name, value)?),
+        "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(duration(name, value)?),
+        "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
+        "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
+        _ => variables.config = Some(value.to_owned()),
+    }
+    Ok(())
+}
+
+fn count(name: &'static str, value: &str) -> Result<Sourced<u32>, SettingsProblem> {
+    let Ok(count) = value.trim().parse() else {
+        let message = format!("`{value}` is not a number from 0 to {}", u32::MAX);
+        return Err(SettingsProblem::new(name, message));
+    };
+    Ok(sourced(name, count))
+}
+
+fn duration(name: &'static str, value: &str) -> Result<Sourced<TimeLimit>, SettingsProblem> {
+    match value.parse() {
+        Ok(limit) => Ok(sourced(name, limit)),
+        Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),
+    }
+}
+
+fn on_finish(name: &'static str, value: &str) -> Result<Sourced<OnFinish>, SettingsProblem> {
+    let found = OnFinish::NAMES.iter().find(|(known, _)| *known == value);
+    found.map_or_else(
+        || {
+            let message = format!("`{value}` is not one of `ask`, `cleanup`, `keep`");
+            Err(SettingsProblem::new(name, message))
+        },
+        |(_, choice)| Ok(sourced(name, *choice)),
+    )
+}
+
+fn flag(name: &'static str, value: &str) -> Result<Sourced<bool>, SettingsProblem> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(sourced(name, true)),
+        "0" | "false" | "no" | "off" => Ok(sourced(name, false)),
+        _ => {
+            let message = format!("`{value}` is neither `true` nor `false`");
+            Err(SettingsProblem::new(name, message))
+        }
+    }
+}
+
+fn sourced<T>(name: &'static str, value: T) -> Sourced<T> {
+    Sourced {
+        value,
+        origin: Origin::Variable(name),
+    }
+}
+
+fn unknown(name: &str) -> String {
+    match nearest(name, &KNOWN) {
+        // Every name shares the prefix, so that only a close likeness is worth a word.
+        Some(near) if strsim::levenshtein(name, near) <= 3 => {
+            format!("`{name}` is set but means nothing; did you mean `{near}`")
+        }
+        _ => format!("`{name}` is set but means nothing"),
+    }
+}

@@ -1,0 +1,79 @@
+//! The face for programs: one JSON object a line, each flushed as it happens.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use super::Face;
+use crate::domain::event::Record;
+
+/// Writes records as JSON lines.
+pub(crate) struct Json {
+    out: Box<dyn Write + Send>,
+}
+
+impl Json {
+    /// A face that writes there and nowhere else.
+    pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
+        Self { out }
+    }
+}
+
+impl Face for Json {
+    fn show(&mut self, record: &Record, _now: Timestamp) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        // One write a line: a reader never sees half of one from us.
+        self.out.write_all(&line)?;
+        self.out.flush()
+    }
+
+    fn tick(&mut self, _now: Timestamp) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::plain::script;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn every_event_is_one_line_that_reads_back() {
+        let sink = script::Sink::default();
+        let mut face = Json::new(Box::new(sink.clone()));
+        let records = script::run();
+        for record in &records {
+            face.show(record, record.at).unwrap();
+        }
+        face.close().unwrap();
+        let text = sink.text();
+        let read: Vec<Record> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(read, records);
+        insta::assert_snapshot!(text);
+    }
+
+    /// `UPDATE_SCHEMA=1 cargo test schema` writes it anew.
+    #[test]
+    fn the_committed_schema_is_the_schema_of_the_types() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/events.schema.json");
+        let schema = schemars::schema_for!(Record);
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            committed == text,
+            "docs/events.schema.json is out of date: run `UPDATE_SCHEMA=1 cargo test schema`"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! The one live line: where the run is right now, folded from its records.
+
+use jiff::Timestamp;
+
+use super::text::clean;
+use super::words;
+use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::event::{Event, Record};
+
+/// What the loop is doing.
+#[derive(Debug, Clone, PartialEq)]
+enum Doing {
+    /// Nothing that takes time.
+    Nothing,
+    /// An agent works.
+    Attempt { label: String, since: Timestamp },
+    /// A gate runs.
+    Gate { label: String, since: Timestamp },
+    /// A limit has to pass.
+    Waiting { until: Timestamp },
+    /// The agent is being ended.
+    Stopping { since: Timestamp },
+}
+
+/// Where the run is right now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Status {
+    story: Option<String>,
+    doing: Doing,
+    /// What finished attempts used.
+    past: Usage,
+    /// What the running attempt used so far.
+    current: Usage,
+}
+
+impl Status {
+    /// Before the first record.
+    pub(crate) fn new() -> Self {
+        Self {
+            story: None,
+            doing: Doing::Nothing,
+            past: Usage::default(),
+            current: Usage::default(),
+        }
+    }
+
+    /// Takes one record in.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::StoryStarted {
+                title,
+                position,
+                total,
+                ..
+            } => self.story = Some(format!("story {position}/{total} {}", clean(title))),
+            Event::AttemptStarted {
+                attempt,
+                max_attempts,
+                ..
+            } => {
+                self.settle();
+                let label = format!("attempt {attempt}/{max_attempts}");
+                self.doing = Doing::Attempt {
+                    label,
+                    since: record.at,
+                };
+            }
+            Event::Agent {
+                agent: AgentEvent::Usage { usage },
+                ..
+            } => self.current = *usage,
+            Event::GateStarted { gate, .. } => {
+                let label = format!("gate {}", clean(gate));
+                self.doing = Doing::Gate {
+                    label,
+                    since: record.at,
+                };
+            }
+            Event::AttemptFailed { usage, .. } => {
+                self.current = *usage;
+                self.settle();
+            }
+            Event::GateFinished { .. } => self.doing = Doing::Nothing,
+            Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
+            Event::Requested { .. } => self.doing = Doing::Stopping { since: record.at },
+            Event::StoryCompleted { .. } | Event::StorySkipped { .. } => {
+                self.settle();
+                self.story = None;
+            }
+            Event::RunEnded { .. } | Event::Finished { .. } => *self = Self::new(),
+            Event::RunStarted { .. }
+            | Event::Recovered { .. }
+            | Event::Warning { .. }
+            | Event::Agent { .. } => {}
+        }
+    }
+
+    /// The attempt is over; what it used is added up.
+    fn settle(&mut self) {
+        self.past.add(&self.current);
+        self.current = Usage::default();
+        self.doing = Doing::Nothing;
+    }
+
+    /// The line, where there is something to say.
+    pub(crate) fn line(&self, now: Timestamp) -> Option<String> {
+        let mut parts: Vec<String> = self.story.clone().into_iter().collect();
+        match &self.doing {
+            Doing::Nothing => {}
+            Doing::Attempt { label, since } | Doing::Gate { label, since } => {
+                parts.push(label.clone());
+                parts.push(words::clock(millis(*since, now)));
+            }
+            Doing::Waiting { until } => {
+                parts.push(format!(
+                    "waiting, {} left",
+                    words::clock(millis(now, *until))
+                ));
+            }
+            Doing::Stopping { since } => {
+                parts.push("stopping".to_owned());
+                parts.push(words::clock(millis(*since, now)));
+            }
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        let mut used = self.past;
+        used.add(&self.current);
+        parts.extend(words::usage(&used));
+        Some(parts.join(" · "))
+    }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
+}

@@ -1,0 +1,37 @@
+//! Colours, and whether they are used.
+
+use std::fmt;
+
+use anstyle::{AnsiColor, Style};
+
+/// Something went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Something failed.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// Something to know.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+/// Something to type, or a name that matters.
+pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+/// A heading.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// Something that may be overlooked.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// Whether text is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// Bare text.
+    Plain,
+    /// Text with escape codes.
+    Colored,
+}
+
+impl Paint {
+    /// The text in the given style, or bare.
+    pub(crate) fn apply(self, style: Style, text: impl fmt::Display) -> String {
+        match self {
+            Self::Colored if style != Style::new() => format!("{style}{text}{style:#}"),
+            Self::Plain | Self::Colored => text.to_string(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The closing words of a run: why it ended, what it took, where the work is, what to type.
+
+use std::io::{self, Write};
+
+use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use super::text::{clean, clean_lines, columns, pad};
+use super::words::{self, shell};
+use crate::domain::agent_event::Usage;
+use crate::domain::event::{Event, FinishChoice, Outcome, Record};
+
+/// Folds what the closing words need.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    change: String,
+    branch: String,
+    original: String,
+    transcript: Option<String>,
+    completed: usize,
+    ended: Option<Ended>,
+    finished: Option<Finished>,
+}
+
+#[derive(Debug)]
+struct Ended {
+    outcome: Outcome,
+    stories_done: usize,
+    stories_total: usize,
+    attempts: u32,
+    duration_ms: u64,
+    usage: Usage,
+}
+
+#[derive(Debug)]
+struct Finished {
+    choice: FinishChoice,
+    head: String,
+}
+
+impl Summary {
+    /// Takes one record in.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::RunStarted {
+                change,
+                branch,
+                original,
+                ..
+            } => {
+                self.change = clean(change);
+                self.branch = clean(branch);
+                self.original = clean(original);
+            }
+            Event::AttemptStarted { transcript, .. } => self.transcript = Some(clean(transcript)),
+            Event::StoryCompleted { .. } => self.completed += 1,
+            Event::RunEnded {
+                outcome,
+                stories_done,
+                stories_total,
+                attempts,
+                duration_ms,
+                usage,
+            } => {
+                self.ended = Some(Ended {
+                    outcome: outcome.clone(),
+                    stories_done: *stories_done,
+                    stories_total: *stories_total,
+                    attempts: *attempts,
+                    duration_ms: *duration_ms,
+                    usage: *usage,
+                });
+            }
+            Event::Finished { choice, head, .. } => {
+                self.finished = Some(Finished {
+                    choice: *choice,
+                    head: clean(head),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the closing words; nothing if the run did not come to an end.
+    pub(crate) fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+        let Some(ended) = &self.ended else {
+            return Ok(());
+        };
+        let style = match ended.outcome {
+            Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
+            Outcome::Stopped | Outcome::Limited { .. } => WARN.bold(),
+            Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
+        };
+        let open = ended.stories_total.saturating_sub(ended.stories_done);
+        let headline = words::outcome(&ended.outcome, open);
+        let headline = format!("`{}`: {headline}", self.change);
+        writeln!(out)?;
+        writeln!(out, "{}", paint.apply(style, headline))?;
+        for line in reason(&ended.outcome) {
+            writeln!(out, "  {line}")?;
+        }
+        writeln!(out)?;
+        for (name, value) in self.figures(ended) {
+            writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 10)))?;
+        }
+        self.write_next(out, paint, ended)
+    }
+
+    fn figures(&self, ended: &Ended) -> Vec<(&'static str, String)> {
+        let mut figures = vec![
+            (
+                "stories",
+                format!("{} of {} done", ended.stories_done, ended.stories_total),
+            ),
+            ("attempts", ended.attempts.to_string()),
+            ("time", words::elapsed(ended.duration_ms)),
+        ];
+        let tokens = ended.usage.total_tokens();
+        if tokens > 0 {
+            figures.push(("tokens", words::tokens(tokens)));
+        }
+        if let Some(usd) = ended.usage.cost_usd {
+            figures.push(("cost", words::cost(usd)));
+        }
+        figures.push(("branch", self.whereabouts()));
+        if let (Outcome::Exhausted { .. }, Some(path)) = (&ended.outcome, &self.transcript) {
+            figures.push(("transcript", path.clone()));
+        }
+        figures
+    }
+
+    /// Where the work is and where HEAD is.
+    fn whereabouts(&self) -> String {
+        match &self.finished {
+            Some(Finished {
+                choice: FinishChoice::Cleanup,
+                head,
+            }) => format!("{head}, the work as uncommitted changes"),
+            Some(Finished {
+                choice: FinishChoice::Keep,
+                ..
+            }) => format!("{}, one commit a story", self.branch),
+            None => self.branch.clone(),
+        }
+    }
+
+    fn write_next(&self, out: &mut dyn Write, paint: Paint, ended: &Ended) -> io::Result<()> {
+        let next = self.next(ended);
+        if next.is_empty() {
+            return Ok(());
+        }
+        writeln!(out)?;
+        writeln!(out, "{}", paint.apply(STRONG, "next"))?;
+        let widest = next.iter().map(|(what, _)| columns(what)).max();
+        for (what, why) in &next {
+            let command = pad(what, widest.unwrap_or(0));
+            writeln!(
+                out,
+                "  {}  {}",
+                paint.apply(NAME, command),
+                paint.apply(DIM, why)
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What to type, and what it does.
+    fn next(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+        let mut next = self.look(ended);
+        let open = ended.stories_done < ended.stories_total;
+        if open && ended.outcome != Outcome::AllDone {
+            let command = format!("ralphtool loop {}", shell(&self.change));
+            next.push((command, "goes on with the next open story"));
+        }
+        next
+    }
+
+    /// How to look at the work, where this run did any.
+    fn look(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+        let done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        if self.completed == 0 && !done {
+            return Vec::new();
+        }
+        let (branch, original) = (&self.branch, &self.original);
+        match &self.finished {
+            Some(finished) if finished.choice == FinishChoice::Cleanup => vec![
+                ("git status".to_owned(), "what changed"),
+                ("git diff".to_owned(), "the changes to tracked files"),
+            ],
+            _ => vec![
+                (
+                    format!(
+                        "git log --oneline {}",
+                        shell(&format!("{original}..{branch}"))
+                    ),
+                    "the commits",
+                ),
+                (
+                    format!("git diff {}", shell(&format!("{original}...{branch}"))),
+                    "the whole change",
+                ),
+                (
+                    format!("git switch {}", self.switch_target()),
+                    "back to where the run began",
+                ),
+            ],
+        }
+    }
+
+    /// A commit can only be switched to with `--detach`.
+    fn switch_target(&self) -> String {
+        let is_commit = matches!(self.original.len(), 40 | 64)
+            && self.original.chars().all(|c| c.is_ascii_hexdigit());
+        let target = shell(&self.original);
+        if is_commit {
+            format!("--detach {target}")
+        } else {
+            target
+        }
+    }
+}
+
+/// The lines below the headline.
+fn reason(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped => Vec::new(),
+        Outcome::Exhausted { reason, .. } => {
+            let mut lines = clean_lines(reason);
+            if lines.len() > 3 {
+                lines.truncate(3);
+                lines.push("…".to_owned());
+            }
+            lines
+        }
+        Outcome::Limited { reason } => clean_lines(reason),
+        Outcome::Broken { reason, hint } => {
+            let mut lines = clean_lines(reason);
+            lines.extend(
+                clean_lines(hint)
+                    .into_iter()
+                    .map(|line| format!("hint: {line}")),
+            );
+            lines
+        }
+    }
+}
