@@ -131,6 +131,7 @@ pub(crate) const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Timeout => "the agent took too long",
         FailureKind::Limit => "the agent hit a limit",
         FailureKind::Auth => "the agent is not logged in",
+        FailureKind::Budget => "the budget is used up",
         FailureKind::Stopped => "stopped on request",
         FailureKind::Interrupted => "the run was interrupted",
     }
