@@ -4,3 +4,4 @@
 pub(crate) mod agent_event;
 pub(crate) mod event;
 pub(crate) mod ids;
+pub(crate) mod promise;
