@@ -2,6 +2,7 @@
 //! or terminal; time arrives as a value.
 
 pub(crate) mod agent_event;
+pub(crate) mod dialect;
 pub(crate) mod event;
 pub(crate) mod ids;
 pub(crate) mod promise;
