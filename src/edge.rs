@@ -1,1 +1,4 @@
 //! Where it touches the world: the only place with files, processes, environment and clock.
+
+pub(crate) mod os;
+pub(crate) mod process;
