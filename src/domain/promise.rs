@@ -86,18 +86,14 @@ impl PromiseScanner {
 
     /// Follows code fences; true if the line belongs to one.
     fn fence_line(&mut self, line: &str) -> bool {
-        match self.fence {
-            Some(fence) => {
-                if fence.closed_by(line) {
-                    self.fence = None;
-                }
-                true
-            }
-            None => {
-                self.fence = Fence::opened_by(line);
-                self.fence.is_some()
-            }
+        let Some(fence) = self.fence else {
+            self.fence = Fence::opened_by(line);
+            return self.fence.is_some();
+        };
+        if fence.closed_by(line) {
+            self.fence = None;
         }
+        true
     }
 
     fn continue_tag(&mut self, line: &str) {

@@ -3,21 +3,21 @@
 //! Only the main agent's own text counts; a sub-agent's words and tool answers do not. A
 //! `result` ends a turn, not the process: what follows it may overrule it.
 
+mod lenient;
+mod spending;
+mod tool_input;
 mod wire;
-
-use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use self::wire::{Assistant, Head, Init, RateLimit, RateLimitEvent, Refusal, Retry, Turn, User};
+use self::spending::Spending;
+use self::wire::{ApiRetry, Assistant, Head, Init, RateLimit, RateLimitEvent, Refusal, Turn, User};
 use super::{Dialect, Limit, StreamEnd, TurnEnd, event_text, unknown};
-use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::agent_event::AgentEvent;
 use crate::domain::promise::{Promise, PromiseScanner, promise};
 
 /// How many refused tools are named.
 const REFUSALS_KEPT: usize = 20;
-/// How many message ids are remembered to count each message once.
-const MESSAGES_KEPT: usize = 64;
 
 /// Reads Claude Code's stream.
 #[derive(Debug, Default)]
@@ -39,14 +39,6 @@ enum Trouble {
     Limit(Limit),
     Auth(String),
     Other(String),
-}
-
-/// Tokens and cost: exact as of the last result, a lower bound since.
-#[derive(Debug, Default)]
-struct Spending {
-    exact: Usage,
-    since: Usage,
-    counted: VecDeque<String>,
 }
 
 impl Dialect for Claude {
@@ -96,7 +88,7 @@ impl Claude {
             ("system", "api_retry") => vec![on_retry(&parse(line)?)],
             ("system", "permission_denied") => self.on_refusal(parse(line)?),
             ("assistant", _) => self.on_assistant(parse(line)?),
-            ("user", _) => self.on_user(&parse(line)?),
+            ("user", _) => on_user(&parse(line)?),
             ("rate_limit_event", _) => self.on_rate_limit(&parse(line)?),
             ("result", _) => self.on_result(parse(line)?),
             // Heartbeats, partial messages and bookkeeping: activity without words.
@@ -185,19 +177,6 @@ impl Claude {
         );
         self.trouble = Some(trouble.clone());
         vec![trouble.event()]
-    }
-
-    fn on_user(&mut self, line: &User) -> Vec<AgentEvent> {
-        line.message
-            .content
-            .0
-            .iter()
-            .filter(|block| block.kind == "tool_result")
-            .map(|block| AgentEvent::ToolResult {
-                bytes: block.content.0,
-                is_error: block.is_error.unwrap_or(false),
-            })
-            .collect()
     }
 
     /// A rejection alone ends nothing (the agent may go on beyond its plan); it tells when the
@@ -316,43 +295,20 @@ impl RateLimit {
     }
 }
 
-impl Spending {
-    fn total(&self) -> Usage {
-        let mut total = self.exact;
-        total.add(&self.since);
-        total
-    }
-
-    /// Counts a message's input once; its output is only known at the turn's end.
-    fn count(&mut self, id: String, usage: wire::Tokens) -> bool {
-        let usage = Usage::from(usage);
-        if usage.total_tokens() == 0 || self.counted.contains(&id) {
-            return false;
-        }
-        self.counted.push_back(id);
-        if self.counted.len() > MESSAGES_KEPT {
-            self.counted.pop_front();
-        }
-        self.since.add(&usage);
-        true
-    }
-
-    fn settle(&mut self, line: &Turn) {
-        if line.model_usage.is_empty() {
-            // Older streams only tell what this turn used.
-            self.exact.add(&line.usage.into());
-        } else {
-            self.exact = Usage::default();
-            for model in line.model_usage.values() {
-                self.exact.add(&(*model).into());
-            }
-        }
-        self.exact.cost_usd = line.total_cost_usd.0.or(self.exact.cost_usd);
-        self.since = Usage::default();
-    }
+fn on_user(line: &User) -> Vec<AgentEvent> {
+    line.message
+        .content
+        .0
+        .iter()
+        .filter(|block| block.kind == "tool_result")
+        .map(|block| AgentEvent::ToolResult {
+            bytes: block.content.0,
+            is_error: block.is_error.unwrap_or(false),
+        })
+        .collect()
 }
 
-fn on_retry(line: &Retry) -> AgentEvent {
+fn on_retry(line: &ApiRetry) -> AgentEvent {
     use std::fmt::Write as _;
     let mut message = match line.error.0.as_str() {
         "" => "the request failed".to_owned(),

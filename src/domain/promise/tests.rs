@@ -2,52 +2,53 @@ use proptest::prelude::*;
 
 use super::{Promise, PromiseScanner, REASON_CAP, promise};
 
-fn failed(reason: &str) -> Option<Promise> {
-    Some(Promise::Failed(reason.to_owned()))
+fn failed(reason: &str) -> Promise {
+    Promise::Failed(reason.to_owned())
 }
 
 #[track_caller]
-fn case(text: &str, want: Option<Promise>) {
-    assert_eq!(promise(text), want, "{text:?}");
+fn case(text: &str, want: impl Into<Option<Promise>>) {
+    assert_eq!(promise(text), want.into(), "{text:?}");
 }
 
 #[test]
 fn finds_a_tag_alone_on_its_line() {
-    let complete = Some(Promise::Complete);
-    case("<promise>COMPLETE</promise>", complete.clone());
+    case("<promise>COMPLETE</promise>", Promise::Complete);
     case(
         "All done.\n\n<promise>COMPLETE</promise>\n",
-        complete.clone(),
+        Promise::Complete,
     );
     case(
         "Done.\r\n  <promise>COMPLETE</promise>\t\r\n",
-        complete.clone(),
+        Promise::Complete,
     );
     case(
         "<promise>FAILED: no network</promise>",
         failed("no network"),
     );
-    case("Bye.\n<promise>COMPLETE</promise>\nmore words", complete);
+    case(
+        "Bye.\n<promise>COMPLETE</promise>\nmore words",
+        Promise::Complete,
+    );
 }
 
 #[test]
 fn forgives_emphasis_and_backticks_around_the_whole_tag() {
-    let complete = Some(Promise::Complete);
-    case("**<promise>COMPLETE</promise>**", complete.clone());
-    case("_<promise>COMPLETE</promise>_", complete.clone());
-    case("*<promise>COMPLETE</promise>*", complete.clone());
-    case("`<promise>COMPLETE</promise>`", complete.clone());
-    case("**`<promise>COMPLETE</promise>`**", complete.clone());
-    case("```<promise>COMPLETE</promise>```", complete);
+    case("**<promise>COMPLETE</promise>**", Promise::Complete);
+    case("_<promise>COMPLETE</promise>_", Promise::Complete);
+    case("*<promise>COMPLETE</promise>*", Promise::Complete);
+    case("`<promise>COMPLETE</promise>`", Promise::Complete);
+    case("**`<promise>COMPLETE</promise>`**", Promise::Complete);
+    case("```<promise>COMPLETE</promise>```", Promise::Complete);
     case("**<promise>FAILED: a\nb</promise>**", failed("a\nb"));
     case("**<promise>COMPLETE</promise>", None);
 }
 
 #[test]
 fn forgives_odd_case_and_spacing() {
-    case("<Promise> complete </PROMISE>", Some(Promise::Complete));
-    case("< promise >COMPLETE</ promise >", Some(Promise::Complete));
-    case("<promise>\nCOMPLETE\n</promise>", Some(Promise::Complete));
+    case("<Promise> complete </PROMISE>", Promise::Complete);
+    case("< promise >COMPLETE</ promise >", Promise::Complete);
+    case("<promise>\nCOMPLETE\n</promise>", Promise::Complete);
     case("<promise>failed : spaced  </promise>", failed("spaced"));
     case("<promise>Failed - dashed</promise>", failed("dashed"));
 }
@@ -73,12 +74,9 @@ fn does_not_count_prose_quotes_lists_and_fences() {
     case("````\n```\n<promise>COMPLETE</promise>\n````", None);
     case(
         "```\n~~~\n```\n<promise>COMPLETE</promise>",
-        Some(Promise::Complete),
+        Promise::Complete,
     );
-    case(
-        "> ```\n\n<promise>COMPLETE</promise>",
-        Some(Promise::Complete),
-    );
+    case("> ```\n\n<promise>COMPLETE</promise>", Promise::Complete);
     case("```\nnever closed\n<promise>COMPLETE</promise>", None);
 }
 
@@ -98,14 +96,14 @@ fn takes_the_last_one() {
     let both = "<promise>COMPLETE</promise>\n<promise>FAILED: found a bug</promise>";
     case(both, failed("found a bug"));
     let back = "<promise>FAILED: x</promise>\nfixed it\n<promise>COMPLETE</promise>";
-    case(back, Some(Promise::Complete));
+    case(back, Promise::Complete);
     case(
         "<promise>COMPLETE</promise>\n<promise>COMPLETE</promise>",
-        Some(Promise::Complete),
+        Promise::Complete,
     );
     case(
         "<promise>COMPLETE</promise>\n```\n<promise>FAILED: x</promise>\n```",
-        Some(Promise::Complete),
+        Promise::Complete,
     );
 }
 
@@ -136,7 +134,7 @@ fn an_unclosed_failure_counts_unless_another_tag_follows() {
     );
     case(
         "<promise>FAILED: a\n<promise>COMPLETE</promise>",
-        Some(Promise::Complete),
+        Promise::Complete,
     );
 }
 

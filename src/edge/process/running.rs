@@ -154,13 +154,12 @@ impl RunningProcess {
             status = self.child.wait() => Some(status.map_or(Exit::Unknown, Exit::from)),
             () = sleep_until(wake) => None,
         };
-        match ended {
-            Some(exit) => self.phase = Phase::Draining(exit),
-            None => {
-                self.poll = (self.poll * 2).min(POLL_LONGEST);
-                self.press(Instant::now());
-            }
+        if let Some(exit) = ended {
+            self.phase = Phase::Draining(exit);
+            return;
         }
+        self.poll = (self.poll * 2).min(POLL_LONGEST);
+        self.press(Instant::now());
     }
 
     /// Asks the process to stop; after `grace` it is ended. `next` goes on telling what it
@@ -226,7 +225,8 @@ impl RunningProcess {
     }
 
     /// Waits for the process's end, then for `leak_grace` for what it left running, ends that,
-    /// and returns when nothing of it is alive.
+    /// and returns when nothing of it is alive. Takes a few seconds at the most once the process
+    /// itself has ended; not to be cancelled.
     pub(crate) async fn finish(mut self, leak_grace: Duration) -> Ending {
         let exit = loop {
             if let ProcessEvent::Exited(exit) = self.next().await {

@@ -564,14 +564,14 @@ async fn alone_memory_is_bounded() {
         (Output::Text, "", ""),
         (
             Output::ClaudeJson,
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","content":""#,
+            r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":""#,
             r#""}]}}"#,
         ),
     ] {
         let sandbox = Sandbox::new();
         let big = |megabytes: u64| {
             format!(
-                "printf '%s' '{before}'; head -c {megabytes}000000 /dev/zero | tr '\\0' x; echo '{after}'"
+                "printf '%s' '{before}'; yes '\\t' | tr -d '\\n' | head -c {megabytes}000000; echo '{after}'"
             )
         };
         let script = format!(
