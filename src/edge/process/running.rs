@@ -118,6 +118,7 @@ impl RunningProcess {
                 return ProcessEvent::Line(line);
             }
             let wrote = self.pull();
+            self.look();
             match self.phase {
                 Phase::Ended(exit) => return ProcessEvent::Exited(exit),
                 Phase::Draining(exit) if !wrote => {
@@ -133,15 +134,30 @@ impl RunningProcess {
 
     /// Looks at the files; true if there was something new.
     fn pull(&mut self) -> bool {
-        if matches!(self.phase, Phase::Ended(_)) {
-            return false;
-        }
         let said = self.follow.stdout.pull(&mut self.lines);
-        let complained = self.follow.stderr.as_mut().is_some_and(Growth::grew);
+        let stderr = self.follow.stderr.as_mut();
+        let complained = matches!(self.phase, Phase::Running) && stderr.is_some_and(Growth::grew);
         if said || complained {
             self.poll = POLL_SHORTEST;
         }
         said || complained
+    }
+
+    /// Looks after a running process; also while it, or what it left behind, writes faster than
+    /// anybody can read.
+    fn look(&mut self) {
+        if !matches!(self.phase, Phase::Running) {
+            return;
+        }
+        self.press(Instant::now());
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.drain(status.into());
+        }
+    }
+
+    fn drain(&mut self, exit: Exit) {
+        self.follow.stdout.stop_at_end();
+        self.phase = Phase::Draining(exit);
     }
 
     /// Waits for the process's end or for the time of the next look.
@@ -154,12 +170,10 @@ impl RunningProcess {
             status = self.child.wait() => Some(status.map_or(Exit::Unknown, Exit::from)),
             () = sleep_until(wake) => None,
         };
-        if let Some(exit) = ended {
-            self.phase = Phase::Draining(exit);
-            return;
+        match ended {
+            Some(exit) => self.drain(exit),
+            None => self.poll = (self.poll * 2).min(POLL_LONGEST),
         }
-        self.poll = (self.poll * 2).min(POLL_LONGEST);
-        self.press(Instant::now());
     }
 
     /// Asks the process to stop; after `grace` it is ended. `next` goes on telling what it
@@ -177,17 +191,17 @@ impl RunningProcess {
         self.press(now);
     }
 
-    /// Ends the process and all that belongs to it without waiting for anything.
+    /// Ends the process and all that belongs to it; only a moment is left to remove lock files.
     pub(crate) fn kill_now(&mut self) {
         self.attempt.remember_family();
-        self.patience = Patience::NONE;
-        let now = Instant::now();
+        self.patience = Patience::SHORT;
+        self.signal(Signal::TERM);
+        let kill_at = Instant::now() + Patience::SHORT.terminate;
         self.stopping = Some(Stopping {
-            next: now,
+            next: kill_at,
             signal: Signal::KILL,
-            kill_at: now,
+            kill_at,
         });
-        self.press(now);
     }
 
     fn press(&mut self, now: Instant) {

@@ -62,9 +62,9 @@ impl Patience {
         terminate: Duration::from_secs(1),
         kill: Duration::from_secs(5),
     };
-    /// For when everything must go at once.
-    pub(super) const NONE: Self = Self {
-        terminate: Duration::ZERO,
+    /// For when everything must go at once; killed without warning, git leaves its locks behind.
+    pub(super) const SHORT: Self = Self {
+        terminate: Duration::from_millis(100),
         ..Self::USUAL
     };
 

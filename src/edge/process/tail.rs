@@ -17,6 +17,8 @@ const TAIL_BYTES: u64 = 32 * 1024;
 #[derive(Debug)]
 pub(super) struct Tail {
     file: File,
+    /// How much may still be read; all there is if it is not set.
+    left: Option<u64>,
     splitter: LineSplitter,
     buffer: Vec<u8>,
 }
@@ -28,6 +30,7 @@ impl Tail {
         file.seek(SeekFrom::End(0))?;
         Ok(Self {
             file,
+            left: None,
             splitter: LineSplitter::new(line_cap),
             buffer: vec![0; CHUNK],
         })
@@ -35,16 +38,29 @@ impl Tail {
 
     /// Reads one piece, if there is one; whole lines go to `lines`.
     pub(super) fn pull(&mut self, lines: &mut VecDeque<Line>) -> bool {
+        let left = self.left.map_or(CHUNK, |left| to_size(left).min(CHUNK));
         // A file that cannot be read now counts as silent; it may come back.
-        let read = self.file.read(&mut self.buffer).unwrap_or(0);
+        let read = self.file.read(&mut self.buffer[..left]).unwrap_or(0);
+        self.left = self.left.map(|left| left - read as u64);
         self.splitter.push(&self.buffer[..read], lines);
         read > 0
+    }
+
+    /// Reads no further than the present end: somebody may go on writing for ever.
+    pub(super) fn stop_at_end(&mut self) {
+        let position = self.file.stream_position().unwrap_or(0);
+        let length = self.file.metadata().map_or(position, |data| data.len());
+        self.left = Some(length.saturating_sub(position));
     }
 
     /// Gives the last line, if it has no end.
     pub(super) fn finish(&mut self, lines: &mut VecDeque<Line>) {
         self.splitter.finish(lines);
     }
+}
+
+fn to_size(length: u64) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
 }
 
 /// Notices that a file grows, without reading it.

@@ -331,6 +331,19 @@ async fn a_process_deaf_to_everything_is_killed() {
 }
 
 #[tokio::test]
+async fn a_process_that_never_stops_writing_is_stopped_and_its_end_is_seen() {
+    let sandbox = Sandbox::new();
+    // About as fast as it can be read.
+    let mut process = sandbox.start("trap '' INT TERM; while :; do head -c 300000 /dev/zero; done");
+    assert_eq!(
+        timeout(LONG, process.next()).await,
+        Ok(ProcessEvent::Activity)
+    );
+    let ending = timeout(LONG, process.stop(SHORT)).await.unwrap();
+    assert_eq!(ending.exit, Exit::Signal(9));
+}
+
+#[tokio::test]
 async fn a_stop_right_after_the_start_works() {
     let sandbox = Sandbox::new();
     let process = sandbox.start("sleep 1000");
@@ -353,6 +366,21 @@ async fn what_is_left_after_a_normal_end_neither_blocks_nor_stays() {
     assert_eq!(ending.swept, ended(&["sleep 1000"]));
     assert_eq!(ending.swept.survivors, [""; 0]);
     assert!(!alive(sandbox.pid("pid").await));
+}
+
+#[tokio::test]
+async fn what_goes_on_writing_does_not_hide_the_end() {
+    let sandbox = Sandbox::new();
+    let script = "(while :; do echo y; done) & until [ -s stdout ]; do :; done; exit 4";
+    let mut process = sandbox.start(script);
+    let exit = loop {
+        if let ProcessEvent::Exited(exit) = timeout(LONG, process.next()).await.unwrap() {
+            break exit;
+        }
+    };
+    assert_eq!(exit, Exit::Code(4));
+    let ending = timeout(LONG, process.finish(Duration::ZERO)).await.unwrap();
+    assert_eq!(ending.swept.survivors, [""; 0]);
 }
 
 #[tokio::test]
