@@ -13,6 +13,9 @@ use super::{
 
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(200);
+/// Some shells lose an interrupt that comes while they start a command; the next signal follows
+/// after a third of this.
+const STOP: Duration = Duration::from_secs(3);
 
 /// The program that serves as the guard, built if it is not there.
 fn guard() -> PathBuf {
@@ -294,10 +297,10 @@ async fn a_folder_that_is_missing_is_an_error() {
 #[tokio::test]
 async fn a_stopped_process_may_have_its_last_words() {
     let sandbox = Sandbox::new();
-    let script = "trap 'echo bye; exit 7' INT; echo ready; while :; do sleep 0.05; done";
+    let script = "trap 'echo bye; exit 7' INT TERM; echo ready; while :; do sleep 0.05; done";
     let mut process = sandbox.start(script);
     until_line(&mut process, "ready").await;
-    process.request_stop(LONG);
+    process.request_stop(STOP);
     assert_eq!(
         all_lines(&mut process).await,
         (vec![line("bye")], Exit::Code(7))
@@ -310,10 +313,7 @@ async fn a_process_deaf_to_interrupts_is_terminated() {
     let script = "trap '' INT; trap 'exit 8' TERM; echo ready; while :; do sleep 0.05; done";
     let mut process = sandbox.start(script);
     until_line(&mut process, "ready").await;
-    assert_eq!(
-        process.stop(Duration::from_secs(2)).await.exit,
-        Exit::Code(8)
-    );
+    assert_eq!(process.stop(STOP).await.exit, Exit::Code(8));
 }
 
 #[tokio::test]
@@ -347,9 +347,7 @@ async fn a_process_that_never_stops_writing_is_stopped_and_its_end_is_seen() {
 async fn a_stop_right_after_the_start_works() {
     let sandbox = Sandbox::new();
     let process = sandbox.start("sleep 1000");
-    let ending = timeout(LONG, process.stop(Duration::from_secs(2)))
-        .await
-        .unwrap();
+    let ending = timeout(LONG, process.stop(STOP)).await.unwrap();
     assert!(matches!(ending.exit, Exit::Signal(_)), "{ending:?}");
 }
 
@@ -421,7 +419,7 @@ async fn a_session_of_its_own_does_not_outlive_a_stop() {
         let sandbox = Sandbox::new();
         let mut process = sandbox.start(&format!("{ESCAPE}; escape {scrub}; sleep 1000"));
         until_line(&mut process, "ready").await;
-        let ending = process.stop(LONG).await;
+        let ending = process.stop(STOP).await;
         assert_eq!(ending.swept, ended(&["sleep 1000"]));
         assert!(!alive(sandbox.pid("pid").await));
     }
@@ -570,7 +568,7 @@ async fn alone_orphans_are_adopted() {
     assert_eq!(bystander.try_wait().unwrap(), None);
     bystander.kill().await.unwrap();
     assert_eq!(finished.wait().unwrap().code(), Some(5));
-    assert_eq!(other.stop(LONG).await.exit, Exit::Signal(2));
+    assert!(matches!(other.stop(STOP).await.exit, Exit::Signal(_)));
 }
 
 #[cfg(target_os = "linux")]
