@@ -21,14 +21,19 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+use crate::edge::process::guard;
 use crate::failure::{Failure, FailureKind};
 use arguments::{Arguments, ColorArgument, Command};
 use context::Context;
 
 /// Parses the arguments and runs the command.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    crash::install();
     let args: Vec<OsString> = args.into_iter().collect();
+    // Before anything else: the guard must be quick and must not touch the world.
+    if let Some(code) = guard::dispatch(&args) {
+        return code;
+    }
+    crash::install();
     // The hook has told the user by then; what is left is the exit code.
     catch_unwind(AssertUnwindSafe(|| parse_and_run(&args)))
         .unwrap_or_else(|_| FailureKind::System.exit_code().into())

@@ -1,10 +1,14 @@
 //! Where it touches the world: the only place with files, processes, environment and clock.
 
+pub(crate) mod agent;
 pub(crate) mod checkpoint;
 pub(crate) mod files;
+pub(crate) mod gate;
 pub(crate) mod git;
 pub(crate) mod manifest;
 pub(crate) mod object_id;
+pub(crate) mod os;
+pub(crate) mod process;
 pub(crate) mod repository;
 pub(crate) mod settings;
 pub(crate) mod source;

@@ -1,10 +1,158 @@
-//! The agent's closing word about its story.
+//! The promise: the agent's closing word, found in its own text.
+//!
+//! A promise tag stands alone on its line. Space around it and markdown emphasis or backticks
+//! around the whole tag are forgiven; prose, list items, block quotes and code fences are not.
+//! As in `CommonMark`, a fence that is never closed covers the rest of the text. The last
+//! promise wins. A FAILED tag whose end never came (a text cut short) still counts: taking it
+//! for silence would let an earlier COMPLETE stand.
 
-/// What the agent promised at the end of its final words.
+mod line;
+
+use line::{Fence, LineBuffer, Opening, closing, opening};
+
+/// How much of a FAILED reason is kept, in bytes.
+pub(crate) const REASON_CAP: usize = 8 * 1024;
+
+/// What an agent says of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Promise {
-    /// Every task of the story is done.
+    /// Everything asked for is done.
     Complete,
-    /// The story could not be done, with the agent's reason.
+    /// It is not, for this reason (may be empty).
     Failed(String),
 }
+
+/// Finds the promise in a whole text.
+pub(crate) fn promise(text: &str) -> Option<Promise> {
+    let mut scanner = PromiseScanner::default();
+    scanner.feed(text);
+    scanner.found()
+}
+
+/// Finds the promise in a text that arrives in pieces, in constant memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PromiseScanner {
+    line: LineBuffer,
+    fence: Option<Fence>,
+    open: Option<OpenTag>,
+    found: Option<Promise>,
+}
+
+/// A tag that began on an earlier line and has not ended yet.
+#[derive(Debug, Clone)]
+struct OpenTag {
+    emphasis: String,
+    body: String,
+}
+
+impl PromiseScanner {
+    /// Takes the next piece of the text; pieces may end anywhere.
+    pub(crate) fn feed(&mut self, text: &str) {
+        let mut pieces = text.split('\n');
+        if let Some(first) = pieces.next() {
+            self.line.push(first);
+        }
+        for piece in pieces {
+            self.end_line();
+            self.line.push(piece);
+        }
+    }
+
+    /// The last promise so far, the unfinished line included.
+    pub(crate) fn found(&self) -> Option<Promise> {
+        let mut end = self.clone();
+        end.end_line();
+        let cut_short = end.open.and_then(|tag| failed(&tag.body));
+        cut_short.or(end.found)
+    }
+
+    fn end_line(&mut self) {
+        let line = self.line.take();
+        if self.fence_line(&line) {
+            self.continue_tag(&line);
+            return;
+        }
+        match opening(&line) {
+            Some(Opening::Whole { body }) => {
+                self.open = None;
+                self.settle(&body);
+            }
+            Some(Opening::Begun { emphasis, body }) => {
+                self.open = Some(OpenTag { emphasis, body });
+            }
+            None => self.continue_tag(&line),
+        }
+    }
+
+    /// Follows code fences; true if the line belongs to one.
+    fn fence_line(&mut self, line: &str) -> bool {
+        let Some(fence) = self.fence else {
+            self.fence = Fence::opened_by(line);
+            return self.fence.is_some();
+        };
+        if fence.closed_by(line) {
+            self.fence = None;
+        }
+        true
+    }
+
+    fn continue_tag(&mut self, line: &str) {
+        let Some(mut tag) = self.open.take() else {
+            return;
+        };
+        match closing(line, &tag.emphasis) {
+            Some(Some(rest)) => {
+                // A fence inside the reason ends with the tag.
+                self.fence = None;
+                append(&mut tag.body, rest);
+                self.settle(&tag.body);
+            }
+            Some(None) => {}
+            None => {
+                append(&mut tag.body, line);
+                self.open = Some(tag);
+            }
+        }
+    }
+
+    fn settle(&mut self, body: &str) {
+        if let Some(promise) = complete(body).or_else(|| failed(body)) {
+            self.found = Some(promise);
+        }
+    }
+}
+
+fn append(body: &mut String, line: &str) {
+    if body.len() <= REASON_CAP + 64 {
+        body.push('\n');
+        body.push_str(line);
+    }
+}
+
+fn complete(body: &str) -> Option<Promise> {
+    body.trim()
+        .eq_ignore_ascii_case("complete")
+        .then_some(Promise::Complete)
+}
+
+fn failed(body: &str) -> Option<Promise> {
+    let body = body.trim();
+    let (word, rest) = body.split_at_checked("failed".len())?;
+    if !word.eq_ignore_ascii_case("failed") || rest.starts_with(char::is_alphanumeric) {
+        return None;
+    }
+    let reason = rest.trim_start();
+    let reason = reason.strip_prefix([':', '-', '–', '—']).unwrap_or(reason);
+    Some(Promise::Failed(capped(reason.trim()).to_owned()))
+}
+
+fn capped(reason: &str) -> &str {
+    let mut end = reason.len().min(REASON_CAP);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    &reason[..end]
+}
+
+#[cfg(test)]
+mod tests;

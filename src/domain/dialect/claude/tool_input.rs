@@ -1,0 +1,64 @@
+//! A tool call in one line.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess};
+
+use super::lenient::{Anything, Lenient, Short};
+
+/// How long a summary is, in characters.
+const SUMMARY_CAP: usize = 160;
+
+/// The arguments that tell what a tool call does, the most telling first.
+#[derive(Debug, Default)]
+pub(super) struct ToolInput(Option<(usize, String)>);
+
+/// Argument names, the most telling first.
+const TELLING: [&str; 11] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "description",
+    "subject",
+    "prompt",
+];
+
+impl ToolInput {
+    /// One line that says what the call does.
+    pub(super) fn summary(&self) -> String {
+        let Some((_, text)) = &self.0 else {
+            return String::new();
+        };
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= SUMMARY_CAP {
+            return line;
+        }
+        let start: String = line.chars().take(SUMMARY_CAP - 1).collect();
+        format!("{start}…")
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Anything(ToolInput::default()))
+    }
+}
+
+impl Lenient for ToolInput {
+    fn map<'de, A: MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(key) = entries.next_key::<Short>()? {
+            let value = entries.next_value::<Short>()?;
+            let Some(rank) = TELLING.iter().position(|name| *name == key.0) else {
+                continue;
+            };
+            if !value.is_empty() && self.0.as_ref().is_none_or(|(best, _)| rank < *best) {
+                self.0 = Some((rank, value.0));
+            }
+        }
+        Ok(())
+    }
+}

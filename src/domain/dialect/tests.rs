@@ -1,0 +1,369 @@
+use jiff::Timestamp;
+use pretty_assertions::assert_eq;
+
+use super::{Limit, Output, StreamEnd, TurnEnd};
+use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::promise::Promise;
+
+fn read(output: Output, lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
+    let mut dialect = output.dialect();
+    let mut events = Vec::new();
+    for line in lines {
+        events.extend(dialect.line(line.as_bytes(), false));
+    }
+    events.extend(dialect.end());
+    (events, dialect.verdict())
+}
+
+fn claude(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
+    read(Output::ClaudeJson, lines)
+}
+
+fn words(text: &str) -> AgentEvent {
+    AgentEvent::Text { text: text.into() }
+}
+
+const INIT: &str =
+    r#"{"type":"system","subtype":"init","session_id":"s1","model":"m1","tools":["Bash"]}"#;
+const SAYS_COMPLETE: &str = r#"{"type":"assistant","message":{"id":"a1","content":[{"type":"text","text":"Done.\n\n<promise>COMPLETE</promise>"}],"usage":{"input_tokens":7,"output_tokens":1}},"parent_tool_use_id":null}"#;
+const COMPLETE: &str = r#"{"duration_api_ms":0,"total_cost_usd":0.5,"usage":{"input_tokens":9,"output_tokens":4},"modelUsage":{"m1":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":2,"cacheCreationInputTokens":1,"costUSD":0.4},"m2":{"inputTokens":1,"outputTokens":1,"costUSD":0.1}},"permission_denials":[],"is_error":false,"subtype":"success","result":"Done.\n\n<promise>COMPLETE</promise>","type":"result"}"#;
+
+const USED: Usage = Usage {
+    input_tokens: 11,
+    output_tokens: 6,
+    cache_read_tokens: 2,
+    cache_write_tokens: 1,
+    cost_usd: Some(0.5),
+};
+
+fn completed() -> StreamEnd {
+    StreamEnd {
+        promise: Some(Promise::Complete),
+        turn: TurnEnd::Ended,
+        usage: USED,
+        session: Some("s1".into()),
+        ..StreamEnd::default()
+    }
+}
+
+#[test]
+fn text_is_all_the_agents_own() {
+    let (events, end) = read(
+        Output::Text,
+        &["working", "<promise>FAILED: a", "b</promise>"],
+    );
+    let said = [
+        words("working"),
+        words("<promise>FAILED: a"),
+        words("b</promise>"),
+    ];
+    assert_eq!(events[..3], said);
+    assert_eq!(events[3..], [AgentEvent::Final { is_error: false }]);
+    let want = StreamEnd {
+        promise: Some(Promise::Failed("a\nb".into())),
+        turn: TurnEnd::Ended,
+        ..StreamEnd::default()
+    };
+    assert_eq!(end, want);
+}
+
+#[test]
+fn text_is_not_over_before_the_process_is() {
+    let mut dialect = Output::Text.dialect();
+    dialect.line(b"<promise>COMPLETE</promise>", false);
+    assert_eq!(dialect.verdict().turn, TurnEnd::Open);
+    assert_eq!(dialect.verdict().promise, Some(Promise::Complete));
+}
+
+#[test]
+fn text_takes_bytes_that_are_no_text_and_huge_lines() {
+    let mut dialect = Output::Text.dialect();
+    assert_eq!(dialect.line(b"a\xffb", false), [words("a\u{fffd}b")]);
+    let events = dialect.line("ä".repeat(100_000).as_bytes(), true);
+    let [AgentEvent::Text { text }] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    assert!(text.len() < 17 * 1024 && text.ends_with('…'));
+}
+
+#[test]
+fn claude_tells_words_tools_and_usage() {
+    let tool = r#"{"message":{"content":[{"name":"Bash","input":{"description":"runs tests","command":"cargo test\n  --lib","timeout":3},"type":"tool_use"}],"id":"a0","usage":{"input_tokens":3}},"parent_tool_use_id":null,"type":"assistant"}"#;
+    let thought = r#"{"type":"assistant","message":{"id":"a0","content":[{"type":"thinking","thinking":"hm","signature":"x"}]}}"#;
+    let answer = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"12345","is_error":true}]},"parent_tool_use_id":null}"#;
+    let blocks = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"abc"},{"type":"text","text":"d"}]}]}}"#;
+    let (events, end) = claude(&[INIT, thought, tool, answer, blocks, SAYS_COMPLETE, COMPLETE]);
+    let used = |input_tokens, output_tokens| AgentEvent::Usage {
+        usage: Usage {
+            input_tokens,
+            output_tokens,
+            ..Usage::default()
+        },
+    };
+    let want = [
+        AgentEvent::Session {
+            id: "s1".into(),
+            model: Some("m1".into()),
+        },
+        AgentEvent::Thinking { text: "hm".into() },
+        AgentEvent::ToolCall {
+            tool: "Bash".into(),
+            summary: "cargo test --lib".into(),
+        },
+        used(3, 0),
+        AgentEvent::ToolResult {
+            bytes: 5,
+            is_error: true,
+        },
+        AgentEvent::ToolResult {
+            bytes: 4,
+            is_error: false,
+        },
+        words("Done.\n\n<promise>COMPLETE</promise>"),
+        used(10, 1),
+        AgentEvent::Usage { usage: USED },
+        AgentEvent::Final { is_error: false },
+    ];
+    assert_eq!(events, want);
+    assert_eq!(end, completed());
+}
+
+#[test]
+fn claude_ignores_what_sub_agents_tools_and_thoughts_promise() {
+    let sub = r#"{"type":"assistant","message":{"id":"b1","content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":"t1"}"#;
+    let thought = r#"{"type":"assistant","message":{"id":"b2","content":[{"type":"thinking","thinking":"<promise>COMPLETE</promise>"}]}}"#;
+    let tool = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":null}"#;
+    let echo = r#"{"type":"user","message":{"content":"<promise>COMPLETE</promise>"},"parent_tool_use_id":null}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"I gave up."}"#;
+    let (events, end) = claude(&[sub, thought, tool, echo, result]);
+    assert_eq!((end.promise, end.turn), (None, TurnEnd::Ended));
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, AgentEvent::Text { .. }))
+    );
+}
+
+#[test]
+fn claude_lets_a_later_turn_overrule_an_earlier_one() {
+    let failed = r#"{"type":"result","subtype":"success","is_error":false,"result":"<promise>FAILED: broke</promise>"}"#;
+    let (_, end) = claude(&[INIT, SAYS_COMPLETE, COMPLETE, INIT, failed]);
+    assert_eq!(
+        (end.promise, end.turn),
+        (Some(Promise::Failed("broke".into())), TurnEnd::Ended)
+    );
+
+    let (_, end) = claude(&[INIT, SAYS_COMPLETE, COMPLETE, INIT]);
+    assert_eq!((end.promise, end.turn), (None, TurnEnd::Open));
+
+    let later = r#"{"type":"system","subtype":"task_notification","status":"completed"}"#;
+    assert_eq!(
+        claude(&[INIT, SAYS_COMPLETE, COMPLETE, later]).1,
+        completed()
+    );
+}
+
+#[test]
+fn claude_uses_the_last_message_where_the_result_has_no_text() {
+    let result = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached maximum number of turns (1)"]}"#;
+    let (events, end) = claude(&[INIT, SAYS_COMPLETE, result]);
+    assert_eq!(
+        (end.promise, end.turn),
+        (Some(Promise::Complete), TurnEnd::EndedWithError)
+    );
+    assert_eq!(
+        end.error.as_deref(),
+        Some("Reached maximum number of turns (1)")
+    );
+    assert_eq!(events.last(), Some(&AgentEvent::Final { is_error: true }));
+}
+
+#[test]
+fn claude_without_a_result_is_not_over() {
+    let (_, end) = claude(&[INIT, SAYS_COMPLETE]);
+    assert_eq!(
+        (end.promise, end.turn),
+        (Some(Promise::Complete), TurnEnd::Open)
+    );
+    assert_eq!((end.usage.input_tokens, end.usage.cost_usd), (7, None));
+}
+
+#[test]
+fn claude_reports_limits_with_their_end() {
+    let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794792000,"rateLimitType":"five_hour"}}"#;
+    let warned = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1794792000,"utilization":0.93}}"#;
+    let error = r#"{"type":"assistant","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit"}]},"error":"rate_limit","is_api_error_message":true,"api_error_status":429,"api_error":"usage_limit_reached"}"#;
+    let result = r#"{"is_error":true,"subtype":"success","api_error_status":429,"api_error":"usage_limit_reached","result":"You've hit your limit","type":"result"}"#;
+    let at = Timestamp::from_second(1_794_792_000).ok();
+    let limit = |resets_at| {
+        Some(Limit {
+            message: "You've hit your limit".into(),
+            resets_at,
+        })
+    };
+
+    let (events, end) = claude(&[INIT, rejected, error, result]);
+    assert_eq!((end.limit, end.turn), (limit(at), TurnEnd::EndedWithError));
+    let limits = events
+        .iter()
+        .filter(|event| matches!(event, AgentEvent::Limit { .. }));
+    assert_eq!(limits.count(), 1);
+
+    assert_eq!(claude(&[rejected, result]).1.limit, limit(at));
+    assert_eq!(claude(&[warned, error, result]).1.limit, limit(None));
+    assert_eq!(
+        claude(&[INIT, warned, SAYS_COMPLETE, COMPLETE]).1,
+        completed()
+    );
+    assert_eq!(
+        claude(&[INIT, rejected, SAYS_COMPLETE, COMPLETE]).1,
+        completed()
+    );
+    let plain = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit"}"#;
+    assert_eq!(claude(&[plain]).1.limit, limit(None));
+}
+
+#[test]
+fn claude_reports_login_and_credit_trouble() {
+    for category in ["authentication_failed", "billing_error"] {
+        let error = format!(
+            r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"no key"}}]}},"error":"{category}","is_api_error_message":true,"api_error_status":400}}"#
+        );
+        let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"no key"}"#;
+        let (events, end) = claude(&[&error, result]);
+        assert_eq!(end.auth.as_deref(), Some("no key"));
+        assert_eq!(
+            events[0],
+            AgentEvent::Auth {
+                message: "no key".into()
+            }
+        );
+    }
+    let bare = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"no key"}"#;
+    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some("no key"));
+}
+
+#[test]
+fn claude_keeps_other_api_errors_apart() {
+    let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"error":"server_error","is_api_error_message":true,"api_error_status":500}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":500,"result":"overload"}"#;
+    let (_, end) = claude(&[error, result]);
+    assert_eq!(end.error.as_deref(), Some("<promise>COMPLETE</promise>"));
+    assert_eq!((end.promise, end.limit, end.auth), (None, None, None));
+}
+
+#[test]
+fn claude_says_that_it_retries() {
+    let line = r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"retry_delay_ms":1122.75,"error_status":429,"error":"rate_limit"}"#;
+    let dropped = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":500,"error_status":null,"error":"unknown"}"#;
+    let retrying = |message: &str| AgentEvent::Retrying {
+        message: message.into(),
+    };
+    let want = [
+        retrying("rate limit (429), retry 2 of 10 in 1.1 s"),
+        retrying("unknown, retry 1 of 10 in 0.5 s"),
+    ];
+    assert_eq!(claude(&[line, dropped]).0, want);
+}
+
+#[test]
+fn claude_names_refused_tools() {
+    let refused = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","message":"not allowed"}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"ok","permission_denials":[{"tool_name":"Bash","tool_input":{"command":"rm"}},{"tool_name":"Write"}]}"#;
+    let (events, end) = claude(&[refused, result]);
+    assert_eq!(end.refused_tools, ["Bash", "Write"]);
+    assert_eq!(
+        events[0],
+        AgentEvent::Error {
+            message: "Bash was refused: not allowed".into()
+        }
+    );
+}
+
+#[test]
+fn claude_survives_lines_it_does_not_know() {
+    let mut dialect = Output::ClaudeJson.dialect();
+    let unknown = |line: &str| vec![AgentEvent::Unknown { line: line.into() }];
+    assert_eq!(dialect.line(b"a banner", false), unknown("a banner"));
+    assert_eq!(
+        dialect.line(br#"{"type":"new"}"#, false),
+        unknown(r#"{"type":"new"}"#)
+    );
+    assert_eq!(
+        dialect.line(br#"{"type":"result","#, true),
+        unknown(r#"{"type":"result","#)
+    );
+    assert_eq!(dialect.line(b"  \r", false), []);
+    assert_eq!(
+        dialect.line(br#"{"type":"tool_progress","heartbeat":true}"#, false),
+        []
+    );
+    let bad = b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}}";
+    assert_eq!(dialect.line(bad, false), [words("a\u{fffd}")]);
+    assert_eq!(dialect.line(COMPLETE.as_bytes(), false).len(), 2);
+    assert_eq!(dialect.verdict().promise, Some(Promise::Complete));
+}
+
+#[test]
+#[ignore = "needs recordings in RALPHTOOL_STREAMS"]
+fn claude_reads_every_recording() {
+    use TurnEnd::{Ended, EndedWithError, Open};
+    let folder = std::env::var("RALPHTOOL_STREAMS").expect("RALPHTOOL_STREAMS is set");
+    let table = [
+        ("401", None, EndedWithError, "auth"),
+        ("429-all", None, EndedWithError, "limit"),
+        ("429-once", None, Ended, ""),
+        ("bgturn", None, Ended, ""),
+        ("budget", None, EndedWithError, "error"),
+        ("credit", None, EndedWithError, "auth"),
+        ("ctx", None, EndedWithError, "error"),
+        ("echo", None, Ended, ""),
+        (
+            "failed1",
+            Some(Promise::Failed("tests do not compile".into())),
+            Ended,
+            "",
+        ),
+        ("maxtok", None, EndedWithError, "error"),
+        ("maxturns", None, EndedWithError, "error"),
+        ("ok", Some(Promise::Complete), Ended, ""),
+        ("parallel", Some(Promise::Complete), Ended, ""),
+        ("partial", Some(Promise::Complete), Ended, ""),
+        ("perm-default", Some(Promise::Complete), Ended, ""),
+        ("sig-INT", None, EndedWithError, "error"),
+        ("sig-TERM", None, Open, ""),
+        ("subagent", None, Ended, ""),
+        ("think", None, Ended, ""),
+        ("usage-oauth", None, EndedWithError, "limit with its end"),
+        ("v197-ok", Some(Promise::Complete), Ended, ""),
+        ("warn-oauth", None, Ended, ""),
+    ];
+    for (name, promise, turn, trouble) in table {
+        let path = format!("{folder}/claude-{name}.jsonl");
+        let bytes = std::fs::read(&path).expect("the recording is readable");
+        let mut dialect = Output::ClaudeJson.dialect();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            for event in dialect.line(line, false) {
+                assert!(
+                    !matches!(event, AgentEvent::Unknown { .. }),
+                    "{name}: {event:?}"
+                );
+            }
+        }
+        let end = dialect.verdict();
+        let seen = match &end {
+            StreamEnd {
+                limit: Some(limit), ..
+            } if limit.resets_at.is_some() => "limit with its end",
+            StreamEnd { limit: Some(_), .. } => "limit",
+            StreamEnd { auth: Some(_), .. } => "auth",
+            StreamEnd { error: Some(_), .. } => "error",
+            _ => "",
+        };
+        assert_eq!(
+            (end.promise, end.turn, seen),
+            (promise, turn, trouble),
+            "{name}"
+        );
+    }
+}

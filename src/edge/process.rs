@@ -1,0 +1,247 @@
+//! Supervised processes: agents and gates.
+//!
+//! A process is started through a guard (own session; dies with this program), reads its
+//! input from a file and writes its output to files, which are followed from there: nothing
+//! is lost in a pipe, nothing blocks on a pipe somebody still holds, everything stays on disk.
+//! Once a process is finished, nothing of it is alive any more.
+
+pub(crate) mod guard;
+pub(crate) mod leftovers;
+mod lines;
+mod running;
+mod sweep;
+#[cfg(target_os = "linux")]
+mod table;
+mod tail;
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+pub(crate) use running::RunningProcess;
+pub(crate) use sweep::{Orphans, Swept};
+pub(crate) use tail::last_lines;
+
+/// The variable that marks every process of one attempt or gate.
+pub(crate) const ATTEMPT_VARIABLE: &str = "RALPHTOOL_ATTEMPT";
+/// The variable that marks every process of a run.
+pub(crate) const RUN_VARIABLE: &str = "RALPHTOOL_RUN";
+
+/// What to start, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessSpec {
+    /// The program, looked up in `PATH` if it is a bare name.
+    pub(crate) program: OsString,
+    /// Its arguments.
+    pub(crate) args: Vec<OsString>,
+    /// The folder it starts in.
+    pub(crate) cwd: PathBuf,
+    /// Changes to the inherited environment, in order.
+    pub(crate) env: Vec<EnvChange>,
+    /// What it reads from standard input.
+    pub(crate) stdin: Vec<u8>,
+    /// The file its standard output is added to.
+    pub(crate) stdout: PathBuf,
+    /// Where its standard error goes.
+    pub(crate) stderr: Stderr,
+    /// How long a line may get in memory.
+    pub(crate) line_cap: usize,
+    /// Marks every process that comes of this one; unique.
+    pub(crate) marker: String,
+    /// Whose orphans are swept at the end.
+    pub(crate) orphans: Orphans,
+    /// This program, which serves as the guard.
+    pub(crate) guard: PathBuf,
+}
+
+/// A change to an inherited environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EnvChange {
+    /// Sets a variable.
+    Set(OsString, OsString),
+    /// Takes a variable away.
+    Remove(OsString),
+}
+
+impl EnvChange {
+    /// Sets a variable.
+    pub(crate) fn set(name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        Self::Set(name.into(), value.into())
+    }
+
+    /// Takes a variable away.
+    pub(crate) fn remove(name: impl Into<OsString>) -> Self {
+        Self::Remove(name.into())
+    }
+}
+
+/// Where standard error goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stderr {
+    /// Into the same file as standard output.
+    WithStdout,
+    /// Added to a file of its own.
+    File(PathBuf),
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(code),
+            (None, Some(signal)) => Self::Signal(signal),
+            (None, None) => Self::Unknown,
+        }
+    }
+}
+
+/// Something a running process did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProcessEvent {
+    /// It wrote something that is not a whole line of standard output yet.
+    Activity,
+    /// It wrote a line to standard output.
+    Line(Line),
+    /// It ended, and all it wrote was told; `finish` must follow.
+    Exited(Exit),
+}
+
+/// A line of output, without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The line, up to the cap.
+    pub(crate) bytes: Vec<u8>,
+    /// The line was longer; the rest is only on disk.
+    pub(crate) truncated: bool,
+}
+
+/// What remains to be said of a finished process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// How it ended.
+    pub(crate) exit: Exit,
+    /// What it had left running.
+    pub(crate) swept: Swept,
+    /// The last lines of its standard error (or of both, where they go into one file).
+    pub(crate) stderr_tail: String,
+}
+
+/// Why a process could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProcessError {
+    /// A file for its input or output could not be opened.
+    #[error("could not open `{}`", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its input could not be prepared.
+    #[error("could not prepare the input of `{}`", program.display())]
+    Input {
+        /// The program.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused to start it.
+    #[error("could not start `{}` in `{}`", program.display(), cwd.display())]
+    Start {
+        /// The program.
+        program: OsString,
+        /// Where.
+        cwd: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ProcessSpec {
+    /// Starts the process; must be called on the thread that lives as long as the program,
+    /// because the process dies with the thread that started it.
+    pub(crate) fn start(self) -> Result<RunningProcess, ProcessError> {
+        let input = input_file(&self.stdin).map_err(|source| ProcessError::Input {
+            program: self.program.clone(),
+            source,
+        })?;
+        let stdout = append(&self.stdout)?;
+        let stderr = match &self.stderr {
+            Stderr::WithStdout => stdout.try_clone().map_err(|source| ProcessError::Open {
+                path: self.stdout.clone(),
+                source,
+            })?,
+            Stderr::File(path) => append(path)?,
+        };
+        let follow = running::Follow::open(&self)?;
+        let child = self
+            .command()
+            .stdin(input)
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .map_err(|source| ProcessError::Start {
+                program: self.program.clone(),
+                cwd: self.cwd.clone(),
+                source,
+            })?;
+        Ok(RunningProcess::new(child, follow, &self))
+    }
+
+    fn command(&self) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&self.guard);
+        command
+            .args(guard::arguments(&self.program))
+            .args(&self.args)
+            .current_dir(&self.cwd)
+            .kill_on_drop(true);
+        for change in &self.env {
+            match change {
+                EnvChange::Set(name, value) => command.env(name, value),
+                EnvChange::Remove(name) => command.env_remove(name),
+            };
+        }
+        command.env(ATTEMPT_VARIABLE, &self.marker);
+        command
+    }
+}
+
+/// Input comes from an unnamed file: no writer is needed and an early end hurts nobody.
+fn input_file(input: &[u8]) -> io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+fn append(path: &Path) -> Result<File, ProcessError> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|source| ProcessError::Open {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+#[cfg(test)]
+mod tests;

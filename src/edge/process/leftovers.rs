@@ -1,0 +1,91 @@
+//! Ends what a crashed run of this program left running, at the next start.
+
+use std::time::Duration;
+
+use rustix::process::Pid;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sweep::Swept;
+use crate::domain::ids::RunId;
+
+/// What identifies a process to a later run of this program, across reboots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ProcessIdentity {
+    /// The boot it belongs to.
+    pub(crate) boot: String,
+    /// Its process id.
+    pub(crate) pid: i32,
+    /// When it started, in the kernel's ticks since the boot.
+    pub(crate) started: u64,
+}
+
+impl ProcessIdentity {
+    /// Identifies a live process, where the system tells enough.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of(pid: Pid) -> Option<Self> {
+        let entry = super::table::Entry::read(pid.as_raw_nonzero().get())?;
+        Some(Self {
+            boot: boot()?,
+            pid: entry.key.pid,
+            started: entry.key.started,
+        })
+    }
+
+    /// Identifies a live process, where the system tells enough.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn of(_pid: Pid) -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn boot() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// Ends all processes of the given runs, found by their environment, and of the recorded
+/// processes, with all their descendants; each has `grace` to heed a termination signal.
+#[cfg(target_os = "linux")]
+pub(crate) async fn end_leftovers(
+    runs: &[RunId],
+    recorded: &[ProcessIdentity],
+    grace: Duration,
+) -> Swept {
+    use super::sweep::{Patience, end_all};
+    let boot = boot();
+    let of_this_boot = |it: &&ProcessIdentity| Some(&it.boot) == boot.as_ref();
+    let recorded: Vec<&ProcessIdentity> = recorded.iter().filter(of_this_boot).collect();
+    let marks: Vec<Vec<u8>> = runs
+        .iter()
+        .map(|run| format!("{}={run}", super::RUN_VARIABLE).into_bytes())
+        .collect();
+    let patience = Patience {
+        terminate: grace,
+        ..Patience::USUAL
+    };
+    let find = |table: &super::table::Table| {
+        let mut found = table.families(|entry| {
+            let is_recorded = recorded
+                .iter()
+                .any(|it| it.pid == entry.key.pid && it.started == entry.key.started);
+            is_recorded || marks.iter().any(|mark| entry.has_variable(mark))
+        });
+        // The dead are for whoever adopted them to bury.
+        found.retain(|entry| !entry.is_dead);
+        found
+    };
+    end_all(find, patience).await
+}
+
+/// Without a process table that tells start times apart, nothing can be ended safely.
+#[cfg(not(target_os = "linux"))]
+#[allow(clippy::unused_async, reason = "the same signature on every system")]
+pub(crate) async fn end_leftovers(
+    _runs: &[RunId],
+    _recorded: &[ProcessIdentity],
+    _grace: Duration,
+) -> Swept {
+    Swept::default()
+}

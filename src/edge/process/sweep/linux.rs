@@ -1,0 +1,156 @@
+//! Sweeping with the process table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use tokio::time::{Instant, sleep};
+
+use super::{Orphans, Patience, Step, Swept};
+use crate::edge::process::ATTEMPT_VARIABLE;
+use crate::edge::process::table::{Entry, Key, Table};
+
+/// How soon it is looked again, at first.
+const POLL_SHORTEST: Duration = Duration::from_millis(2);
+/// How soon it is looked again, later.
+const POLL_LONGEST: Duration = Duration::from_millis(50);
+
+/// The first processes of all attempts under way; what became an orphan of one is not
+/// another's.
+static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// What is known of the processes of one attempt.
+#[derive(Debug)]
+pub(in super::super) struct Attempt {
+    leader: i32,
+    started: u64,
+    mark: Vec<u8>,
+    orphans: Orphans,
+    family: BTreeSet<Key>,
+}
+
+impl Attempt {
+    /// Begins with the attempt's first process.
+    pub(in super::super) fn begin(leader: Option<Pid>, marker: &str, orphans: Orphans) -> Self {
+        let leader = leader.map_or(0, |pid| pid.as_raw_nonzero().get());
+        leaders(|all| all.insert(leader));
+        Self {
+            leader,
+            started: Entry::read(leader).map_or(0, |entry| entry.key.started),
+            mark: format!("{ATTEMPT_VARIABLE}={marker}").into_bytes(),
+            orphans,
+            family: BTreeSet::new(),
+        }
+    }
+
+    /// Remembers the descendants, before they lose the ancestor that makes them known.
+    pub(in super::super) fn remember_family(&mut self) {
+        let table = Table::read();
+        let members = self.members(&table);
+        self.family
+            .extend(members.into_iter().map(|entry| entry.key));
+    }
+
+    /// Ends everything but the leader itself, which has been waited for.
+    pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
+        end_all(|table| self.alive(table), patience).await
+    }
+
+    /// The members that are alive; the dead ones that are ours to bury are buried.
+    fn alive(&mut self, table: &Table) -> Vec<Entry> {
+        let own = table.own_pid();
+        let members = self.members(table);
+        self.family.extend(members.iter().map(|entry| entry.key));
+        let (dead, alive): (Vec<_>, Vec<_>) = members.into_iter().partition(|entry| entry.is_dead);
+        for entry in dead.iter().filter(|entry| entry.parent == own) {
+            // Only this very process: its siblings may be waited for by others.
+            if let Some(pid) = Pid::from_raw(entry.key.pid) {
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
+        alive
+    }
+
+    fn members(&self, table: &Table) -> Vec<Entry> {
+        let others: BTreeSet<i32> = leaders(|all| all.clone());
+        table.families(|entry| {
+            entry.key.pid != self.leader
+                && entry.key.started >= self.started
+                && (self.is_known(entry)
+                    || self.is_orphan(entry, table, &others)
+                    || entry.has_variable(&self.mark))
+        })
+    }
+
+    fn is_known(&self, entry: &Entry) -> bool {
+        let leader = self.leader;
+        let kin = [entry.session, entry.group, entry.parent].contains(&leader);
+        leader != 0 && kin || self.family.contains(&entry.key)
+    }
+
+    /// True for a process this program adopted: whatever it started itself is in its own
+    /// session or leads one of an attempt.
+    fn is_orphan(&self, entry: &Entry, table: &Table, leaders: &BTreeSet<i32>) -> bool {
+        self.orphans == Orphans::All
+            && entry.parent == table.own_pid()
+            && entry.session != table.own_session()
+            && !leaders.contains(&entry.session)
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        leaders(|all| all.remove(&self.leader));
+    }
+}
+
+fn leaders<T>(use_them: impl FnOnce(&mut BTreeSet<i32>) -> T) -> T {
+    use_them(&mut LEADERS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Ends all that `find` finds, again and again until it finds nothing or patience ends.
+pub(in super::super) async fn end_all(
+    mut find: impl FnMut(&Table) -> Vec<Entry>,
+    patience: Patience,
+) -> Swept {
+    let start = Instant::now();
+    let mut signalled: BTreeMap<Key, String> = BTreeMap::new();
+    let mut poll = POLL_SHORTEST;
+    loop {
+        let found = find(&Table::read());
+        let step = patience.step(start.elapsed());
+        if found.is_empty() || step == Step::GiveUp {
+            return Swept {
+                survivors: found.iter().map(Entry::command_line).collect(),
+                ended: signalled
+                    .into_iter()
+                    .filter(|(key, _)| found.iter().all(|entry| entry.key != *key))
+                    .map(|(_, name)| name)
+                    .collect(),
+            };
+        }
+        for entry in &found {
+            press(entry, step, &mut signalled);
+        }
+        sleep(poll).await;
+        poll = (poll * 2).min(POLL_LONGEST);
+    }
+}
+
+fn press(entry: &Entry, step: Step, signalled: &mut BTreeMap<Key, String>) {
+    let new = !signalled.contains_key(&entry.key);
+    if step == Step::Leave || (step == Step::Terminate && !new) {
+        return;
+    }
+    if new {
+        signalled.insert(entry.key, entry.command_line());
+    }
+    if step == Step::Terminate {
+        entry.signal(Signal::TERM);
+        // A stopped process only heeds it once it goes on.
+        entry.signal(Signal::CONT);
+    } else {
+        entry.signal(Signal::KILL);
+    }
+}

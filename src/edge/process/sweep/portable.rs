@@ -1,0 +1,57 @@
+//! Sweeping where only process groups are known.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::time::{Instant, sleep};
+
+use super::{Orphans, Patience, Step, Swept};
+
+/// How soon it is looked again.
+const POLL: Duration = Duration::from_millis(10);
+
+/// What is known of the processes of one attempt.
+#[derive(Debug)]
+pub(in super::super) struct Attempt {
+    leader: Option<Pid>,
+}
+
+impl Attempt {
+    /// Begins with the attempt's first process.
+    pub(in super::super) fn begin(leader: Option<Pid>, _marker: &str, _orphans: Orphans) -> Self {
+        Self { leader }
+    }
+
+    /// Only the group is known, and it needs no remembering.
+    #[allow(clippy::unused_self, reason = "the same signature on every system")]
+    pub(in super::super) fn remember_family(&mut self) {}
+
+    /// Ends the group.
+    pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
+        let Some(leader) = self.leader else {
+            return Swept::default();
+        };
+        let start = Instant::now();
+        let mut swept = Swept::default();
+        while test_kill_process_group(leader).is_ok() {
+            let step = patience.step(start.elapsed());
+            let name = format!("process group {}", leader.as_raw_nonzero());
+            let signal = match step {
+                Step::Leave => None,
+                Step::Terminate if swept.ended.is_empty() => Some(Signal::TERM),
+                Step::Terminate => None,
+                Step::Kill => Some(Signal::KILL),
+                Step::GiveUp => {
+                    swept.survivors.push(name);
+                    return swept;
+                }
+            };
+            if let Some(signal) = signal {
+                let _ = kill_process_group(leader, signal);
+                swept.ended = vec![name];
+            }
+            sleep(POLL).await;
+        }
+        swept
+    }
+}
