@@ -417,7 +417,7 @@ async fn a_session_of_its_own_does_not_outlive_a_normal_end() {
 async fn a_session_of_its_own_does_not_outlive_a_stop() {
     for scrub in ["", "env -i PATH=\"$PATH\""] {
         let sandbox = Sandbox::new();
-        let mut process = sandbox.start(&format!("{ESCAPE}; escape {scrub}; sleep 1000"));
+        let mut process = sandbox.start(&format!("{ESCAPE}; escape {scrub}; exec sleep 1000"));
         until_line(&mut process, "ready").await;
         let ending = process.stop(STOP).await;
         assert_eq!(ending.swept, ended(&["sleep 1000"]));
