@@ -1,11 +1,12 @@
 //! How it is called: clap types, one file a command, no logic.
 
 mod arguments;
+mod audience;
 mod completions;
 mod context;
 mod crash;
 mod demo;
-mod exit;
+mod launch;
 mod list;
 mod loop_command;
 mod man;

@@ -1,1 +1,236 @@
-//! The only loop: waits for input, asks the machine, performs the effects.
+//! The only loop: waits for an input, asks the machine, performs the effects.
+//!
+//! It decides nothing. What it holds is what runs right now: one process at the most, the timers
+//! the machine set, and the record of what happened.
+
+mod agent_run;
+mod gate_run;
+pub(crate) mod launch;
+mod perform;
+mod recorder;
+mod signals;
+mod timers;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::domain::change::Change;
+use crate::domain::event::{Event, Outcome, Record};
+use crate::domain::ids::RunId;
+use crate::domain::machine::{Effect, Input, Machine, Ticket};
+use crate::domain::policy::Gate;
+use crate::edge::agent::Agent;
+use crate::edge::checkpoint::{CheckpointError, Checkpoints};
+use crate::edge::files::FileError;
+use crate::edge::source::Surroundings;
+
+use agent_run::AgentRun;
+use gate_run::GateRunning;
+use recorder::Recorder;
+use signals::Signals;
+use timers::Timers;
+
+/// Everything a run needs.
+pub(crate) struct Job {
+    /// The run's id.
+    pub(crate) run: RunId,
+    /// The change, as read just now.
+    pub(crate) change: Change,
+    /// Where changes are looked for.
+    pub(crate) surroundings: Surroundings,
+    /// The agent.
+    pub(crate) agent: Agent,
+    /// The gates of the policy.
+    pub(crate) gates: Vec<Gate>,
+    /// A box the agent left open fails the attempt.
+    pub(crate) strict_tasks: bool,
+    /// The shell for gates.
+    pub(crate) shell: std::ffi::OsString,
+    /// This goes on with an open run.
+    pub(crate) resumed: bool,
+    /// What was said before the machine started: warnings, recoveries.
+    pub(crate) preface: Vec<Event>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// The exit code.
+    pub(crate) exit_code: u8,
+}
+
+/// Why the loop itself could not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EngineError {
+    /// The record of the run could not be written.
+    #[error(transparent)]
+    Record(#[from] FileError),
+    /// A signal handler could not be set.
+    #[error("could not listen for signals")]
+    Signals(#[source] std::io::Error),
+}
+
+/// The process that runs now.
+enum Running {
+    Agent(Box<AgentRun>),
+    Gate(Box<GateRunning>),
+}
+
+/// The loop with everything it owns.
+pub(crate) struct Engine {
+    machine: Machine,
+    checkpoints: Checkpoints,
+    job: Job,
+    recorder: Recorder,
+    signals: Signals,
+    timers: Timers,
+    running: Option<Running>,
+    /// Answers that are ready, in order.
+    ready: VecDeque<Input>,
+    /// The change as it was when the current story began.
+    story_base: Option<Change>,
+    /// The branch began, or was adopted.
+    begun: bool,
+    end: Option<End>,
+}
+
+impl Engine {
+    /// Makes the loop; records go to `audience` after they are written.
+    pub(crate) fn new(
+        machine: Machine,
+        checkpoints: Checkpoints,
+        job: Job,
+        audience: mpsc::Sender<Record>,
+    ) -> Result<Self, EngineError> {
+        let folder: PathBuf = checkpoints.run_folder(&job.run);
+        Ok(Self {
+            recorder: Recorder::open(&folder, job.run.clone(), audience)?,
+            signals: Signals::listen().map_err(EngineError::Signals)?,
+            timers: Timers::default(),
+            machine,
+            checkpoints,
+            job,
+            running: None,
+            ready: VecDeque::new(),
+            story_base: None,
+            begun: false,
+            end: None,
+        })
+    }
+
+    /// Runs until the machine says that it is over.
+    pub(crate) async fn run(mut self) -> Result<End, EngineError> {
+        for event in std::mem::take(&mut self.job.preface) {
+            self.recorder.record(event).await?;
+        }
+        let mut effects = self.machine.start(Timestamp::now());
+        loop {
+            for effect in effects {
+                self.perform(effect).await?;
+            }
+            if let Some(end) = self.end.take() {
+                return Ok(end);
+            }
+            let input = self.next_input().await;
+            effects = self.machine.handle(input, Timestamp::now());
+        }
+    }
+
+    /// The next thing that happens.
+    async fn next_input(&mut self) -> Input {
+        if let Some(input) = self.ready.pop_front() {
+            return input;
+        }
+        loop {
+            let happened = tokio::select! {
+                stop = self.signals.next() => return stop,
+                timer = self.timers.next() => return Input::TimerFired(timer),
+                happened = next_of(&mut self.running) => happened,
+            };
+            self.take_in(happened).await;
+            if let Some(input) = self.ready.pop_front() {
+                return input;
+            }
+        }
+    }
+
+    /// Turns what a process did into inputs.
+    async fn take_in(&mut self, happened: Happened) {
+        match happened {
+            Happened::Inputs(inputs) => self.ready.extend(inputs),
+            Happened::Ended => match self.running.take() {
+                Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
+                Some(Running::Gate(gate)) => self.ready.push_back(gate.finish().await),
+                None => {}
+            },
+        }
+    }
+
+    /// Announces what an edge found worth saying.
+    async fn warn(&mut self, notices: Vec<crate::edge::checkpoint::Notice>) -> Result<(), EngineError> {
+        for notice in notices {
+            self.recorder
+                .record(Event::Warning {
+                    code: notice.code.to_owned(),
+                    message: notice.message,
+                })
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// The answer to a step that did not work.
+    fn failed(&mut self, ticket: Ticket, what: &str, error: &CheckpointError) {
+        self.ready.push_back(Input::StepFailed {
+            ticket,
+            what: what.to_owned(),
+            reason: chain(error),
+            hint: error.hint().unwrap_or_else(|| {
+                "nothing is lost: mend the cause and start ralphtool again; it goes on from here"
+                    .to_owned()
+            }),
+        });
+    }
+}
+
+/// What a process did.
+enum Happened {
+    Inputs(Vec<Input>),
+    Ended,
+}
+
+/// Waits for the running process; for ever where none runs.
+async fn next_of(running: &mut Option<Running>) -> Happened {
+    match running {
+        Some(Running::Agent(agent)) => agent.next().await,
+        Some(Running::Gate(gate)) => gate.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+/// What an effect needs to end a run.
+impl Engine {
+    fn finish_with(&mut self, _outcome: &Outcome, exit_code: u8) {
+        self.end = Some(End { exit_code });
+    }
+
+    /// Performs one effect; its answer, if it is there at once, goes to `ready`.
+    async fn perform(&mut self, effect: Effect) -> Result<(), EngineError> {
+        perform::perform(self, effect).await
+    }
+}

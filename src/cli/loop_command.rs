@@ -142,8 +142,8 @@ fn flag<T>(value: Option<T>, name: &'static str) -> Option<Sourced<T>> {
 }
 
 /// Runs the loop.
-pub(super) fn run(_arguments: &LoopArguments, _context: &Context) -> Result<ExitCode, Failure> {
-    Err(Failure::system("not wired"))
+pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+    super::launch::run(arguments, context)
 }
 
 #[cfg(test)]

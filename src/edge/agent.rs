@@ -34,6 +34,8 @@ pub(crate) enum Agent {
         args: Vec<String>,
         /// What it writes.
         output: Output,
+        /// Variables added to its environment.
+        env: Vec<(String, String)>,
     },
     /// The embedded agent of the demo.
     Demo,

@@ -75,6 +75,9 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
             env.push(EnvChange::set("IS_SANDBOX", "1"));
         }
     }
+    if let Agent::Command { env: own, .. } = agent {
+        env.extend(own.iter().map(|(name, value)| EnvChange::set(name, value)));
+    }
     env.extend([
         EnvChange::set(RUN_VARIABLE, &work.run.0),
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),

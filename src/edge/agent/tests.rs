@@ -75,6 +75,7 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         program: "mine".into(),
         args: vec!["--auto".into()],
         output: Output::Text,
+        env: vec![("MINE".into(), "1".into())],
     };
     let want = [
         "-GIT_DIR",
@@ -92,6 +93,7 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         "-CODEX_SANDBOX_NETWORK_DISABLED",
         "-GEMINI_CLI",
         "-OPENCODE",
+        "MINE=1",
         "RALPHTOOL_RUN=r1",
         "RALPHTOOL_STORY=2",
         "RALPHTOOL_CHANGE=add-retry",

@@ -36,12 +36,13 @@ pub(super) struct Parked {
 
 impl Checkpoints {
     /// Tells the journal that an agent is about to work on the checkpoint.
-    pub(crate) async fn attempt_started(
-        &mut self,
-        attempt: &AttemptId,
-        retries_used: u32,
-    ) -> Result<()> {
-        let run = self.current()?.intent.run;
+    pub(crate) async fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
+        let current = self.current()?;
+        let run = current.intent.run;
+        let retries_used = current
+            .last_attempt
+            .filter(|last| last.attempt.story == attempt.story)
+            .map_or(0, |last| last.retries_used);
         self.record(
             &run,
             Step::AttemptStarted {

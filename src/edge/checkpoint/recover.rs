@@ -109,8 +109,19 @@ impl Checkpoints {
         })
     }
 
-    /// Before a run goes on: what the user changed since it stopped becomes part of it.
-    pub(crate) async fn rejoin(&mut self) -> Result<()> {
+    /// The branch of an open run that goes on.
+    pub(crate) async fn adopt(&mut self) -> Result<super::Begun> {
+        self.rejoin().await?;
+        let intent = self.current()?.intent;
+        Ok(super::Begun {
+            branch: super::begin::short(&intent.branch).to_owned(),
+            original: intent.original.shown(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// Refuses to go on where the user has left the run's branch.
+    pub(crate) async fn check_on_branch(&self) -> Result<Head> {
         let current = self.current()?;
         let (_, head) = self.observe().await?;
         let on_branch =
@@ -126,6 +137,14 @@ impl Checkpoints {
                 format!("`git switch {branch}` to go on with it, or pass `--fresh` to start anew"),
             ));
         }
+        Ok(head)
+    }
+
+    /// What the user changed since the run stopped becomes part of it.
+    async fn rejoin(&mut self) -> Result<()> {
+        let current = self.current()?;
+        self.mark(&current.intent.run);
+        let head = self.check_on_branch().await?;
         let base = self.checkpoint().await?;
         let index = self.derive_index(&base.id, &Snapshot::new_id()).await?;
         let taken = self

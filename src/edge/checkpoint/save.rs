@@ -1,5 +1,6 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
@@ -13,6 +14,7 @@ use crate::edge::git::Git;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
+use crate::edge::walk::absolute;
 
 /// What a checkpoint commit says of its story.
 #[derive(Debug, Clone)]
@@ -96,6 +98,25 @@ impl Checkpoints {
             changed_files: paths.len(),
             notices,
         })
+    }
+
+    /// How many files differ from the checkpoint, the given ones not counted.
+    pub(crate) async fn changed_files(&mut self, besides: &[PathBuf]) -> Result<usize> {
+        let base = self.checkpoint().await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self
+            .take(&base.manifest, Self::known_of(&base), &index)
+            .await?;
+        let top = &self.places.repository.work_tree;
+        let besides: Vec<PathBuf> = besides
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        Ok(paths
+            .iter()
+            .filter(|path| !besides.contains(&absolute(top, path)))
+            .count())
     }
 
     /// A copy of a checkpoint's index to go on from.

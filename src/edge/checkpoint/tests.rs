@@ -197,7 +197,7 @@ async fn undone(misdeed: &str) {
     let before = yard.everything();
     let main = yard.git("rev-parse main");
     checkpoints
-        .attempt_started(&attempt("1", 1), 0)
+        .attempt_started(&attempt("1", 1))
         .await
         .unwrap();
     let trace = checkpoints
@@ -287,7 +287,7 @@ async fn ignored_files_an_attempt_creates_are_left_alone() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     checkpoints
-        .attempt_started(&attempt("1", 1), 0)
+        .attempt_started(&attempt("1", 1))
         .await
         .unwrap();
     yard.write("target/x/y", "built\n");
@@ -321,7 +321,7 @@ async fn a_parked_attempt_is_kept_whole_with_a_diff() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     checkpoints
-        .attempt_started(&attempt("1", 1), 0)
+        .attempt_started(&attempt("1", 1))
         .await
         .unwrap();
     yard.write("a.txt", "changed\n");
@@ -350,7 +350,7 @@ async fn a_story_becomes_one_commit_and_a_cleanup_takes_it_home() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     checkpoints
-        .attempt_started(&attempt("1", 1), 0)
+        .attempt_started(&attempt("1", 1))
         .await
         .unwrap();
     yard.write("made.txt", "made\n");
@@ -497,7 +497,17 @@ async fn an_interrupted_attempt_is_parked_and_undone_at_the_next_start() {
     checkpoints.begin(&run_id(), "c").await.unwrap();
     let before = yard.everything();
     checkpoints
-        .attempt_started(&attempt("1", 2), 1)
+        .attempt_started(&attempt("1", 1))
+        .await
+        .unwrap();
+    let reason = Some("it failed".to_owned());
+    checkpoints
+        .park(&attempt("1", 1), reason.clone(), true)
+        .await
+        .unwrap();
+    checkpoints.restore().await.unwrap();
+    checkpoints
+        .attempt_started(&attempt("1", 2))
         .await
         .unwrap();
     drop(checkpoints);
@@ -508,5 +518,8 @@ async fn an_interrupted_attempt_is_parked_and_undone_at_the_next_start() {
     assert_eq!(yard.everything(), before);
     let open = checkpoints.open_run().unwrap();
     let last = open.last_attempt.unwrap();
-    assert_eq!((last.attempt, last.retries_used), (attempt("1", 2), 1));
+    assert_eq!(
+        (last.attempt, last.retries_used, last.reason),
+        (attempt("1", 2), 1, reason)
+    );
 }

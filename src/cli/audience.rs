@@ -1,0 +1,38 @@
+//! Shows the records of a run on a thread of its own, so that a slow terminal never holds up the
+//! loop, and lets faces that show time draw again.
+
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::domain::event::Record;
+use crate::ui::Face;
+
+/// How many records may wait to be shown.
+const WAITING: usize = 1024;
+
+/// How often a face may draw again.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Starts showing; ends when the sender is dropped.
+pub(super) fn start(face: Box<dyn Face + Send>) -> (Sender<Record>, JoinHandle<std::io::Result<()>>) {
+    let (sender, receiver) = channel(WAITING);
+    (sender, std::thread::spawn(move || show(face, receiver)))
+}
+
+fn show(mut face: Box<dyn Face + Send>, mut receiver: Receiver<Record>) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    runtime.block_on(async {
+        loop {
+            match tokio::time::timeout(TICK, receiver.recv()).await {
+                Ok(Some(record)) => face.show(&record, Timestamp::now())?,
+                Ok(None) => return face.close(),
+                Err(_elapsed) => face.tick(Timestamp::now())?,
+            }
+        }
+    })
+}

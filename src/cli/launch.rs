@@ -1,0 +1,170 @@
+//! How `loop` starts a run: finds the change, reads the settings, shows the plan or runs it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::audience;
+use super::context::Context;
+use super::loop_command::LoopArguments;
+use super::{output, terminal};
+use crate::domain::change::{Change, StoryState};
+use crate::domain::ids::StoryId;
+use crate::domain::settings::Settings;
+use crate::domain::summary::ChangeState;
+use crate::edge::repository::{Repository, RepositoryError};
+use crate::edge::source::{self, Surroundings};
+use crate::edge::vault::state_directory;
+use crate::engine::launch::{Order, Prepared, prepare};
+use crate::failure::Failure;
+use crate::ui::plan::{self, PlanView, PlannedStory};
+use crate::ui::words;
+
+/// Runs the loop, or says what it would do.
+pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::system("could not start").because(error))?;
+    let code = runtime.block_on(start(arguments, context));
+    // Whatever is still on a blocking thread must not hold up the exit.
+    runtime.shutdown_background();
+    code
+}
+
+async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let directory = context
+        .directory
+        .canonicalize()
+        .map_err(|error| no_directory(&context.directory, error))?;
+    let repository = Repository::discover(&directory).await.map_err(no_repository)?;
+    let (settings, warnings) = context.settings(&repository.work_tree, arguments.settings())?;
+    let surroundings = Surroundings::from_environment(directory.clone());
+    let change = find_change(arguments.change.as_deref(), &surroundings)?;
+    if change.task_tally().total == 0 {
+        return Err(Failure::refused(format!("`{}` has no tasks", change.name))
+            .hint("a task is a line such as `- [ ] 1.1 Add the retry`"));
+    }
+    if arguments.dry_run {
+        return dry_run(&change, &settings, context, &repository).await;
+    }
+    let order = Order {
+        state: state_directory(&context.environment)?,
+        environment: context.environment.clone(),
+        only_story: arguments.story.clone().map(StoryId),
+        fresh: arguments.fresh,
+        change: change.clone(),
+        directory,
+        surroundings,
+        settings,
+        warnings,
+    };
+    match prepare(order).await? {
+        Prepared::NothingLeft => nothing_left(&change, arguments),
+        Prepared::Ready(ready) => {
+            let (sender, shown) = audience::start(terminal::face(arguments, context));
+            let end = ready.run(sender).await;
+            finish_showing(shown)?;
+            let end = end.map_err(|error| {
+                Failure::system("the run could not go on").because(error)
+            })?;
+            Ok(end.exit_code.into())
+        }
+    }
+}
+
+fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
+    match shown.join() {
+        Ok(result) => {
+            result.map_err(|error| Failure::system("could not write the output").because(error))
+        }
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// The change that was named, or the only one with work left.
+fn find_change(target: Option<&str>, around: &Surroundings) -> Result<Change, Failure> {
+    if let Some(target) = target {
+        return Ok(source::read_target(target, around)?);
+    }
+    let root = source::find_root(around)?;
+    let ready: Vec<String> = source::list_changes(&root, around)?
+        .into_iter()
+        .filter(|change| change.state == ChangeState::Ready)
+        .map(|change| change.name)
+        .collect();
+    match ready.as_slice() {
+        [only] => Ok(source::read_change(&root, only, around)?),
+        [] => Err(Failure::refused("no change has work left")
+            .hint("`ralphtool list` shows all changes")),
+        several => Err(
+            Failure::refused("several changes have work left: say which one")
+                .hint(format!("they are: {}", several.join(", "))),
+        ),
+    }
+}
+
+fn nothing_left(change: &Change, arguments: &LoopArguments) -> Result<ExitCode, Failure> {
+    let tally = change.story_tally();
+    let text = words::nothing_left(&change.name, tally.done, tally.total);
+    if arguments.json {
+        // Only records may appear on stdout, and no run took place.
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::print(format!("{text}\n").as_bytes())
+}
+
+async fn dry_run(
+    change: &Change,
+    settings: &Settings,
+    context: &Context,
+    repository: &Repository,
+) -> Result<ExitCode, Failure> {
+    let git = repository.git(settings.command_timeout.value.or_zero());
+    let refs = repository.refs(&git).await.map_err(broken_git)?;
+    let head = repository.head(&git, &refs).await.map_err(broken_git)?;
+    let stories = change
+        .stories
+        .iter()
+        .filter(|story| story.state == StoryState::Open)
+        .map(|story| PlannedStory {
+            id: &story.id.0,
+            title: &story.title,
+            open_tasks: story.open_tasks().count(),
+        })
+        .collect();
+    let view = PlanView {
+        change: &change.name,
+        branch: &format!("ralph/{}", change.name),
+        original: &head.shown(),
+        resumes: None,
+        stories,
+        command: &[settings.agent.value.clone()],
+        settings,
+    };
+    let paint = context.paint_for(&std::io::stdout());
+    output::present(|out| plan::write(out, paint, &view))
+}
+
+fn no_directory(path: &Path, error: std::io::Error) -> Failure {
+    Failure::refused(format!("`{}` is not a directory that can be used", path.display()))
+        .because(error)
+}
+
+fn no_repository(error: RepositoryError) -> Failure {
+    let hint = match &error {
+        RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
+        RepositoryError::Bare(_) => Some("clone it, or add a work tree with `git worktree add DIR`"),
+        RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
+        RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
+    };
+    let failure = Failure::refused(error.to_string());
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn broken_git(error: crate::edge::git::GitError) -> Failure {
+    Failure::system("could not look at the repository").because(error)
+}
+

@@ -1,0 +1,124 @@
+//! One agent process and the reader of its stream, until nothing of it runs any more.
+
+use std::time::Duration;
+
+use super::Happened;
+use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::{Dialect, StreamEnd, TurnEnd};
+use crate::domain::machine::{AgentEnd, AgentExit, Input, Limit, Ticket};
+use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess};
+
+/// What an agent leaves running may end by itself for this long after it.
+const LEAK_GRACE: Duration = Duration::from_millis(300);
+
+/// A running agent.
+pub(super) struct AgentRun {
+    ticket: Ticket,
+    process: RunningProcess,
+    dialect: Box<dyn Dialect>,
+    stopped: bool,
+}
+
+impl AgentRun {
+    /// Takes charge of an agent that was just started.
+    pub(super) fn new(ticket: Ticket, process: RunningProcess, dialect: Box<dyn Dialect>) -> Self {
+        Self {
+            ticket,
+            process,
+            dialect,
+            stopped: false,
+        }
+    }
+
+    /// Asks the agent to end; without grace it is pressed at once.
+    pub(super) fn stop(&mut self, grace: Duration) {
+        self.stopped = true;
+        if grace.is_zero() {
+            self.process.kill_now();
+        } else {
+            self.process.request_stop(grace);
+        }
+    }
+
+    /// Waits for what the agent does next. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Happened {
+        match self.process.next().await {
+            ProcessEvent::Activity => Happened::Inputs(vec![Input::AgentActive {
+                ticket: self.ticket,
+            }]),
+            ProcessEvent::Line(line) => {
+                let events = self.dialect.line(&line.bytes, line.truncated);
+                Happened::Inputs(self.inputs(events))
+            }
+            ProcessEvent::Exited(_) => Happened::Ended,
+        }
+    }
+
+    fn inputs(&self, events: Vec<AgentEvent>) -> Vec<Input> {
+        let ticket = self.ticket;
+        let mut inputs = Vec::with_capacity(events.len() + 1);
+        if events.is_empty() {
+            inputs.push(Input::AgentActive { ticket });
+        }
+        for event in events {
+            let is_final = matches!(event, AgentEvent::Final { .. });
+            inputs.push(Input::AgentSaid { ticket, event });
+            if is_final {
+                inputs.push(Input::AgentFinal { ticket });
+            }
+        }
+        inputs
+    }
+
+    /// Ends what the agent left running and sums it up.
+    pub(super) async fn finish(self: Box<Self>) -> Vec<Input> {
+        let mut this = *self;
+        let last = this.dialect.end();
+        let mut inputs: Vec<Input> = last
+            .into_iter()
+            .map(|event| Input::AgentSaid {
+                ticket: this.ticket,
+                event,
+            })
+            .collect();
+        let stream = this.dialect.verdict();
+        let ending = this.process.finish(LEAK_GRACE).await;
+        inputs.push(Input::AgentEnded {
+            ticket: this.ticket,
+            end: Box::new(sum_up(stream, ending, this.stopped)),
+        });
+        inputs
+    }
+}
+
+fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
+    let exit = match ending.exit {
+        _ if stopped => AgentExit::StoppedByUs,
+        Exit::Code(code) => AgentExit::Code(code),
+        Exit::Signal(signal) => AgentExit::Signal(signal),
+        Exit::Unknown => AgentExit::Code(-1),
+    };
+    let mut swept = ending.swept.ended;
+    swept.extend(
+        ending
+            .swept
+            .survivors
+            .into_iter()
+            .map(|name| format!("{name} (still running)")),
+    );
+    AgentEnd {
+        exit,
+        final_seen: stream.turn != TurnEnd::Open,
+        is_error: stream.turn == TurnEnd::EndedWithError,
+        promise: stream.promise,
+        limit: stream.limit.map(|limit| Limit {
+            message: limit.message,
+            resets_at: limit.resets_at,
+        }),
+        auth: stream.auth,
+        last_words: stream.error.unwrap_or(ending.stderr_tail),
+        swept,
+        usage: (stream.usage != crate::domain::agent_event::Usage::default())
+            .then_some(stream.usage),
+    }
+}

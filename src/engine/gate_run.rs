@@ -1,0 +1,97 @@
+//! One gate process with its own time limit, until nothing of it runs any more.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::Happened;
+use crate::domain::event::GateResult;
+use crate::domain::machine::{Input, Ticket};
+use crate::domain::policy::in_words;
+use crate::edge::gate;
+use crate::edge::process::{ProcessEvent, RunningProcess};
+
+/// How long a gate that took too long may take to end.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// What a gate leaves running may end by itself for this long after it.
+const LEAK_GRACE: Duration = Duration::from_millis(300);
+
+/// A running gate.
+pub(super) struct GateRunning {
+    ticket: Ticket,
+    process: RunningProcess,
+    started: Instant,
+    limit: Option<Duration>,
+    timed_out: bool,
+}
+
+impl GateRunning {
+    /// Takes charge of a gate that was just started.
+    pub(super) fn new(ticket: Ticket, process: RunningProcess, limit: Option<Duration>) -> Self {
+        Self {
+            ticket,
+            process,
+            started: Instant::now(),
+            limit,
+            timed_out: false,
+        }
+    }
+
+    /// Asks the gate to end.
+    pub(super) fn stop(&mut self, grace: Duration) {
+        if grace.is_zero() {
+            self.process.kill_now();
+        } else {
+            self.process.request_stop(grace);
+        }
+    }
+
+    /// Waits for the gate's end; what it prints is only kept on disk. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Happened {
+        loop {
+            let due = match self.limit {
+                Some(limit) if !self.timed_out => Some(self.started + limit),
+                _ => None,
+            };
+            let event = tokio::select! {
+                event = self.process.next() => Some(event),
+                () = until(due) => None,
+            };
+            match event {
+                Some(ProcessEvent::Exited(_)) => return Happened::Ended,
+                Some(ProcessEvent::Activity | ProcessEvent::Line(_)) => {}
+                None => {
+                    self.timed_out = true;
+                    self.process.request_stop(STOP_GRACE);
+                }
+            }
+        }
+    }
+
+    /// Ends what the gate left running and says how it went.
+    pub(super) async fn finish(self: Box<Self>) -> Input {
+        let this = *self;
+        let duration = this.started.elapsed();
+        let ending = this.process.finish(LEAK_GRACE).await;
+        let mut result = gate::result(&ending);
+        if let (true, Some(limit)) = (this.timed_out, this.limit) {
+            result = GateResult::Failed {
+                how: format!("stopped after {}", in_words(limit)),
+                tail: ending.stderr_tail,
+            };
+        }
+        Input::GateEnded {
+            ticket: this.ticket,
+            result,
+            duration,
+        }
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,364 @@
+//! From settings and a change to a loop that can run: what an earlier run left is mended, a run
+//! that is open is gone on with, everything that would make a run impossible is refused before
+//! anything is touched.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Engine, EngineError, Job, chain};
+use crate::domain::agent_event::Usage;
+use crate::domain::change::{Change, StoryState};
+use crate::domain::dialect::Output;
+use crate::domain::event::{Event, FinishChoice, Record};
+use crate::domain::ids::{AttemptNumber, RunId, StoryId};
+use crate::domain::machine::{Carry, Machine, Origin, Previous, Setup};
+use crate::domain::policy::{Gate, OnFinish, Policy};
+use crate::domain::progress::Progress;
+use crate::domain::settings::{self, AgentOutput, Settings};
+use crate::edge::agent::{Agent, find_program};
+use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
+use crate::edge::process::leftovers::end_leftovers;
+use crate::edge::source::Surroundings;
+use crate::edge::vault::random_name;
+use crate::edge::{gate, os};
+use crate::failure::Failure;
+
+/// How long processes of a crashed run may take to end.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
+
+/// What is to be run.
+pub(crate) struct Order {
+    /// Where the command was given.
+    pub(crate) directory: PathBuf,
+    /// The user's state directory.
+    pub(crate) state: PathBuf,
+    /// Where changes are looked for.
+    pub(crate) surroundings: Surroundings,
+    /// The change.
+    pub(crate) change: Change,
+    /// All settings.
+    pub(crate) settings: Settings,
+    /// Just this story.
+    pub(crate) only_story: Option<StoryId>,
+    /// An open run is not gone on with.
+    pub(crate) fresh: bool,
+    /// What the user should hear first.
+    pub(crate) warnings: Vec<String>,
+    /// The environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+/// What comes of an order.
+pub(crate) enum Prepared {
+    /// Every story is done or set aside; nothing was touched.
+    NothingLeft,
+    /// A loop that can run.
+    Ready(Box<Ready>),
+}
+
+/// A loop that can run.
+pub(crate) struct Ready {
+    machine: Machine,
+    checkpoints: Checkpoints,
+    job: Job,
+}
+
+impl Ready {
+    /// Where the run's transcripts and records are.
+    pub(crate) fn run_folder(&self) -> PathBuf {
+        self.checkpoints.run_folder(&self.job.run)
+    }
+
+    /// Runs the loop; records go to `audience`.
+    pub(crate) async fn run(
+        self,
+        audience: tokio::sync::mpsc::Sender<Record>,
+    ) -> Result<super::End, EngineError> {
+        Engine::new(self.machine, self.checkpoints, self.job, audience)?
+            .run()
+            .await
+    }
+}
+
+/// Checks everything and mends what is left of an earlier run.
+pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
+    check_story(&order.change, order.only_story.as_ref())?;
+    let agent = agent(&order.settings);
+    let timeout = order.settings.command_timeout.value.or_zero();
+    let nothing_left = nothing_left(&order.change);
+    if !nothing_left {
+        check_agent(&agent, &order)?;
+    }
+    let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
+        .await
+        .map_err(|error| refusal(&error))?;
+    // Without it, processes that outlive their parents could not be swept; with a warning only,
+    // because the run is safe all the same: they are found by their mark.
+    let _ = os::adopt_orphans();
+    let mut preface: Vec<Event> = order.warnings.iter().map(|text| warning(text)).collect();
+    let resumed = settle(&mut checkpoints, &order, &mut preface).await?;
+    let (run, origin) = match resumed {
+        Some(open) => (open.run.clone(), resumption(&checkpoints, open, &order)),
+        None if nothing_left => return Ok(Prepared::NothingLeft),
+        None => {
+            checkpoints
+                .preflight(&order.change.name)
+                .await
+                .map_err(|error| refusal(&error))?;
+            (new_run(), Origin::Fresh)
+        }
+    };
+    let policy = policy(&order.settings, order.only_story.clone());
+    preface.extend(order.change.warnings.iter().map(|it| Event::Warning {
+        code: it.code.to_owned(),
+        message: it.message.clone(),
+    }));
+    let job = Job {
+        run,
+        gates: policy.gates.clone(),
+        strict_tasks: policy.strict_tasks,
+        shell: shell(&order.environment),
+        resumed: origin != Origin::Fresh,
+        surroundings: order.surroundings,
+        agent,
+        preface,
+        change: order.change.clone(),
+    };
+    let machine = Machine::new(Setup {
+        change: order.change.name,
+        agent: order.settings.agent.value,
+        model: order.settings.model.map(|model| model.value),
+        policy,
+        origin,
+    });
+    Ok(Prepared::Ready(Box::new(Ready {
+        machine,
+        checkpoints,
+        job,
+    })))
+}
+
+/// Mends what an earlier run left; gives the run that is to be gone on with.
+async fn settle(
+    checkpoints: &mut Checkpoints,
+    order: &Order,
+    preface: &mut Vec<Event>,
+) -> Result<Option<OpenRun>, Failure> {
+    let Some(open) = checkpoints.open_run() else {
+        return Ok(None);
+    };
+    if open.change != order.change.name && !order.fresh {
+        return Err(Failure::refused(format!(
+            "a run of `{}` was interrupted in this tree",
+            open.change
+        ))
+        .hint(format!("go on with it: `ralphtool loop {}`", open.change))
+        .hint("or keep its branch and start this one: pass `--fresh`"));
+    }
+    let ended = end_leftovers(std::slice::from_ref(&open.run), &[], LEFTOVER_GRACE).await;
+    if !ended.ended.is_empty() {
+        preface.push(Event::Recovered {
+            found: format!("processes of the interrupted run: {}", ended.ended.join(", ")),
+            done: "ended them".to_owned(),
+        });
+    }
+    if let Some(recovery) = checkpoints.recover().await.map_err(|error| broken(&error))? {
+        preface.push(Event::Recovered {
+            found: recovery.found,
+            done: recovery.done,
+        });
+    }
+    if order.fresh && checkpoints.open_run().is_some() {
+        let report = checkpoints
+            .finish(FinishChoice::Keep)
+            .await
+            .map_err(|error| broken(&error))?;
+        preface.push(Event::Recovered {
+            found: format!("an unfinished run of `{}`", open.change),
+            done: format!("kept its branch `{}`", report.branch),
+        });
+    }
+    let open = checkpoints.open_run();
+    if open.is_some() {
+        checkpoints
+            .check_on_branch()
+            .await
+            .map_err(|error| refusal(&error))?;
+    }
+    Ok(open)
+}
+
+/// Where an open run goes on.
+fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin {
+    let max_retries = order.settings.max_retries.value;
+    let carry = open.last_attempt.map(|last| Carry {
+        story: last.attempt.story.clone(),
+        next_attempt: AttemptNumber(last.attempt.attempt.0 + 1),
+        // A story that used up its retries starts afresh: going on was the user's wish.
+        retries_used: if last.retries_used > max_retries {
+            0
+        } else {
+            last.retries_used
+        },
+        previous: Some(Previous {
+            reason: last.reason,
+            parked: last.attempt,
+        }),
+    });
+    let records = checkpoints.run_folder(&open.run).join("events.jsonl");
+    Origin::Resumed {
+        carry,
+        usage: used_so_far(&records),
+    }
+}
+
+fn used_so_far(records: &Path) -> Usage {
+    let text = std::fs::read_to_string(records).unwrap_or_default();
+    let mut progress = Progress::default();
+    for record in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        progress.apply(&record);
+    }
+    progress.usage()
+}
+
+/// A story that was asked for must be there.
+fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
+    let Some(only) = only else {
+        return Ok(());
+    };
+    if change.story(only).is_some() {
+        return Ok(());
+    }
+    let ids: Vec<&str> = change.stories.iter().map(|story| story.id.0.as_str()).collect();
+    Err(
+        Failure::refused(format!("`{}` has no story `{only}`", change.name))
+            .hint(format!("its stories are: {}", ids.join(", "))),
+    )
+}
+
+fn nothing_left(change: &Change) -> bool {
+    change
+        .stories
+        .iter()
+        .all(|story| story.state != StoryState::Open)
+}
+
+fn check_agent(agent: &Agent, order: &Order) -> Result<(), Failure> {
+    let Some(program) = agent.program() else {
+        return Ok(());
+    };
+    let path = order
+        .environment
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
+    if find_program(program.as_ref(), path, &order.directory).is_some() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "the agent `{}` needs `{program}`, which was not found",
+        order.settings.agent.value
+    ))
+    .hint("install it, or choose another agent with `--agent NAME`")
+    .hint("`ralphtool demo` shows a run without any agent"))
+}
+
+/// The agent the settings name; whether it exists was checked when they were read.
+fn agent(settings: &Settings) -> Agent {
+    let model = settings.model.as_ref().map(|model| model.value.clone());
+    let name = settings.agent.value.as_str();
+    if let Some(own) = settings.agents.get(name) {
+        let mut words = own.value.command.iter().cloned();
+        return Agent::Command {
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            output: match own.value.output {
+                AgentOutput::Text => Output::Text,
+                AgentOutput::ClaudeJson => Output::ClaudeJson,
+            },
+            env: own.value.env.clone().into_iter().collect(),
+        };
+    }
+    match name {
+        "demo" => Agent::Demo,
+        _ => Agent::Claude { model },
+    }
+}
+
+fn policy(settings: &Settings, only_story: Option<StoryId>) -> Policy {
+    Policy {
+        max_retries: settings.max_retries.value,
+        only_story,
+        idle_timeout: settings.idle_timeout.value.0,
+        total_timeout: settings.total_timeout.value.0,
+        final_grace: settings.grace.value.or_zero(),
+        max_wait: settings.max_wait.value.0,
+        strict_tasks: settings.strict_tasks.value,
+        require_changes: settings.require_changes.value,
+        gates: settings
+            .gates
+            .value
+            .iter()
+            .map(|gate| Gate {
+                name: gate.name.clone(),
+                run: gate.run.clone(),
+                timeout: gate.timeout.0,
+                baseline: gate.baseline,
+            })
+            .collect(),
+        on_finish: match settings.on_finish.value {
+            // Nobody is there to ask: keeping loses nothing.
+            settings::OnFinish::Ask | settings::OnFinish::Keep => OnFinish::Keep,
+            settings::OnFinish::Cleanup => OnFinish::Cleanup,
+        },
+        ..Policy::default()
+    }
+}
+
+fn shell(environment: &[(OsString, OsString)]) -> OsString {
+    let own = environment
+        .iter()
+        .find(|(name, _)| name == "SHELL")
+        .map(|(_, value)| value.as_os_str());
+    gate::shell(own)
+}
+
+fn new_run() -> RunId {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    RunId(format!("{now}-{}", random_name(4)))
+}
+
+fn warning(text: &str) -> Event {
+    Event::Warning {
+        code: "settings".to_owned(),
+        message: text.to_owned(),
+    }
+}
+
+/// Before anything was touched, every failure is a refusal, but for faults of the system.
+fn refusal(error: &CheckpointError) -> Failure {
+    let failure = if error.is_refusal() {
+        Failure::refused(chain(error))
+    } else {
+        Failure::system(chain(error))
+    };
+    with_hint(failure, error)
+}
+
+fn broken(error: &CheckpointError) -> Failure {
+    with_hint(
+        Failure::system(format!(
+            "what an interrupted run left could not be mended: {}",
+            chain(error)
+        )),
+        error,
+    )
+}
+
+fn with_hint(failure: Failure, error: &CheckpointError) -> Failure {
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,70 @@
+//! The record of a run: every event is written to the run's file before any face sees it. What an
+//! agent says is not written again: it is in the attempt's transcript.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::domain::event::{Event, Record, WIRE_VERSION};
+use crate::domain::ids::RunId;
+use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
+
+/// Writes and passes on.
+pub(super) struct Recorder {
+    file: File,
+    path: PathBuf,
+    run: RunId,
+    next: u64,
+    audience: mpsc::Sender<Record>,
+}
+
+impl Recorder {
+    /// Opens the record of a run; an earlier part of it is gone on with.
+    pub(super) fn open(
+        folder: &Path,
+        run: RunId,
+        audience: mpsc::Sender<Record>,
+    ) -> Result<Self, FileError> {
+        create_private_folder(folder)?;
+        let path = folder.join("events.jsonl");
+        let file = open_append(&path)?;
+        let next = BufReader::new(&file)
+            .lines()
+            .map_while(Result::ok)
+            .filter_map(|line| serde_json::from_str::<Record>(&line).ok())
+            .last()
+            .map_or(0, |record| record.seq + 1);
+        Ok(Self {
+            file,
+            path,
+            run,
+            next,
+            audience,
+        })
+    }
+
+    /// Records an event.
+    pub(super) async fn record(&mut self, event: Event) -> Result<(), FileError> {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: self.next,
+            at: Timestamp::now(),
+            run: self.run.clone(),
+            event,
+        };
+        self.next += 1;
+        if !matches!(record.event, Event::Agent { .. }) {
+            let mut line = serde_json::to_vec(&record)
+                .map_err(std::io::Error::other)
+                .tried("write", &self.path)?;
+            line.push(b'\n');
+            self.file.write_all(&line).tried("write", &self.path)?;
+        }
+        // A face that is gone is no reason to stop the run.
+        let _ = self.audience.send(record).await;
+        Ok(())
+    }
+}
