@@ -7,6 +7,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::edge::source::SourceError;
+use crate::edge::vault::NoStateDirectory;
 use crate::ui::style::{BAD, NAME, Paint, WARN};
 use crate::ui::text::clean_lines;
 
@@ -112,6 +114,28 @@ impl StdError for Failure {
     }
 }
 
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        let kind = if error.is_write() {
+            FailureKind::System
+        } else {
+            FailureKind::Refused
+        };
+        let hint = error.hint();
+        let failure = Self::new(kind, error.to_string()).because(error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<NoStateDirectory> for Failure {
+    fn from(error: NoStateDirectory) -> Self {
+        Self::refused(error.to_string()).hint("set `HOME`, or `XDG_STATE_HOME` to a folder")
+    }
+}
+
 /// Writes a text behind its label, further lines indented below it.
 fn write_labelled(out: &mut dyn Write, margin: &str, label: &str, text: &str) -> io::Result<()> {
     let lines = clean_lines(text);
@@ -145,6 +169,29 @@ mod tests {
         failure().write(&mut out, Paint::Colored).unwrap();
         let text = String::from_utf8(out).unwrap().replace('\u{1b}', "␛");
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_source_error_keeps_its_cause_and_only_a_failed_write_is_a_system_error() {
+        let path = std::path::PathBuf::from("tasks.md");
+        let source = || io::Error::other("disk on fire");
+        let unreadable = SourceError::Unreadable {
+            path: path.clone(),
+            source: source(),
+        };
+        let unwritable = SourceError::Unwritable {
+            path,
+            source: source(),
+        };
+        let failure = Failure::from(unreadable);
+        let mut out = Vec::new();
+        failure.write(&mut out, Paint::Plain).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "error: could not read `tasks.md`\n  because: disk on fire\n"
+        );
+        assert_eq!(failure.kind, FailureKind::Refused);
+        assert_eq!(Failure::from(unwritable).kind, FailureKind::System);
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{ColorArgument, GlobalArguments};
 use super::terminal;
+use crate::domain::change::Change;
 use crate::domain::settings::{PartialSettings, Settings, SettingsProblem};
 use crate::edge::settings::{self, Places};
+use crate::edge::source::{self, SourceError, Surroundings};
 use crate::failure::Failure;
 use crate::ui::style::Paint;
 
@@ -37,6 +39,40 @@ impl Context {
     /// Whether text for a stream is coloured.
     pub(super) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
         terminal::paint(self.color, stream.is_terminal(), &self.environment)
+    }
+
+    /// The directory to work in, whole and without links.
+    pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
+        let folder = &self.directory;
+        let whole = folder.canonicalize().map_err(|error| {
+            Failure::refused(format!("could not go to `{}`", folder.display())).because(error)
+        })?;
+        if whole.is_dir() {
+            return Ok(whole);
+        }
+        let message = format!("`{}` is not a directory", folder.display());
+        Err(Failure::refused(message))
+    }
+
+    /// Where changes are looked for.
+    pub(super) fn surroundings(&self) -> Result<Surroundings, Failure> {
+        Ok(Surroundings::from_environment(self.folder()?))
+    }
+
+    /// Reads what the user named: a change, the folder of one, or a checklist file.
+    pub(super) fn change(&self, target: &str) -> Result<Change, Failure> {
+        let around = self.surroundings()?;
+        source::read_target(target, &around).map_err(|error| {
+            let missing = matches!(
+                error,
+                SourceError::NoRoot { .. } | SourceError::NoSuchChange { .. }
+            );
+            let failure = Failure::from(error);
+            if missing && around.folder.join(target).is_file() {
+                return failure.hint(format!("for the file of that name say `./{target}`"));
+            }
+            failure
+        })
     }
 
     /// All settings for a repository, the flags over all, and warnings for the user.

@@ -3,7 +3,12 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use serde::Serialize;
+
+use super::context::Context;
 use crate::failure::Failure;
+use crate::ui::style::WARN;
+use crate::ui::text::clean;
 
 /// A writer that swallows everything once its reader has gone.
 pub(super) struct PipeSafe<W> {
@@ -64,6 +69,24 @@ pub(super) fn present(
         .and_then(|()| out.flush())
         .map_err(|error| Failure::system("could not write the output").because(error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a value as JSON and is done.
+pub(super) fn json(value: &impl Serialize) -> Result<ExitCode, Failure> {
+    present(|out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Tells the user what to know on stderr, a line each; the work goes on.
+pub(super) fn warn<'a>(context: &Context, messages: impl IntoIterator<Item = &'a str>) {
+    let stderr = io::stderr();
+    let label = context.paint_for(&stderr).apply(WARN, "warning:");
+    for message in messages {
+        // There is no further place to complain to.
+        let _ = writeln!(stderr.lock(), "{label} {}", clean(message));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The vault: everything private of one work tree, outside the repository, in the user's state
 //! directory. Paths, the lock, and the check that the repository is still the one it belongs to.
 
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -39,6 +40,27 @@ pub(crate) enum VaultError {
     /// The file system does not cooperate.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// The environment names no place for private state.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found no place for private files: neither `XDG_STATE_HOME` nor `HOME` is set")]
+pub(crate) struct NoStateDirectory;
+
+/// The user's state directory: `$XDG_STATE_HOME`, else `~/.local/state`.
+pub(crate) fn state_directory(
+    environment: &[(OsString, OsString)],
+) -> Result<PathBuf, NoStateDirectory> {
+    // A relative path would depend on where the program is started: the standard says to ignore it.
+    let folder = |name: &str| {
+        let found = environment.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| PathBuf::from(value))
+            .filter(|path| path.is_absolute())
+    };
+    folder("XDG_STATE_HOME")
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state")))
+        .ok_or(NoStateDirectory)
 }
 
 /// What the vault knows about the repository it belongs to.
@@ -265,4 +287,34 @@ pub(crate) fn random_name(length: usize) -> String {
         .iter()
         .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_state_directory_is_named_by_absolute_paths_only() {
+        #[track_caller]
+        fn case(variables: &[(&str, &str)], want: Result<&str, NoStateDirectory>) {
+            let environment: Vec<(OsString, OsString)> = variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect();
+            assert_eq!(state_directory(&environment), want.map(PathBuf::from));
+        }
+        let (home, state) = (("HOME", "/home/ann"), ("XDG_STATE_HOME", "/state"));
+        case(&[home, state], Ok("/state"));
+        case(&[home], Ok("/home/ann/.local/state"));
+        case(
+            &[home, ("XDG_STATE_HOME", "state")],
+            Ok("/home/ann/.local/state"),
+        );
+        case(
+            &[home, ("XDG_STATE_HOME", "")],
+            Ok("/home/ann/.local/state"),
+        );
+        case(&[("HOME", "")], Err(NoStateDirectory));
+    }
 }

@@ -5,12 +5,25 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, columns, pad};
 use super::words;
+use crate::domain::summary::{self, ChangeSummary};
 
 /// How wide a bar is.
 const BAR: usize = 10;
+
+/// How wide the table is at most, if leaving out the bar can help it.
+const WIDTH: usize = 80;
+
+/// What stands between two columns.
+const GAP: &str = "  ";
+
+/// What the columns are called.
+const HEAD: [&str; 6] = ["change", "", "stories", "tasks", "modified", "state"];
+
+/// The texts of one line.
+type Cells = [String; 6];
 
 /// What can be done with a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,52 +64,101 @@ pub(crate) struct ChangeRow {
     pub(crate) state: ChangeState,
 }
 
-/// Writes the table; `folder` is where the changes were looked for.
+impl From<ChangeSummary> for ChangeRow {
+    fn from(summary: ChangeSummary) -> Self {
+        let state = match summary.state {
+            summary::ChangeState::Ready => ChangeState::Open,
+            summary::ChangeState::NothingLeft if summary.stories.done == summary.stories.total => {
+                ChangeState::Done
+            }
+            summary::ChangeState::NothingLeft => ChangeState::Deferred,
+            summary::ChangeState::NoTasks => ChangeState::NoTasks,
+            summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
+        };
+        Self {
+            name: summary.name,
+            stories_done: summary.stories.done,
+            stories_total: summary.stories.total,
+            tasks_done: summary.tasks.done,
+            tasks_total: summary.tasks.total,
+            modified: summary.modified,
+            state,
+        }
+    }
+}
+
+/// Writes the table, and below it why changes could not be read.
 pub(crate) fn write(
     out: &mut dyn Write,
     paint: Paint,
-    folder: &str,
     rows: &[ChangeRow],
     now: Timestamp,
 ) -> io::Result<()> {
-    if rows.is_empty() {
-        return writeln!(out, "no changes in `{}`", clean(folder));
-    }
-    let head = ["change", "", "stories", "tasks", "modified", "state"].map(str::to_owned);
-    let cells: Vec<[String; 6]> = rows.iter().map(|row| cells(row, now)).collect();
-    let widths: [usize; 6] = std::array::from_fn(|column| {
-        let all = cells.iter().chain([&head]);
-        all.map(|row| columns(&row[column])).max().unwrap_or(0)
-    });
-    let line = |row: &[String; 6], styles: [anstyle::Style; 6]| {
-        let padded = row.iter().zip(widths).zip(styles).enumerate();
-        let parts: Vec<String> = padded
-            .map(|(column, ((cell, width), style))| {
-                let width = if column == 5 { 0 } else { width };
-                paint.apply(style, pad(cell, width))
-            })
-            .collect();
-        parts.join("  ")
-    };
-    writeln!(out, "{}", line(&head, [DIM; 6]))?;
+    let cells: Vec<Cells> = rows.iter().map(|row| cells(row, now)).collect();
+    let widths = widths(&cells);
+    writeln!(
+        out,
+        "{}",
+        line(paint, &HEAD.map(str::to_owned), widths, [DIM; 6])
+    )?;
     for (row, cells) in rows.iter().zip(&cells) {
         let (state, plain) = (style(&row.state), anstyle::Style::new());
-        writeln!(
-            out,
-            "{}",
-            line(cells, [STRONG, state, plain, plain, DIM, state])
-        )?;
+        let styles = [STRONG, state, plain, plain, DIM, state];
+        writeln!(out, "{}", line(paint, cells, widths, styles))?;
+    }
+    write_reasons(out, paint, rows)
+}
+
+fn write_reasons(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::Result<()> {
+    let reasons = rows.iter().filter_map(|row| match &row.state {
+        ChangeState::Unreadable { reason } => Some((&row.name, reason)),
+        _ => None,
+    });
+    for (index, (name, reason)) in reasons.enumerate() {
+        if index == 0 {
+            writeln!(out)?;
+        }
+        let name = paint.apply(STRONG, clean(name));
+        writeln!(out, "{name}: {}", clean(reason))?;
     }
     Ok(())
 }
 
-/// Writes the list as one JSON array.
-pub(crate) fn write_json(out: &mut dyn Write, rows: &[ChangeRow]) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, rows)?;
-    writeln!(out)
+/// Writes that there is no change, where they were looked for, and how to make one.
+pub(crate) fn write_empty(out: &mut dyn Write, paint: Paint, folder: &str) -> io::Result<()> {
+    writeln!(out, "no changes in `{}`", clean(folder))?;
+    let command = paint.apply(NAME, "openspec new change NAME");
+    writeln!(
+        out,
+        "make one with `{command}`, or run a checklist file by its path"
+    )
 }
 
-fn cells(row: &ChangeRow, now: Timestamp) -> [String; 6] {
+/// How wide each column is; the bar is left out where the table would not fit.
+fn widths(cells: &[Cells]) -> [usize; 6] {
+    let mut widths: [usize; 6] = std::array::from_fn(|column| {
+        let all = cells.iter().map(|row| columns(&row[column]));
+        all.max().unwrap_or(0).max(columns(HEAD[column]))
+    });
+    if widths.iter().sum::<usize>() + GAP.len() * 5 > WIDTH {
+        widths[1] = 0;
+    }
+    widths
+}
+
+fn line(paint: Paint, row: &Cells, widths: [usize; 6], styles: [anstyle::Style; 6]) -> String {
+    let padded = row.iter().zip(widths).zip(styles).enumerate();
+    let parts: Vec<String> = padded
+        .filter(|(_, ((_, width), _))| *width > 0)
+        .map(|(column, ((cell, width), style))| {
+            let width = if column == 5 { 0 } else { width };
+            paint.apply(style, pad(cell, width))
+        })
+        .collect();
+    parts.join(GAP)
+}
+
+fn cells(row: &ChangeRow, now: Timestamp) -> Cells {
     let age = row.modified.map(|at| now.duration_since(at).as_secs());
     [
         clean(&row.name),
@@ -104,17 +166,17 @@ fn cells(row: &ChangeRow, now: Timestamp) -> [String; 6] {
         format!("{}/{}", row.stories_done, row.stories_total),
         format!("{}/{}", row.tasks_done, row.tasks_total),
         age.map(words::ago).unwrap_or_default(),
-        state(&row.state),
+        state(&row.state).to_owned(),
     ]
 }
 
-fn state(state: &ChangeState) -> String {
+const fn state(state: &ChangeState) -> &'static str {
     match state {
-        ChangeState::Open => "open".to_owned(),
-        ChangeState::Done => "done".to_owned(),
-        ChangeState::Deferred => "set aside".to_owned(),
-        ChangeState::NoTasks => "no tasks".to_owned(),
-        ChangeState::Unreadable { reason } => format!("unreadable: {}", clean(reason)),
+        ChangeState::Open => "open",
+        ChangeState::Done => "done",
+        ChangeState::Deferred => "set aside",
+        ChangeState::NoTasks => "no tasks",
+        ChangeState::Unreadable { .. } => "unreadable",
     }
 }
 
@@ -172,10 +234,20 @@ mod tests {
     fn the_list_is_a_table() {
         let now = "2026-11-15T22:00:00Z".parse().unwrap();
         let mut out = Vec::new();
-        write(&mut out, Paint::Plain, "openspec/changes", &rows(), now).unwrap();
-        write(&mut out, Paint::Plain, "openspec/changes", &[], now).unwrap();
-        write_json(&mut out, &rows()[3..]).unwrap();
+        write(&mut out, Paint::Plain, &rows(), now).unwrap();
+        write_empty(&mut out, Paint::Plain, "openspec/changes").unwrap();
+        serde_json::to_writer_pretty(&mut out, &rows()[3..]).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn the_bar_gives_way_to_a_long_name() {
+        let now = "2026-11-15T22:00:00Z".parse().unwrap();
+        let long = row(&"n".repeat(46), (8, 9), ChangeState::Open);
+        let mut out = Vec::new();
+        write(&mut out, Paint::Plain, &[long], now).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains('█') && text.lines().all(|line| columns(line) <= 80));
     }
 
     #[test]
