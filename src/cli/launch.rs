@@ -36,7 +36,7 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
         .directory
         .canonicalize()
         .map_err(|error| no_directory(&context.directory, error))?;
-    let repository = Repository::discover(&directory).await.map_err(no_repository)?;
+    let repository = Repository::discover(&directory).await.map_err(|error| no_repository(&error))?;
     let (settings, warnings) = context.settings(&repository.work_tree, arguments.settings())?;
     let surroundings = Surroundings::from_environment(directory.clone());
     let change = find_change(arguments.change.as_deref(), &surroundings)?;
@@ -62,7 +62,7 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
         Prepared::NothingLeft => nothing_left(&change, arguments),
         Prepared::Ready(ready) => {
             let (sender, shown) = audience::start(terminal::face(arguments, context));
-            let end = ready.run(sender).await;
+            let end = Box::pin(ready.run(sender)).await;
             finish_showing(shown)?;
             let end = end.map_err(|error| {
                 Failure::system("the run could not go on").because(error)
@@ -138,7 +138,7 @@ async fn dry_run(
         original: &head.shown(),
         resumes: None,
         stories,
-        command: &[settings.agent.value.clone()],
+        command: std::slice::from_ref(&settings.agent.value),
         settings,
     };
     let paint = context.paint_for(&std::io::stdout());
@@ -150,8 +150,8 @@ fn no_directory(path: &Path, error: std::io::Error) -> Failure {
         .because(error)
 }
 
-fn no_repository(error: RepositoryError) -> Failure {
-    let hint = match &error {
+fn no_repository(error: &RepositoryError) -> Failure {
+    let hint = match error {
         RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
         RepositoryError::Bare(_) => Some("clone it, or add a work tree with `git worktree add DIR`"),
         RepositoryError::InsideGitDir(_) => Some("go to the work tree"),

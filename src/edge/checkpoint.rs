@@ -49,11 +49,8 @@ use super::vault::{Vault, VaultError};
 use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
-pub(crate) use finish::FinishReport;
-pub(crate) use park::ParkReport;
-pub(crate) use recover::Recovery;
-pub(crate) use run_state::{LastAttempt, OpenRun};
-pub(crate) use save::{SaveReport, Story};
+pub(crate) use run_state::OpenRun;
+pub(crate) use save::Story;
 
 use objects::ObjectLinks;
 use park::Parked;
@@ -204,11 +201,14 @@ impl Checkpoints {
     ) -> Result<Self> {
         let repository = Repository::discover(directory).await?;
         let folder = Vault::folder_for(state_directory, &repository);
-        let vault = blocking(move || Ok(Vault::open(&folder)?)).await?;
-        Self::open_vault(repository, vault, command_timeout).await
+        blocking(move || {
+            let vault = Vault::open(&folder)?;
+            Self::open_vault(repository, vault, command_timeout)
+        })
+        .await
     }
 
-    async fn open_vault(
+    fn open_vault(
         repository: Repository,
         vault: Vault,
         command_timeout: Duration,
@@ -285,7 +285,8 @@ impl Checkpoints {
     }
 
     /// The vault's folder.
-    pub(crate) fn vault_folder(&self) -> &Path {
+    #[cfg(test)]
+    fn vault_folder(&self) -> &Path {
         self.places.vault.folder()
     }
 

@@ -124,7 +124,7 @@ impl GitError {
 /// Where git works: which repository, which object store, which index.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    git_dir: PathBuf,
+    directory: PathBuf,
     work_tree: Option<PathBuf>,
     current_dir: PathBuf,
     index: Option<PathBuf>,
@@ -148,7 +148,7 @@ impl Git {
     /// Git on a repository with a work tree.
     pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, timeout: Duration) -> Self {
         Self {
-            git_dir: git_dir.to_owned(),
+            directory: git_dir.to_owned(),
             work_tree: Some(work_tree.to_owned()),
             current_dir: work_tree.to_owned(),
             index: None,
@@ -161,7 +161,7 @@ impl Git {
     /// Git on a bare repository.
     pub(crate) fn on_bare(git_dir: &Path, timeout: Duration) -> Self {
         Self {
-            git_dir: git_dir.to_owned(),
+            directory: git_dir.to_owned(),
             work_tree: None,
             current_dir: git_dir.to_owned(),
             index: None,
@@ -281,7 +281,7 @@ impl Git {
     fn command(&self, args: &[OsString]) -> Command {
         let mut command = Command::new("git");
         command
-            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_DIR", &self.directory)
             .current_dir(&self.current_dir);
         harden(&mut command);
         for setting in CONFIG {

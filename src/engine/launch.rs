@@ -18,7 +18,8 @@ use crate::domain::progress::Progress;
 use crate::domain::settings::{self, AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
-use crate::edge::process::leftovers::end_leftovers;
+use super::perform::PROCESS_FILE;
+use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
 use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
@@ -156,7 +157,17 @@ async fn settle(
         .hint(format!("go on with it: `ralphtool loop {}`", open.change))
         .hint("or keep its branch and start this one: pass `--fresh`"));
     }
-    let ended = end_leftovers(std::slice::from_ref(&open.run), &[], LEFTOVER_GRACE).await;
+    let recorded: Vec<ProcessIdentity> = open
+        .last_attempt
+        .iter()
+        .filter_map(|last| {
+            let folder = checkpoints.attempt_folder(&open.run, &last.attempt);
+            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
+            serde_json::from_slice(&text).ok()
+        })
+        .collect();
+    let runs = std::slice::from_ref(&open.run);
+    let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
     if !ended.ended.is_empty() {
         preface.push(Event::Recovered {
             found: format!("processes of the interrupted run: {}", ended.ended.join(", ")),

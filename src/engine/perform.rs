@@ -13,12 +13,16 @@ use crate::domain::tasks::{Task, TaskState};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Story};
-use crate::edge::files::{create_private_folder, read_if_present, write_whole};
+use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::gate::GateRun;
+use crate::edge::process::RunningProcess;
 use crate::edge::source::{self, SourceError};
 
 /// How much of the notes of a change goes into a prompt.
 const LEARNINGS_CAP: usize = 16 * 1024;
+
+/// Name of the file that says which process an attempt is.
+pub(super) const PROCESS_FILE: &str = "process.json";
 
 /// Routes one effect.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {
@@ -165,6 +169,7 @@ impl Engine {
             .map_err(StartError::other)?
             .start()
             .map_err(StartError::other)?;
+        note_process(&folder, &process).map_err(StartError::other)?;
         let dialect = self.job.agent.output().dialect();
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
@@ -388,6 +393,15 @@ impl StartError {
     fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Other(Box::new(error))
     }
+}
+
+/// Writes down which process it is, so that the next start can end it should this one crash.
+fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), FileError> {
+    let Some(identity) = process.identity() else {
+        return Ok(());
+    };
+    let text = serde_json::to_vec(&identity).unwrap_or_default();
+    write_whole(&folder.join(PROCESS_FILE), &text, 0o600)
 }
 
 /// Reads and writes task files on a thread of their own.

@@ -41,7 +41,7 @@ impl Checkpoints {
         self.record(
             run,
             Step::BeginIntent {
-                intent: intent.clone(),
+                intent: Box::new(intent.clone()),
             },
         )
         .await?;
@@ -88,7 +88,7 @@ impl Checkpoints {
         self.link_objects().await?;
 
         let branch = format!("refs/heads/ralph/{change}");
-        let first = self.first_checkpoint(first_id, &start, &branch, commit);
+        let first = Self::first_checkpoint(first_id, &start, &branch, commit);
         let places = Arc::clone(&self.places);
         let (start, first) = blocking(move || {
             start.write(&places.vault, None)?;
@@ -128,7 +128,6 @@ impl Checkpoints {
 
     /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
     fn first_checkpoint(
-        &self,
         id: String,
         start: &Snapshot,
         branch: &str,

@@ -2,6 +2,7 @@
 //! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
+use crate::edge::object_id::ObjectId;
 use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
 
 impl Checkpoints {
@@ -70,7 +72,7 @@ impl Checkpoints {
             .join(&current.intent.branch);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let broken = path.is_file()
-            && crate::edge::object_id::ObjectId::parse(text.trim().as_bytes()).is_none();
+            && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
             move_away(&path, &trash.join("git").join(&current.intent.branch))?;
         }
@@ -82,7 +84,7 @@ impl Checkpoints {
     /// An agent may have collected garbage: what the checkpoint needs is linked back.
     async fn bring_back_pruned(&self, current: &Current) -> Result<()> {
         let checkpoint = self.checkpoint_refs(current);
-        let input: String = checkpoint.iter().map(|id| format!("{id}\n")).collect();
+        let input = lines(&checkpoint);
         let answer = self
             .git
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())
@@ -104,13 +106,21 @@ impl Checkpoints {
     }
 
     /// The commits a restore needs: the checkpoint and the user's own refs.
-    fn checkpoint_refs(&self, current: &Current) -> Vec<crate::edge::object_id::ObjectId> {
+    fn checkpoint_refs(&self, current: &Current) -> Vec<ObjectId> {
         let mut ids = vec![current.commit];
         if let Some(loaded) = &self.loaded {
             ids.extend(loaded.control.refs.values());
         }
         ids
     }
+}
+
+/// Ids, one a line.
+pub(super) fn lines(ids: &[ObjectId]) -> String {
+    ids.iter().fold(String::new(), |mut text, id| {
+        let _ = writeln!(text, "{id}");
+        text
+    })
 }
 
 /// Makes a git directory from what the vault holds.

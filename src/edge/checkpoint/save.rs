@@ -1,5 +1,6 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -248,7 +249,7 @@ fn message(story: &Story, run: &str) -> String {
         story.id, story.title, story.attempts
     );
     if !story.gates.is_empty() {
-        text.push_str(&format!("Gates: {}\n", story.gates.join(", ")));
+        let _ = writeln!(text, "Gates: {}", story.gates.join(", "));
     }
     text
 }
