@@ -185,7 +185,8 @@ pub(crate) fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
 }
 
 /// Ticks one box of the file it was read from; every other byte stays.
-pub(crate) fn tick(bytes: &[u8], task: &Task) -> Vec<u8> {
+#[cfg(test)]
+fn tick(bytes: &[u8], task: &Task) -> Vec<u8> {
     mark(bytes, task, b"x")
 }
 

@@ -208,11 +208,7 @@ impl Checkpoints {
         .await
     }
 
-    fn open_vault(
-        repository: Repository,
-        vault: Vault,
-        command_timeout: Duration,
-    ) -> Result<Self> {
+    fn open_vault(repository: Repository, vault: Vault, command_timeout: Duration) -> Result<Self> {
         let barriers = barriers(&repository, &vault);
         let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
         let state = RunState::from_journal(&lines);

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::perform::PROCESS_FILE;
 use super::{Engine, EngineError, Job, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
@@ -18,7 +19,6 @@ use crate::domain::progress::Progress;
 use crate::domain::settings::{self, AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
-use super::perform::PROCESS_FILE;
 use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
 use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
@@ -66,11 +66,6 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Where the run's transcripts and records are.
-    pub(crate) fn run_folder(&self) -> PathBuf {
-        self.checkpoints.run_folder(&self.job.run)
-    }
-
     /// Runs the loop; records go to `audience`.
     pub(crate) async fn run(
         self,
@@ -170,11 +165,18 @@ async fn settle(
     let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
     if !ended.ended.is_empty() {
         preface.push(Event::Recovered {
-            found: format!("processes of the interrupted run: {}", ended.ended.join(", ")),
+            found: format!(
+                "processes of the interrupted run: {}",
+                ended.ended.join(", ")
+            ),
             done: "ended them".to_owned(),
         });
     }
-    if let Some(recovery) = checkpoints.recover().await.map_err(|error| broken(&error))? {
+    if let Some(recovery) = checkpoints
+        .recover()
+        .await
+        .map_err(|error| broken(&error))?
+    {
         preface.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
@@ -227,7 +229,10 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
 fn used_so_far(records: &Path) -> Usage {
     let text = std::fs::read_to_string(records).unwrap_or_default();
     let mut progress = Progress::default();
-    for record in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+    for record in text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+    {
         progress.apply(&record);
     }
     progress.usage()
@@ -241,7 +246,11 @@ fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
     if change.story(only).is_some() {
         return Ok(());
     }
-    let ids: Vec<&str> = change.stories.iter().map(|story| story.id.0.as_str()).collect();
+    let ids: Vec<&str> = change
+        .stories
+        .iter()
+        .map(|story| story.id.0.as_str())
+        .collect();
     Err(
         Failure::refused(format!("`{}` has no story `{only}`", change.name))
             .hint(format!("its stories are: {}", ids.join(", "))),

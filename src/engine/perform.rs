@@ -9,8 +9,8 @@ use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::machine::{self, Effect, Input, Previous, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
-use crate::domain::tasks::{Task, TaskState};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
+use crate::domain::tasks::{Task, TaskState};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Story};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
@@ -148,7 +148,8 @@ impl Engine {
         create_private_folder(&folder.join("git")).map_err(StartError::other)?;
         let learnings = self.checkpoints.learnings(&self.job.change.name);
         let text = self.prompt_for(attempt, previous.as_ref(), &learnings)?;
-        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600).map_err(StartError::other)?;
+        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
+            .map_err(StartError::other)?;
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -190,7 +191,9 @@ impl Engine {
             ))));
         };
         let notes = read_if_present(learnings).map_err(StartError::other)?;
-        let notes = notes.map(|bytes| newest(&bytes)).filter(|text| !text.is_empty());
+        let notes = notes
+            .map(|bytes| newest(&bytes))
+            .filter(|text| !text.is_empty());
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
             .job
@@ -212,10 +215,10 @@ impl Engine {
 
     fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
         let label = previous.parked.to_string();
-        let look = self.checkpoints.diff_path(&label).map_or_else(
-            |_| String::new(),
-            |path| format!("cat {}", path.display()),
-        );
+        let look = self
+            .checkpoints
+            .diff_path(&label)
+            .map_or_else(|_| String::new(), |path| format!("cat {}", path.display()));
         PreviousFailure {
             reason: previous.reason.clone(),
             parked: label,
@@ -241,13 +244,21 @@ impl Engine {
                 return Ok(());
             }
         };
-        let files: Vec<PathBuf> = base.task_files.iter().map(|file| file.path.clone()).collect();
+        let files: Vec<PathBuf> = base
+            .task_files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect();
         match self.checkpoints.changed_files(&files).await {
             Ok(changed_files) => self.ready.push_back(Input::StoryChecked {
                 ticket,
                 check: machine::StoryCheck {
                     missing: check.missing.clone(),
-                    foreign: check.foreign.iter().map(|it| format!("{} (story {})", it.task, it.story)).collect(),
+                    foreign: check
+                        .foreign
+                        .iter()
+                        .map(|it| format!("{} (story {})", it.task, it.story))
+                        .collect(),
                     still_open: check.still_open.clone(),
                     changed_files,
                 },
@@ -262,7 +273,11 @@ impl Engine {
             return;
         };
         let folder = self.checkpoints.run_folder(&self.job.run).join("gates");
-        let name = format!("{}-{index}{}", ticket.0, if baseline { "-baseline" } else { "" });
+        let name = format!(
+            "{}-{index}{}",
+            ticket.0,
+            if baseline { "-baseline" } else { "" }
+        );
         let log = folder.join(format!("{name}.log"));
         let started = create_private_folder(&folder)
             .map_err(|error| Box::new(error) as Box<dyn std::error::Error>)

@@ -293,7 +293,10 @@ fn a_resumed_run_keeps_what_the_interrupted_one_used_and_how_long_it_took() {
     tape.hear(story_started());
     let interrupted = attempt(1, 2, tokens(10), AttemptStanding::Interrupted);
     let story = tape.progress.stories.last();
-    assert_eq!(story.map(|story| story.attempts.clone()), Some(vec![interrupted]));
+    assert_eq!(
+        story.map(|story| story.attempts.clone()),
+        Some(vec![interrupted])
+    );
     assert_eq!(tape.progress.usage(), tokens(10));
 }
 

@@ -127,12 +127,7 @@ impl Checkpoints {
     }
 
     /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
-    fn first_checkpoint(
-        id: String,
-        start: &Snapshot,
-        branch: &str,
-        commit: ObjectId,
-    ) -> Snapshot {
+    fn first_checkpoint(id: String, start: &Snapshot, branch: &str, commit: ObjectId) -> Snapshot {
         let mut control = start.control.clone();
         control.refs.insert(branch.to_owned(), commit);
         control.head = Head::Branch {

@@ -207,28 +207,28 @@ impl Control {
 
 /// Writes one file back where it differs; what is in its place moves to the trash.
 fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Result<bool> {
-        let full = root(repository, file.place).join(&file.path);
-        let same = match fs::symlink_metadata(&full) {
-            Ok(metadata) => {
-                metadata.is_file()
-                    && metadata.mode() & 0o777 == file.mode
-                    && read_if_present(&full)?.as_deref() == Some(file.bytes.as_slice())
-            }
-            Err(error) if absent(&error) => false,
-            Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
-        };
-        if same {
-            return Ok(false);
+    let full = root(repository, file.place).join(&file.path);
+    let same = match fs::symlink_metadata(&full) {
+        Ok(metadata) => {
+            metadata.is_file()
+                && metadata.mode() & 0o777 == file.mode
+                && read_if_present(&full)?.as_deref() == Some(file.bytes.as_slice())
         }
-        if fs::symlink_metadata(&full).is_ok() {
-            move_away(&full, &trash.join("git").join(&file.path))?;
-        }
-        if let Some(parent) = full.parent() {
-            create_private_folder(parent)?;
-        }
-        write_whole(&full, &file.bytes, file.mode)?;
-        Ok(true)
+        Err(error) if absent(&error) => false,
+        Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
+    };
+    if same {
+        return Ok(false);
     }
+    if fs::symlink_metadata(&full).is_ok() {
+        move_away(&full, &trash.join("git").join(&file.path))?;
+    }
+    if let Some(parent) = full.parent() {
+        create_private_folder(parent)?;
+    }
+    write_whole(&full, &file.bytes, file.mode)?;
+    Ok(true)
+}
 
 /// All control files that exist now.
 fn present(repository: &Repository) -> Result<Vec<(Place, String)>> {

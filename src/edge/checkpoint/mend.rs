@@ -11,8 +11,8 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::object_id::ObjectId;
 use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+use crate::edge::object_id::ObjectId;
 
 impl Checkpoints {
     /// Makes the git directory usable, and says what was wrong.
@@ -71,8 +71,7 @@ impl Checkpoints {
             .common_dir
             .join(&current.intent.branch);
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let broken = path.is_file()
-            && ObjectId::parse(text.trim().as_bytes()).is_none();
+        let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
             move_away(&path, &trash.join("git").join(&current.intent.branch))?;
         }
