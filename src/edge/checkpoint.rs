@@ -9,6 +9,7 @@
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
 //! | `recover` | what an interrupted run left is mended |
+//! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `taking` | one walk: what changed, where its bytes are kept |
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
@@ -22,6 +23,7 @@ mod begin;
 mod control;
 mod converge;
 mod finish;
+mod frozen_config;
 mod mend;
 mod objects;
 mod park;
@@ -233,7 +235,8 @@ impl Checkpoints {
             &repository.work_tree,
             command_timeout,
         )
-        .with_objects(&repository.objects(), None);
+        .with_objects(&repository.objects(), None)
+        .with_own_config();
         let store = Git::on_bare(&vault.store(), command_timeout);
         Ok(Self {
             places: Arc::new(Places { repository, vault }),

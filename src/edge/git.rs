@@ -131,6 +131,7 @@ pub(crate) struct Git {
     object_directory: Option<(PathBuf, Option<PathBuf>)>,
     timeout: Duration,
     marker: Option<String>,
+    own_config: bool,
 }
 
 /// What a finished git process said.
@@ -155,6 +156,7 @@ impl Git {
             object_directory: None,
             timeout,
             marker: None,
+            own_config: false,
         }
     }
 
@@ -168,6 +170,7 @@ impl Git {
             object_directory: None,
             timeout,
             marker: None,
+            own_config: false,
         }
     }
 
@@ -185,6 +188,15 @@ impl Git {
     pub(crate) fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {
         Self {
             object_directory: Some((own.to_owned(), also.map(Path::to_owned))),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but only the repository's own configuration is read.
+    #[must_use]
+    pub(crate) fn with_own_config(&self) -> Self {
+        Self {
+            own_config: true,
             ..self.clone()
         }
     }
@@ -303,6 +315,11 @@ impl Git {
             if let Some(also) = also {
                 command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(also));
             }
+        }
+        if self.own_config {
+            command
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1");
         }
         if let Some(marker) = &self.marker {
             command.env("RALPHTOOL_RUN", marker);

@@ -45,7 +45,11 @@ impl Checkpoints {
             },
         )
         .await?;
-        self.carry_out_begin(&intent, &prepared.refs).await?;
+        if let Err(error) = self.carry_out_begin(&intent, &prepared.refs).await {
+            // Half a begin helps nobody; should this fail too, the next start does it.
+            let _ = self.recover().await;
+            return Err(error);
+        }
         self.record(run, Step::Begun).await?;
         Ok(Begun {
             branch: short(&intent.branch).to_owned(),

@@ -123,12 +123,6 @@ impl Control {
             .map(|file| file.bytes.as_slice())
     }
 
-    /// The bytes of one file of the work tree's own git directory.
-    pub(super) fn own(&self, path: &str) -> Option<&[u8]> {
-        self.find(Place::Own, path)
-            .map(|file| file.bytes.as_slice())
-    }
-
     fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
         self.files
             .iter()

@@ -99,6 +99,7 @@ impl Checkpoints {
                 format!("the parked attempt has no diff to read: {error}"),
             ));
         }
+        self.drop_index(&id);
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);

@@ -93,6 +93,7 @@ impl Checkpoints {
         .await?;
         self.carry_out_save(&current, &snapshot.id, commit).await?;
         self.record(&run, Step::Saved).await?;
+        self.drop_index(&base.id);
         self.loaded = Some(Arc::new(snapshot));
         Ok(SaveReport {
             commit: commit.to_string(),
@@ -118,6 +119,12 @@ impl Checkpoints {
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count())
+    }
+
+    /// Removes the index of a snapshot that no step needs any more; it can be made again.
+    pub(super) fn drop_index(&self, snapshot: &str) {
+        // What stays behind only takes up room.
+        let _ = std::fs::remove_file(Snapshot::index(&self.places.vault, snapshot));
     }
 
     /// A copy of a checkpoint's index to go on from.
