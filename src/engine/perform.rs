@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Engine, EngineError, Running, chain};
 use super::{agent_run::AgentRun, gate_run::GateRunning};
+use crate::domain::boxes::StoryCheck;
 use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
@@ -253,7 +254,7 @@ impl Engine {
             Ok(changed_files) => self.ready.push_back(Input::StoryChecked {
                 ticket,
                 check: machine::StoryCheck {
-                    missing: check.missing.clone(),
+                    missing: lost(&check),
                     foreign: check
                         .foreign
                         .iter()
@@ -363,11 +364,24 @@ impl Engine {
         match self.checkpoints.restore().await {
             Ok(notices) => {
                 self.warn(notices).await?;
-                self.ready.push_back(Input::Restored { ticket });
+                self.restore_task_files(ticket).await;
             }
             Err(error) => self.failed(ticket, "could not restore the checkpoint", &error),
         }
         Ok(())
+    }
+
+    /// Task files may live outside the repository, where no checkpoint reaches.
+    async fn restore_task_files(&mut self, ticket: Ticket) {
+        let Some(base) = self.story_base.clone() else {
+            self.ready.push_back(Input::Restored { ticket });
+            return;
+        };
+        let top = self.checkpoints.repository().work_tree.clone();
+        match on_thread(move || source::put_back_outside(&base, &top)).await {
+            Ok(()) => self.ready.push_back(Input::Restored { ticket }),
+            Err(error) => self.source_failed(ticket, "could not put the task file back", &error),
+        }
     }
 
     async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Result<(), EngineError> {
@@ -427,6 +441,25 @@ async fn on_thread<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
+}
+
+/// Tasks the attempt removed, or set aside by itself: neither is doing them.
+fn lost(check: &StoryCheck) -> Vec<String> {
+    let set_aside = check
+        .set_aside
+        .iter()
+        .map(|task| format!("{task} (set aside)"));
+    let elsewhere = check
+        .foreign_missing
+        .iter()
+        .map(|task| format!("{task} (of another story)"));
+    check
+        .missing
+        .iter()
+        .cloned()
+        .chain(set_aside)
+        .chain(elsewhere)
+        .collect()
 }
 
 fn view(story: &crate::domain::change::Story) -> StoryView {
