@@ -87,7 +87,7 @@ fn write_commits(
     view: &DemoView<'_>,
     remains: &Remains,
 ) -> io::Result<()> {
-    let head = format!("on branch ralph/{}: one commit a story", view.change);
+    let head = format!("what is on ralph/{}", view.change);
     write_head(out, paint, &head)?;
     let widest = remains.commits.iter().map(|it| columns(&it.subject)).max();
     for commit in &remains.commits {
@@ -160,7 +160,10 @@ fn commands(view: &DemoView<'_>, remains: &Remains) -> Vec<(String, &'static str
     let change = shell(view.change);
     let mut commands = vec![
         (format!("cd {}", shell(view.repository)), "go there"),
-        ("git log --stat".to_owned(), "one commit a story"),
+        (
+            "git log --stat".to_owned(),
+            "one commit a story, and its files",
+        ),
         (
             format!("git diff HEAD~{stories}"),
             "all that the stories changed",
