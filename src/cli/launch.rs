@@ -13,18 +13,26 @@ use crate::domain::summary::ChangeState;
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
-use crate::engine::launch::{Order, Prepared, prepare};
+use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::failure::Failure;
+use crate::ui::Face;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::words;
 
 /// Runs the loop, or says what it would do.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(arguments, context))
+}
+
+/// Waits for something on this thread.
+pub(super) fn on_runtime(
+    work: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::system("could not start").because(error))?;
-    let code = runtime.block_on(start(arguments, context));
+    let code = runtime.block_on(work);
     // Whatever is still on a blocking thread must not hold up the exit.
     runtime.shutdown_background();
     code
@@ -62,14 +70,19 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
     match prepare(order).await? {
         Prepared::NothingLeft => nothing_left(&change, arguments),
         Prepared::Ready(ready) => {
-            let (sender, shown) = audience::start(terminal::face(arguments, context));
-            let end = Box::pin(ready.run(sender)).await;
-            finish_showing(shown)?;
-            let end =
-                end.map_err(|error| Failure::system("the run could not go on").because(error))?;
-            Ok(end.exit_code.into())
+            let code = show_run(ready, terminal::face(arguments, context)).await?;
+            Ok(code.into())
         }
     }
+}
+
+/// Runs what is ready while a face shows it; gives the run's exit code.
+pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
+    let (sender, shown) = audience::start(face);
+    let end = Box::pin(ready.run(sender)).await;
+    finish_showing(shown)?;
+    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
+    Ok(end.exit_code)
 }
 
 fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {

@@ -66,6 +66,11 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
+    /// Where the run's transcripts and records are.
+    pub(crate) fn run_folder(&self) -> PathBuf {
+        self.checkpoints.run_folder(&self.job.run)
+    }
+
     /// Runs the loop; records go to `audience`.
     pub(crate) async fn run(
         self,

@@ -164,8 +164,14 @@ fn story_started(event: &Event) -> Line {
     else {
         return Line::new(Weight::Step, Style::new(), String::new());
     };
+    // A number that is the place as well need not be said twice.
+    let id = if story.0 == position.to_string() {
+        String::new()
+    } else {
+        format!("id {story}, ")
+    };
     let text = format!(
-        "story {position}/{total}: {} (id {story}, {} open)",
+        "story {position}/{total}: {} ({id}{} open)",
         clean(title),
         Count(*open_tasks, Noun::Task)
     );

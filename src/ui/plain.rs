@@ -40,6 +40,15 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
+/// Whether the closing words say what to type next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextSteps {
+    /// They do.
+    Told,
+    /// Somebody else does.
+    Untold,
+}
+
 /// Where the text ends up.
 pub(crate) enum Screen {
     /// A terminal that can redraw a line, with a way to ask for its width.
@@ -58,6 +67,8 @@ pub(crate) struct Look {
     pub(crate) paint: Paint,
     /// How much is said.
     pub(crate) verbosity: Verbosity,
+    /// Whether the closing words say what to type next.
+    pub(crate) next: NextSteps,
     /// The zone of times on a terminal; a log has UTC.
     pub(crate) zone: TimeZone,
 }
@@ -190,6 +201,9 @@ impl Face for Plain {
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
         self.summary.write(&mut *self.out, self.look.paint)?;
+        if self.look.next == NextSteps::Told {
+            self.summary.write_next(&mut *self.out, self.look.paint)?;
+        }
         self.out.flush()
     }
 }

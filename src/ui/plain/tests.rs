@@ -9,6 +9,7 @@ fn look(screen: Screen, paint: Paint, verbosity: Verbosity) -> Look {
         screen,
         paint,
         verbosity,
+        next: NextSteps::Told,
         zone: TimeZone::UTC,
     }
 }
