@@ -23,6 +23,7 @@ const REFUSALS_KEPT: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Claude {
     session: Option<String>,
+    folder: String,
     turn: TurnEnd,
     promise: Option<Promise>,
     trouble: Option<Trouble>,
@@ -101,6 +102,7 @@ impl Claude {
     fn on_init(&mut self, init: Init) -> Vec<AgentEvent> {
         self.begin_turn();
         self.session = Some(init.session_id.clone());
+        self.folder = init.cwd.0;
         vec![AgentEvent::Session {
             id: init.session_id,
             model: init.model,
@@ -146,7 +148,7 @@ impl Claude {
                     });
                 }
                 "tool_use" => events.push(AgentEvent::ToolCall {
-                    summary: block.input.summary(),
+                    summary: block.input.summary(&self.folder),
                     tool: block.name.0,
                 }),
                 _ => {}

@@ -129,6 +129,30 @@ fn claude_tells_words_tools_and_usage() {
 }
 
 #[test]
+fn claude_names_files_as_seen_from_its_folder() {
+    let init = r#"{"type":"system","subtype":"init","cwd":"/home/me/repo","session_id":"s1"}"#;
+    let call = |input: &str| {
+        let line = format!(
+            r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","name":"T","input":{input}}}]}}}}"#
+        );
+        let (events, _) = claude(&[init, &line]);
+        let AgentEvent::ToolCall { summary, .. } = &events[1] else {
+            panic!("{events:?}");
+        };
+        summary.clone()
+    };
+    let read = |path: &str| call(&format!(r#"{{"file_path":"{path}"}}"#));
+    assert_eq!(read("/home/me/repo/src/lib.rs"), "src/lib.rs");
+    assert_eq!(read("/home/me/repo"), ".");
+    assert_eq!(read("/home/me/repository/a"), "/home/me/repository/a");
+    assert_eq!(read("/etc/hosts"), "/etc/hosts");
+    assert_eq!(
+        call(r#"{"command":"/home/me/repo/run"}"#),
+        "/home/me/repo/run"
+    );
+}
+
+#[test]
 fn claude_ignores_what_sub_agents_tools_and_thoughts_promise() {
     let sub = r#"{"type":"assistant","message":{"id":"b1","content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":"t1"}"#;
     let thought = r#"{"type":"assistant","message":{"id":"b2","content":[{"type":"thinking","thinking":"<promise>COMPLETE</promise>"}]}}"#;

@@ -25,6 +25,8 @@ pub(super) struct Init {
     pub(super) session_id: String,
     #[serde(default)]
     pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) cwd: Short,
 }
 
 /// `system` / `api_retry`.
