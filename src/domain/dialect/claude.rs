@@ -19,6 +19,9 @@ use crate::domain::promise::{Promise, PromiseScanner, promise};
 /// How many refused tools are named.
 const REFUSALS_KEPT: usize = 20;
 
+/// How errors begin that are for Claude Code's makers.
+const DIAGNOSTIC: &str = "[ede_diagnostic]";
+
 /// Reads Claude Code's stream.
 #[derive(Debug, Default)]
 pub(crate) struct Claude {
@@ -232,11 +235,17 @@ impl Claude {
     }
 
     fn result_trouble(&self, line: &Turn) -> Trouble {
-        let errors: Vec<&str> = line.errors.iter().map(|error| error.0.as_str()).collect();
+        let errors: Vec<&str> = line
+            .errors
+            .iter()
+            .map(|error| error.0.as_str())
+            .filter(|error| !error.starts_with(DIAGNOSTIC))
+            .collect();
         let message = match &line.result {
             Some(text) if !text.is_empty() => event_text(text),
             _ if !errors.is_empty() => errors.join("; "),
-            _ => line.subtype.0.clone(),
+            _ if line.terminal_reason.0.starts_with("aborted") => "interrupted".to_owned(),
+            _ => line.subtype.0.replace('_', " "),
         };
         let signs = Signs {
             category: "",

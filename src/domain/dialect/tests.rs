@@ -277,6 +277,30 @@ fn claude_keeps_other_api_errors_apart() {
 }
 
 #[test]
+fn claude_spares_people_its_own_diagnostics() {
+    #[track_caller]
+    fn case(fields: &str, want: &str) {
+        let line = format!(
+            r#"{{"type":"result","subtype":"error_during_execution","is_error":true,{fields}}}"#
+        );
+        let (events, end) = claude(&[&line]);
+        assert_eq!(end.error.as_deref(), Some(want));
+        let message = want.to_owned();
+        assert!(events.contains(&AgentEvent::Error { message }));
+    }
+    let noise = r#""[ede_diagnostic] result_type=user stop_reason=tool_use""#;
+    case(
+        &format!(r#""terminal_reason":"aborted_tools","errors":[{noise}]"#),
+        "interrupted",
+    );
+    case(
+        &format!(r#""terminal_reason":"aborted_tools","errors":[{noise},"no disk"]"#),
+        "no disk",
+    );
+    case(&format!(r#""errors":[{noise}]"#), "error during execution");
+}
+
+#[test]
 fn claude_says_that_it_retries() {
     let line = r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"retry_delay_ms":1122.75,"error_status":429,"error":"rate_limit"}"#;
     let dropped = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":500,"error_status":null,"error":"unknown"}"#;
