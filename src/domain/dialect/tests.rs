@@ -249,22 +249,55 @@ fn claude_reports_limits_with_their_end() {
 
 #[test]
 fn claude_reports_login_and_credit_trouble() {
-    for category in ["authentication_failed", "billing_error"] {
+    let login = "no key\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    for (category, want) in [
+        ("authentication_failed", login),
+        (
+            "billing_error",
+            "no key\nadd credit to the account, or log in with another one",
+        ),
+        ("account_on_hold", "no key"),
+    ] {
         let error = format!(
             r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"no key"}}]}},"error":"{category}","is_api_error_message":true,"api_error_status":400}}"#
         );
         let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"no key"}"#;
         let (events, end) = claude(&[&error, result]);
-        assert_eq!(end.auth.as_deref(), Some("no key"));
+        assert_eq!(end.auth.as_deref(), Some(want));
         assert_eq!(
             events[0],
             AgentEvent::Auth {
-                message: "no key".into()
+                message: want.into()
             }
         );
     }
     let bare = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"no key"}"#;
-    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some("no key"));
+    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some(login));
+}
+
+#[test]
+fn claude_gives_a_refused_login_up_early() {
+    let retry = |attempt: u32, error: &str, status: u32| {
+        format!(
+            r#"{{"type":"system","subtype":"api_retry","attempt":{attempt},"max_retries":10,"retry_delay_ms":500,"error_status":{status},"error":"{error}"}}"#
+        )
+    };
+    let told = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (events, end) = claude(&lines);
+        let is_auth = |event: &&AgentEvent| matches!(event, AgentEvent::Auth { .. });
+        (events.iter().filter(is_auth).count(), end.auth)
+    };
+    let refused = |attempt| retry(attempt, "authentication_failed", 401);
+    let message = "authentication failed (401)\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    assert_eq!(told(&[refused(1), refused(4)]), (0, None));
+    assert_eq!(
+        told(&[refused(4), refused(5), refused(6)]),
+        (1, Some(message.into()))
+    );
+    assert_eq!(told(&[retry(9, "overloaded", 529)]), (0, None));
+    let recovered = [refused(5), INIT.into(), COMPLETE.into()];
+    assert_eq!(told(&recovered), (1, None));
 }
 
 #[test]

@@ -337,6 +337,26 @@ fn auth_stops_at_once() {
 }
 
 #[test]
+fn auth_ends_an_agent_that_goes_on_trying() {
+    let mut script = Script::working(keep());
+    let message = "authentication failed (401)";
+    let said = script.give(|ticket| Input::AgentSaid {
+        ticket,
+        event: AgentEvent::Auth {
+            message: message.to_owned(),
+        },
+    });
+    let grace = Duration::from_secs(5);
+    let ticket = Ticket(3);
+    assert_eq!(said[1..], [Effect::StopAgent { ticket, grace }]);
+    assert_eq!(
+        script.give(ended_by_us),
+        [park(4, 1, FailureKind::Auth, message)]
+    );
+    stops(&mut script, FailureKind::Auth, message);
+}
+
+#[test]
 fn missing_agent_is_found_before_anything_is_touched_so_a_start_that_fails_is_a_system_error() {
     let mut script = Script::start(keep());
     script.give(|ticket| backlog(ticket, &two_open()));
