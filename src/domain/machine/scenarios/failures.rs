@@ -141,6 +141,23 @@ fn no_signal_tells_nothing() {
 }
 
 #[test]
+fn no_signal_shows_how_the_agent_ended() {
+    #[track_caller]
+    fn case(line: &str, reason: &str) {
+        let end = AgentEnd {
+            last_line: Some(line.to_owned()),
+            ..silent()
+        };
+        uses_a_retry(end, FailureKind::NoSignal, reason, None);
+    }
+    case("All done.", "the agent's last line was: All done.");
+    case(
+        "Done. <promise>COMPLETE</promise>",
+        "the agent's last line was: Done. <promise>COMPLETE</promise>\na promise counts only alone on its line",
+    );
+}
+
+#[test]
 fn crashed_tells_nothing_but_shows_the_last_words() {
     #[track_caller]
     fn case(end: AgentEnd, reason: &str) {
