@@ -19,6 +19,8 @@ use crate::domain::promise::{Promise, PromiseScanner, promise};
 /// How many refused tools are named.
 const REFUSALS_KEPT: usize = 20;
 
+/// The HTTP status of an API that has no room for anybody right now.
+const OVERLOADED: u64 = 529;
 /// The category of a refused login or key.
 const LOGIN: &str = "authentication_failed";
 /// The category of an account that cannot pay.
@@ -277,12 +279,12 @@ impl Claude {
 
     fn trouble(&self, message: String, signs: &Signs<'_>) -> Trouble {
         match (signs.category, signs.api_error, signs.status) {
-            ("rate_limit", _, _) | (_, "usage_limit_reached", _) | (_, _, Some(429)) => {
-                Trouble::Limit(Limit {
-                    message,
-                    resets_at: self.resets_at,
-                })
-            }
+            ("rate_limit", _, _)
+            | (_, "usage_limit_reached", _)
+            | (_, _, Some(429 | OVERLOADED)) => Trouble::Limit(Limit {
+                message,
+                resets_at: self.resets_at,
+            }),
             (
                 LOGIN
                 | CREDIT

@@ -245,6 +245,9 @@ fn claude_reports_limits_with_their_end() {
     );
     let plain = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit"}"#;
     assert_eq!(claude(&[plain]).1.limit, limit(None));
+    let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"You've hit your limit"}]},"error":"server_error","is_api_error_message":true,"api_error_status":529,"api_error_type":"overloaded_error"}"#;
+    let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"You've hit your limit"}"#;
+    assert_eq!(claude(&[error, overloaded]).1.limit, limit(None));
 }
 
 #[test]
