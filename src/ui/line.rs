@@ -324,7 +324,7 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
             line
         }
         AgentEvent::Auth { message } => {
-            headed("agent is not logged in: ", message, Weight::Step, BAD)
+            headed("agent cannot log in: ", message, Weight::Step, BAD)
         }
         AgentEvent::Error { message } => headed("agent error: ", message, Weight::Step, BAD),
         AgentEvent::Unknown { line } => headed("agent line: ", line, Weight::Talk, DIM),
