@@ -1,5 +1,6 @@
 //! How `loop` starts a run: finds the change, reads the settings, shows the plan or runs it.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::audience;
@@ -7,13 +8,14 @@ use super::context::Context;
 use super::loop_command::LoopArguments;
 use super::{output, terminal};
 use crate::domain::change::{Change, StoryState};
+use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
 use crate::domain::settings::Settings;
 use crate::domain::summary::ChangeState;
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
-use crate::engine::launch::{Order, Prepared, Ready, prepare};
+use crate::engine::launch::{Mending, Order, Prepared, Ready, mend, prepare};
 use crate::failure::Failure;
 use crate::ui::Face;
 use crate::ui::plan::{self, PlanView, PlannedStory};
@@ -43,6 +45,59 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
     let repository = Repository::discover(&directory)
         .await
         .map_err(|error| no_repository(&error))?;
+    let mended = mend_first(arguments, context, &directory).await?;
+    let started = start_in(arguments, context, directory, repository, &mended).await;
+    // What was mended is told by the run; where there is none, it must not go unsaid.
+    started.map_err(|failure| mended.iter().filter_map(told).fold(failure, Failure::hint))
+}
+
+/// Mends an interrupted run, before anything in the tree is believed.
+async fn mend_first(
+    arguments: &LoopArguments,
+    context: &Context,
+    directory: &Path,
+) -> Result<Vec<Event>, Failure> {
+    if arguments.dry_run {
+        return Ok(Vec::new());
+    }
+    let surroundings = context.surroundings()?;
+    let change = arguments
+        .change
+        .as_deref()
+        .map(|target| name_of(target, &surroundings));
+    let mending = Mending {
+        directory,
+        state: &state_directory(&context.environment)?,
+        change: change.as_deref(),
+        fresh: arguments.fresh,
+    };
+    mend(mending).await
+}
+
+/// The name of a change that may not be readable just now.
+fn name_of(target: &str, around: &Surroundings) -> String {
+    match source::read_target(target, around) {
+        Ok(change) => change.name,
+        Err(_) => Path::new(target)
+            .file_stem()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+    }
+}
+
+fn told(event: &Event) -> Option<String> {
+    match event {
+        Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
+        _ => None,
+    }
+}
+
+async fn start_in(
+    arguments: &LoopArguments,
+    context: &Context,
+    directory: PathBuf,
+    repository: Repository,
+    mended: &[Event],
+) -> Result<ExitCode, Failure> {
     let (settings, warnings) = context.settings(&repository.work_tree, arguments.settings())?;
     let surroundings = context.surroundings()?;
     let change = match &arguments.change {
@@ -60,7 +115,7 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
         state: state_directory(&context.environment)?,
         environment: context.environment.clone(),
         only_story: arguments.story.clone().map(StoryId),
-        fresh: arguments.fresh,
+        mended: mended.to_vec(),
         change: change.clone(),
         directory,
         surroundings,
@@ -68,7 +123,7 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
         warnings,
     };
     match prepare(order).await? {
-        Prepared::NothingLeft => nothing_left(&change, arguments),
+        Prepared::NothingLeft => nothing_left(&change, arguments, mended),
         Prepared::Ready(ready) => {
             let code = show_run(ready, terminal::face(arguments, context)).await?;
             Ok(code.into())
@@ -115,14 +170,19 @@ fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     }
 }
 
-fn nothing_left(change: &Change, arguments: &LoopArguments) -> Result<ExitCode, Failure> {
+fn nothing_left(
+    change: &Change,
+    arguments: &LoopArguments,
+    mended: &[Event],
+) -> Result<ExitCode, Failure> {
     let tally = change.story_tally();
-    let text = words::nothing_left(&change.name, tally.done, tally.total);
+    let mut lines: Vec<String> = mended.iter().filter_map(told).collect();
+    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     if arguments.json {
         // Only records may appear on stdout, and no run took place.
         return Ok(ExitCode::SUCCESS);
     }
-    output::print(format!("{text}\n").as_bytes())
+    output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }
 
 async fn dry_run(

@@ -1,6 +1,6 @@
-//! From settings and a change to a loop that can run: what an earlier run left is mended, a run
-//! that is open is gone on with, everything that would make a run impossible is refused before
-//! anything is touched.
+//! To a loop that can run: first what an earlier run left is mended; then, from settings and a
+//! change, a run that is open is gone on with, and everything that would make a run impossible is
+//! refused before anything is touched.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,9 @@ use crate::failure::Failure;
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
 
+/// How long a git command may take while a run is mended; the settings are not read by then.
+const MENDING_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// What is to be run.
 pub(crate) struct Order {
     /// Where the command was given.
@@ -42,10 +45,10 @@ pub(crate) struct Order {
     pub(crate) settings: Settings,
     /// Just this story.
     pub(crate) only_story: Option<StoryId>,
-    /// An open run is not gone on with.
-    pub(crate) fresh: bool,
     /// What the user should hear first.
     pub(crate) warnings: Vec<String>,
+    /// What was found and mended before.
+    pub(crate) mended: Vec<Event>,
     /// The environment.
     pub(crate) environment: Vec<(OsString, OsString)>,
 }
@@ -82,24 +85,24 @@ impl Ready {
     }
 }
 
-/// Checks everything and mends what is left of an earlier run.
+/// Checks everything; what an earlier run left is mended already.
 pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     check_story(&order.change, order.only_story.as_ref())?;
     let agent = agent(&order.settings);
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
-    if !nothing_left {
-        check_agent(&agent, &order)?;
-    }
-    let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
+    let checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
         .await
         .map_err(|error| refusal(&error))?;
+    if !nothing_left {
+        check_agent(&agent, &order, &checkpoints.repository().work_tree)?;
+    }
     // Without it, processes that outlive their parents could not be swept; with a warning only,
     // because the run is safe all the same: they are found by their mark.
     let _ = os::adopt_orphans();
-    let mut preface: Vec<Event> = order.warnings.iter().map(|text| warning(text)).collect();
-    let resumed = settle(&mut checkpoints, &order, &mut preface).await?;
-    let (run, origin) = match resumed {
+    let warnings = order.warnings.iter().map(|text| warning(text));
+    let mut preface: Vec<Event> = order.mended.iter().cloned().chain(warnings).collect();
+    let (run, origin) = match open_run_of(&checkpoints, &order.change.name).await? {
         Some(open) => (open.run.clone(), resumption(&checkpoints, open, &order)),
         None if nothing_left => return Ok(Prepared::NothingLeft),
         None => {
@@ -140,22 +143,36 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     })))
 }
 
-/// Mends what an earlier run left; gives the run that is to be gone on with.
-async fn settle(
-    checkpoints: &mut Checkpoints,
-    order: &Order,
-    preface: &mut Vec<Event>,
-) -> Result<Option<OpenRun>, Failure> {
+/// What to do about a run that was interrupted.
+pub(crate) struct Mending<'a> {
+    /// Where the command was given.
+    pub(crate) directory: &'a Path,
+    /// The user's state directory.
+    pub(crate) state: &'a Path,
+    /// The change that is asked for, if one is.
+    pub(crate) change: Option<&'a str>,
+    /// An open run is not gone on with.
+    pub(crate) fresh: bool,
+}
+
+/// Mends what an interrupted run left, and says what that was. Comes before the settings and the
+/// change are read: what lies in the tree may be the work of an attempt that never ended.
+pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
+    let Mending {
+        directory,
+        state,
+        change,
+        fresh,
+    } = mending;
+    let mut checkpoints = Checkpoints::open(directory, state, MENDING_TIMEOUT)
+        .await
+        .map_err(|error| refusal(&error))?;
+    let mut said = Vec::new();
     let Some(open) = checkpoints.open_run() else {
-        return Ok(None);
+        return Ok(said);
     };
-    if open.change != order.change.name && !order.fresh {
-        return Err(Failure::refused(format!(
-            "a run of `{}` was interrupted in this tree",
-            open.change
-        ))
-        .hint(format!("go on with it: `ralphtool loop {}`", open.change))
-        .hint("or keep its branch and start this one: pass `--fresh`"));
+    if change.is_some_and(|change| change != open.change) && !fresh {
+        return Err(other_run(&open.change));
     }
     let recorded: Vec<ProcessIdentity> = open
         .last_attempt
@@ -169,7 +186,7 @@ async fn settle(
     let runs = std::slice::from_ref(&open.run);
     let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
     if !ended.ended.is_empty() {
-        preface.push(Event::Recovered {
+        said.push(Event::Recovered {
             found: format!(
                 "processes of the interrupted run: {}",
                 ended.ended.join(", ")
@@ -182,29 +199,43 @@ async fn settle(
         .await
         .map_err(|error| broken(&error))?
     {
-        preface.push(Event::Recovered {
+        said.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
         });
     }
-    if order.fresh && checkpoints.open_run().is_some() {
+    if fresh && checkpoints.open_run().is_some() {
         let report = checkpoints
             .finish(FinishChoice::Keep)
             .await
             .map_err(|error| broken(&error))?;
-        preface.push(Event::Recovered {
+        said.push(Event::Recovered {
             found: format!("an unfinished run of `{}`", open.change),
             done: format!("kept its branch `{}`", report.branch),
         });
     }
-    let open = checkpoints.open_run();
-    if open.is_some() {
-        checkpoints
-            .check_on_branch()
-            .await
-            .map_err(|error| refusal(&error))?;
+    Ok(said)
+}
+
+/// The run that is to be gone on with.
+async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<OpenRun>, Failure> {
+    let Some(open) = checkpoints.open_run() else {
+        return Ok(None);
+    };
+    if open.change != change {
+        return Err(other_run(&open.change));
     }
-    Ok(open)
+    checkpoints
+        .check_on_branch()
+        .await
+        .map_err(|error| refusal(&error))?;
+    Ok(Some(open))
+}
+
+fn other_run(change: &str) -> Failure {
+    Failure::refused(format!("a run of `{change}` was interrupted in this tree"))
+        .hint(format!("go on with it: `ralphtool loop {change}`"))
+        .hint("or keep its branch and start this one: pass `--fresh`")
 }
 
 /// Where an open run goes on.
@@ -269,7 +300,8 @@ fn nothing_left(change: &Change) -> bool {
         .all(|story| story.state != StoryState::Open)
 }
 
-fn check_agent(agent: &Agent, order: &Order) -> Result<(), Failure> {
+/// An agent must be there, as seen from where it will run.
+fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure> {
     let Some(program) = agent.program() else {
         return Ok(());
     };
@@ -278,7 +310,7 @@ fn check_agent(agent: &Agent, order: &Order) -> Result<(), Failure> {
         .iter()
         .find(|(name, _)| name == "PATH")
         .map(|(_, value)| value.as_os_str());
-    if find_program(program.as_ref(), path, &order.directory).is_some() {
+    if find_program(program.as_ref(), path, root).is_some() {
         return Ok(());
     }
     Err(Failure::refused(format!(

@@ -47,6 +47,36 @@ fn completed() -> StreamEnd {
 }
 
 #[test]
+fn a_promise_is_the_final_message_of_text_until_something_follows_it() {
+    let told = |lines: &[&str]| {
+        let mut dialect = Output::Text.dialect();
+        let finals = |events: Vec<AgentEvent>| {
+            let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
+            events.iter().any(is_final)
+        };
+        let mut told: Vec<bool> = lines
+            .iter()
+            .map(|line| finals(dialect.line(line.as_bytes(), false)))
+            .collect();
+        told.push(finals(dialect.end()));
+        told
+    };
+    let complete = "<promise>COMPLETE</promise>";
+    assert_eq!(told(&["working"]), [false, true]);
+    assert_eq!(told(&["working", complete]), [false, true, false]);
+    assert_eq!(told(&[complete, ""]), [true, true, false]);
+    assert_eq!(told(&[complete, "one more thing"]), [true, false, true]);
+    assert_eq!(
+        told(&["I will say <promise>COMPLETE</promise> later"]),
+        [false, true]
+    );
+    assert_eq!(
+        told(&["<Promise>failed: a", "b</PROMISE>"]),
+        [false, true, false]
+    );
+}
+
+#[test]
 fn text_is_all_the_agents_own() {
     let (events, end) = read(
         Output::Text,

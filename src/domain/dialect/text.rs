@@ -1,5 +1,5 @@
-//! Plain text: everything the process prints is the agent's own words, and its end is the
-//! end of the process.
+//! Plain text: everything the process prints is the agent's own words, and its final message is
+//! a promise that nothing follows, or else the end of the process.
 
 use super::{Dialect, StreamEnd, TurnEnd, event_text};
 use crate::domain::agent_event::AgentEvent;
@@ -10,6 +10,8 @@ use crate::domain::promise::PromiseScanner;
 pub(crate) struct Text {
     scanner: PromiseScanner,
     turn: TurnEnd,
+    /// The last line that was not blank closed a promise.
+    promised: bool,
 }
 
 impl Dialect for Text {
@@ -17,13 +19,24 @@ impl Dialect for Text {
         let text = String::from_utf8_lossy(line);
         self.scanner.feed(&text);
         self.scanner.feed("\n");
-        vec![AgentEvent::Text {
+        if !text.trim().is_empty() {
+            self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
+        }
+        let words = AgentEvent::Text {
             text: event_text(text.trim_end()),
-        }]
+        };
+        // Not every command exits after its last word; if it goes on, this is taken back.
+        let last = self
+            .promised
+            .then_some(AgentEvent::Final { is_error: false });
+        std::iter::once(words).chain(last).collect()
     }
 
     fn end(&mut self) -> Vec<AgentEvent> {
         self.turn = TurnEnd::Ended;
+        if self.promised {
+            return Vec::new();
+        }
         vec![AgentEvent::Final { is_error: false }]
     }
 
@@ -34,4 +47,8 @@ impl Dialect for Text {
             ..StreamEnd::default()
         }
     }
+}
+
+fn closes_a_promise(line: &str) -> bool {
+    line.contains("</") && line.to_ascii_lowercase().contains("promise")
 }

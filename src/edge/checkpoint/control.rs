@@ -181,6 +181,14 @@ impl Control {
         Ok(ended)
     }
 
+    /// True where the stash holds all it held, and more.
+    pub(super) fn stash_only_grew(&self, repository: &Repository) -> Result<bool> {
+        let before = self.shared("logs/refs/stash").unwrap_or_default();
+        let log = root(repository, Place::Shared).join("logs/refs/stash");
+        let now = read_if_present(&log)?.unwrap_or_default();
+        Ok(now.len() > before.len() && now.starts_with(before))
+    }
+
     /// Puts the stash's log back, after its ref.
     pub(super) fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
         if let Some(file) = self.find(Place::Shared, "logs/refs/stash") {

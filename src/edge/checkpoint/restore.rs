@@ -84,9 +84,24 @@ impl Checkpoints {
         };
         self.point_head(&target, &head).await?;
         self.restore_original(current, base, &refs).await?;
+        self.restore_stash(current, base, &refs, trash).await
+    }
+
+    async fn restore_stash(
+        &self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        refs: &Refs,
+        trash: &Path,
+    ) -> Result<()> {
+        // All work trees share one stash: what another one added is not the attempt's.
         let stash = "refs/stash";
+        let only_grew = base.control.stash_only_grew(&self.places.repository)?;
+        if only_grew && refs.contains_key(stash) && !self.agent_ran(current, STASHING) {
+            return Ok(());
+        }
         if base.control.refs.get(stash) != refs.get(stash) {
-            self.move_ref(stash, &refs, base.control.refs.get(stash).copied())
+            self.move_ref(stash, refs, base.control.refs.get(stash).copied())
                 .await?;
         }
         let places = Arc::clone(&self.places);
@@ -114,18 +129,18 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        if self.agent_moved_refs(current) {
+        if self.agent_ran(current, MOVING) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
         Ok(())
     }
 
-    /// True where the record of the agent's own git commands shows one that moves refs.
-    fn agent_moved_refs(&self, current: &Current) -> bool {
+    /// True where the record of the agent's own git commands shows one of these.
+    fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
         current.last_attempt.as_ref().is_some_and(|last| {
             let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-            ran_git_that_moves_refs(&folder.join("git"))
+            ran_one_of(commands, &folder.join("git"))
         })
     }
 }
@@ -153,8 +168,19 @@ const MOVING: &[&str] = &[
     "fast-import",
 ];
 
+/// Subcommands of git that can add to the stash.
+const STASHING: &[&str] = &[
+    "stash",
+    "update-ref",
+    "checkout",
+    "switch",
+    "merge",
+    "rebase",
+    "pull",
+];
+
 /// Looks through the event files git writes for each command an agent runs.
-fn ran_git_that_moves_refs(folder: &Path) -> bool {
+fn ran_one_of(commands: &[&str], folder: &Path) -> bool {
     let Ok(listing) = std::fs::read_dir(folder) else {
         return false;
     };
@@ -165,7 +191,7 @@ fn ran_git_that_moves_refs(folder: &Path) -> bool {
         text.split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice::<TraceLine>(line).ok())
             .any(|line| {
-                line.event == "cmd_name" && line.name.is_some_and(|name| MOVING.contains(&&*name))
+                line.event == "cmd_name" && line.name.is_some_and(|name| commands.contains(&&*name))
             })
     })
 }

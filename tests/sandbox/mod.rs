@@ -1,0 +1,333 @@
+//! A user's repository with a change, a shell script for an agent, and the real program beside
+//! it: everything in one temporary folder, nothing of the machine's own settings.
+
+#![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
+
+mod running;
+mod state;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+pub(crate) use running::{Output, Running};
+pub(crate) use state::{everything, files, files_and_times, listing};
+
+/// No step of a test takes longer, however loaded the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Two stories of two tasks.
+pub(crate) const TASKS: &str = "\
+## 1. First
+- [ ] 1.1 Do a
+- [ ] 1.2 Do b
+
+## 2. Second
+- [ ] 2.1 Do c
+- [ ] 2.2 Do d
+";
+
+/// What an agent does that does its work: a file a story, all its boxes, the promise.
+pub(crate) const GOOD: &str = r#"
+echo "work" > "story-$RALPHTOOL_STORY.txt"
+tick "$RALPHTOOL_STORY"
+complete
+"#;
+
+/// What every agent may use.
+const PRELUDE: &str = r#"
+prompt=$(cat)
+tasks="openspec/changes/$RALPHTOOL_CHANGE/tasks.md"
+attempt=${RALPHTOOL_ATTEMPT##*.}
+complete() { echo '<promise>COMPLETE</promise>'; }
+failed() { echo "<promise>FAILED: $1</promise>"; }
+tick() { sed "s/- \[ \] $1\./- [x] $1./" "$tasks" > "$tasks.new" && mv "$tasks.new" "$tasks"; }
+wait_for() { # wait_for FILE
+    tries=0
+    while [ ! -e "$1" ]; do
+        tries=$((tries + 1)); [ $tries -lt 3000 ] || exit 9
+        sleep 0.02
+    done
+}
+"#;
+
+/// Waits until something is there.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Everything one test needs.
+pub(crate) struct Sandbox {
+    _folder: tempfile::TempDir,
+    /// The folder around all.
+    pub(crate) root: PathBuf,
+    /// The user's repository.
+    pub(crate) repo: PathBuf,
+}
+
+impl Sandbox {
+    /// A repository with the change `c` of two stories, and an agent that does them.
+    pub(crate) fn new() -> Self {
+        let sandbox = Self::bare_folder();
+        sandbox.git("init -q -b main --template=");
+        sandbox.write("a.txt", "one\n");
+        sandbox.write("dir/b.txt", "two\n");
+        sandbox.write(".gitignore", "target\n*.log\n.env\n");
+        sandbox.tasks(TASKS);
+        sandbox.config("");
+        sandbox.agent(GOOD);
+        sandbox.git("add -A");
+        sandbox.git("commit -q -m first");
+        sandbox
+    }
+
+    /// No repository yet: an empty folder `repo`.
+    pub(crate) fn bare_folder() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let repo = root.join("repo");
+        for name in ["repo", "home", "tmp"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n";
+        fs::write(root.join("home/.gitconfig"), user).unwrap();
+        Self {
+            _folder: folder,
+            root,
+            repo,
+        }
+    }
+
+    /// A dirty tree: something staged, unstaged, staged and changed again, deleted, untracked
+    /// and ignored, and something in the stash.
+    pub(crate) fn make_dirty(&self) {
+        self.write("a.txt", "in the stash\n");
+        self.git("stash push -q -- a.txt");
+        self.write("staged.txt", "staged\n");
+        self.git("add staged.txt");
+        self.write("a.txt", "one staged\n");
+        self.git("add a.txt");
+        self.write("a.txt", "one staged and more\n");
+        self.write("dir/b.txt", "two edited\n");
+        self.write("untracked/new.txt", "new\n");
+        self.write(".env", "SECRET=1\n");
+        self.write(".git/info/exclude", "*.swp\n");
+        self.write("a.swp", "swap\n");
+        self.write(".git/hooks/post-merge", "#!/bin/sh\necho merged\n");
+        self.git("config core.abbrev 12");
+        self.write("target/cache", "cache\n");
+        fs::set_permissions(self.repo.join("untracked/new.txt"), mode(0o600)).unwrap();
+    }
+
+    /// Writes the tasks of the change `c`.
+    pub(crate) fn tasks(&self, text: &str) {
+        self.write("openspec/changes/c/tasks.md", text);
+    }
+
+    /// The tasks of the change `c` as they are now.
+    pub(crate) fn tasks_now(&self) -> String {
+        self.read("openspec/changes/c/tasks.md")
+    }
+
+    /// Writes `ralphtool.toml`: the agent `mine`, after the given lines. Tables are written
+    /// after the agent's with [`Sandbox::config_and`].
+    pub(crate) fn config(&self, lines: &str) {
+        self.config_and(lines, "");
+    }
+
+    /// Writes `ralphtool.toml` with lines before and tables after the agent's.
+    pub(crate) fn config_and(&self, lines: &str, tables: &str) {
+        let script = self.root.join("agent.sh");
+        let script = script.display();
+        let agent = format!("[agents.mine]\ncommand = [\"sh\", \"{script}\"]\n");
+        self.write(
+            "ralphtool.toml",
+            &format!("agent = \"mine\"\n{lines}\n{agent}{tables}\n"),
+        );
+    }
+
+    /// Writes the agent: a shell script outside of the repository that has read its prompt.
+    pub(crate) fn agent(&self, script: &str) {
+        let root = self.root.display();
+        let text = format!("root='{root}'\n{PRELUDE}\n{script}\n");
+        fs::write(self.root.join("agent.sh"), text).unwrap();
+    }
+
+    /// Writes a file of the repository.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let full = self.repo.join(path);
+        fs::create_dir_all(full.parent().unwrap()).unwrap();
+        fs::write(full, text).unwrap();
+    }
+
+    /// A file of the repository.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.repo.join(path)).unwrap()
+    }
+
+    /// Whether something is at a path of the repository.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        fs::symlink_metadata(self.repo.join(path)).is_ok()
+    }
+
+    /// A command in the repository that knows nothing of this machine but its `PATH`.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.root.join("home"))
+            .env("XDG_STATE_HOME", self.root.join("state"))
+            .env("XDG_CONFIG_HOME", self.root.join("config"))
+            .env("TMPDIR", self.root.join("tmp"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("TERM", "dumb")
+            .current_dir(&self.repo);
+        command
+    }
+
+    /// Runs git in the repository; it must succeed.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &str) -> String {
+        self.git_args(&args.split(' ').collect::<Vec<_>>())
+    }
+
+    /// Runs git in the repository with arguments that have spaces; it must succeed.
+    #[track_caller]
+    pub(crate) fn git_args(&self, args: &[&str]) -> String {
+        let output = self.command("git").args(args).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {told}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs the program to its end.
+    #[track_caller]
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.start(args).end()
+    }
+
+    /// Starts the program.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        let mut command = self.command(env!("CARGO_BIN_EXE_ralphtool"));
+        command.args(args);
+        self.start_command(command)
+    }
+
+    /// Starts a command that was made ready.
+    pub(crate) fn start_command(&self, command: Command) -> Running {
+        Running::start(command, &self.root)
+    }
+
+    /// Titles of the commits since the user's first one, oldest first.
+    pub(crate) fn commits(&self) -> Vec<String> {
+        let log = self.git("log --reverse --format=%s main..ralph/c");
+        log.lines().map(str::to_owned).collect()
+    }
+
+    /// The branch HEAD is on.
+    pub(crate) fn branch(&self) -> String {
+        self.git("symbolic-ref --short HEAD").trim().to_owned()
+    }
+
+    /// The vault of the repository.
+    pub(crate) fn vault(&self) -> PathBuf {
+        let folder = self.root.join("state/ralphtool");
+        let mut found: Vec<PathBuf> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+
+    /// The folders of all runs, oldest first.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let mut runs: Vec<PathBuf> = fs::read_dir(self.vault().join("runs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        runs.sort_by_key(|run| {
+            fs::metadata(run.join("events.jsonl"))
+                .unwrap()
+                .modified()
+                .unwrap()
+        });
+        runs
+    }
+
+    /// A file of an attempt of the last run, such as its prompt.
+    pub(crate) fn transcript(&self, attempt: &str, file: &str) -> String {
+        let run = self.runs().pop().unwrap();
+        fs::read_to_string(run.join("attempts").join(attempt).join(file)).unwrap()
+    }
+
+    /// The record of the last run.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let run = self.runs().pop().unwrap();
+        records(&fs::read_to_string(run.join("events.jsonl")).unwrap())
+    }
+
+    /// The events of one name of the last run.
+    pub(crate) fn events_named(&self, name: &str) -> Vec<Value> {
+        let mut events = self.events();
+        events.retain(|event| event["event"] == name);
+        events
+    }
+
+    /// Story, attempt, kind and reason of all failed attempts of the last run.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let told = |event: &Value| {
+            let text = |key: &str| event[key].as_str().unwrap().to_owned();
+            format!("{} {}: {}", text("parked"), text("kind"), text("reason"))
+        };
+        self.events_named("attempt_failed")
+            .iter()
+            .map(told)
+            .collect()
+    }
+
+    /// Code and message of all warnings of the last run.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let told = |event: &Value| {
+            let text = |key: &str| event[key].as_str().unwrap().to_owned();
+            format!("{}: {}", text("code"), text("message"))
+        };
+        self.events_named("warning").iter().map(told).collect()
+    }
+
+    /// A text without what differs from one sandbox to the next.
+    pub(crate) fn neutral(&self, text: &str) -> String {
+        text.replace(&self.root.display().to_string(), "ROOT")
+    }
+}
+
+/// Parses lines of JSON.
+pub(crate) fn records(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// A file mode.
+pub(crate) fn mode(bits: u32) -> fs::Permissions {
+    fs::Permissions::from_mode(bits)
+}
+
+/// Whether a path is there.
+pub(crate) fn there(path: &Path) -> Option<()> {
+    fs::symlink_metadata(path).ok().map(drop)
+}

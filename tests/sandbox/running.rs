@@ -1,0 +1,112 @@
+//! The program while it runs, and what it left behind.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::until;
+
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// How a program ended and what it said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Output {
+    /// Its exit code; 128 and more for a signal, as a shell has it.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    /// Checks the exit code, and shows everything where it is another one.
+    #[track_caller]
+    pub(crate) fn ends_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// A program that runs; ended with the test, however that ends.
+pub(crate) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running {
+    /// Starts it with files for its output.
+    pub(crate) fn start(mut command: Command, folder: &Path) -> Self {
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let stdout = folder.join(format!("stdout.{number}"));
+        let stderr = folder.join(format!("stderr.{number}"));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// What it has said so far.
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap()
+    }
+
+    /// Waits for a text in what it says.
+    #[track_caller]
+    pub(crate) fn says(&mut self, text: &str) {
+        until(text, || {
+            let said = self.said();
+            if said.contains(text) {
+                return Some(());
+            }
+            let status = self.child.try_wait().unwrap();
+            // What it said last may have come between the two looks.
+            let over = status.is_some() && !self.said().contains(text);
+            assert!(!over, "ended without saying {text}:\n{said}");
+            None
+        });
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Output {
+        let status = until("the program's end", || self.child.try_wait().unwrap());
+        Output {
+            code: code(status),
+            stdout: self.said(),
+            stderr: fs::read_to_string(&self.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed half way leaves it running; one that did not has waited for it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
