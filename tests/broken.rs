@@ -31,16 +31,6 @@ fn done(sandbox: &Sandbox) {
     assert_eq!(sandbox.git("fsck --no-dangling --connectivity-only"), "");
 }
 
-/// Whether some parked attempt of the vault holds a text.
-fn is_parked(sandbox: &Sandbox, text: &str) -> bool {
-    let found = sandbox
-        .command("grep")
-        .args(["-rqs", text, "runs", "parked", "attempts"])
-        .current_dir(sandbox.vault())
-        .status();
-    found.unwrap().success()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn an_index_lock_that_somebody_holds() {
@@ -171,10 +161,11 @@ fn a_park_that_cannot_be_written_is_never_followed_by_a_restore() {
     assert_eq!(sandbox.read("idea.txt"), "precious-idea\n");
 }
 
-#[test]
-fn finished_work_that_could_not_be_saved_is_still_there_after_the_next_start() {
+/// Work that was done and verified is saved by the next start; no agent is paid for it twice.
+#[track_caller]
+fn is_saved_by_the_next_start(broken: &str) {
     let sandbox = Sandbox::new();
-    let path = spoil_git(&sandbox, "update-ref", "exit 128");
+    let path = spoil_git(&sandbox, broken, "exit 128");
     sandbox.agent("touch $root/spoil; echo the-one-solution > solution.txt; tick 1; complete");
     let mut loop_command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     loop_command
@@ -184,12 +175,22 @@ fn finished_work_that_could_not_be_saved_is_still_there_after_the_next_start() {
     assert_eq!(sandbox.read("solution.txt"), "the-one-solution\n");
     fs::remove_file(sandbox.root.join("spoil")).unwrap();
     sandbox.agent("failed 'I forgot how'");
-    sandbox.run(&["loop", "c", "--story", "1", "--max-retries", "0"]);
-    assert!(
-        sandbox.exists("solution.txt") || is_parked(&sandbox, "the-one-solution"),
-        "{:?}",
-        sandbox.events()
-    );
+    sandbox
+        .run(&["loop", "c", "--story", "1", "--max-retries", "0"])
+        .ends_with(0);
+    assert_eq!(sandbox.read("solution.txt"), "the-one-solution\n");
+    let subjects = sandbox.git("log --format=%s main..ralph/c");
+    assert_eq!(subjects, "checkpoint: 1\ninitial state\n");
+}
+
+#[test]
+fn finished_work_whose_tree_could_not_be_written() {
+    is_saved_by_the_next_start("write-tree");
+}
+
+#[test]
+fn finished_work_whose_branch_could_not_be_moved() {
+    is_saved_by_the_next_start("update-ref");
 }
 
 /// Runs a shell script where a small file system of its own is mounted at `$small`; none where

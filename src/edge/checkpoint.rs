@@ -52,7 +52,6 @@ use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
 pub(crate) use run_state::OpenRun;
-pub(crate) use save::Story;
 
 use objects::ObjectLinks;
 use park::Parked;

@@ -13,7 +13,7 @@ use super::files::{FileError, Tried, open_append, sync_file_system};
 use super::object_id::ObjectId;
 use super::repository::Head;
 use crate::domain::event::FinishChoice;
-use crate::domain::ids::{AttemptId, RunId};
+use crate::domain::ids::{AttemptId, RunId, StoryId};
 
 /// A step of the checkpoint protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,11 @@ pub(crate) enum Step {
     RestoreIntent,
     /// The tree is at the checkpoint.
     Restored,
+    /// A story is done and verified; its checkpoint is about to be made.
+    Verified {
+        /// What its commit says.
+        story: StoryNote,
+    },
     /// A checkpoint commit exists and the branch is about to be moved to it.
     SaveIntent {
         /// The commit.
@@ -75,6 +80,19 @@ pub(crate) enum Step {
         /// Which.
         choice: FinishChoice,
     },
+}
+
+/// What a checkpoint commit says of its story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoryNote {
+    /// The story.
+    pub(crate) id: StoryId,
+    /// Its title.
+    pub(crate) title: String,
+    /// Attempts it took.
+    pub(crate) attempts: u32,
+    /// Gates that passed.
+    pub(crate) gates: Vec<String>,
 }
 
 /// What a begin is about to do.

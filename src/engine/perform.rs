@@ -13,11 +13,12 @@ use crate::domain::policy::{self, Consequence};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::domain::tasks::{Task, TaskState};
 use crate::edge::agent::Work;
-use crate::edge::checkpoint::{CheckpointError, Story};
+use crate::edge::checkpoint::CheckpointError;
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::gate::GateRun;
 use crate::edge::process::RunningProcess;
 use crate::edge::source::{self, SourceError};
+use crate::edge::steps::StoryNote;
 
 /// How much of the notes of a change goes into a prompt.
 const LEARNINGS_CAP: usize = 16 * 1024;
@@ -318,7 +319,7 @@ impl Engine {
     }
 
     async fn save(&mut self, ticket: Ticket, save: Save) -> Result<(), EngineError> {
-        let story = Story {
+        let story = StoryNote {
             id: save.story,
             title: save.title,
             attempts: save.attempts,

@@ -4,5 +4,6 @@ mod attempts;
 mod checkpoints;
 mod failures;
 mod gates;
+mod limits;
 mod stops;
 mod stories;

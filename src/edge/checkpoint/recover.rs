@@ -5,7 +5,7 @@ use super::run_state::{Current, Phase};
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Result};
 use crate::edge::repository::Head;
-use crate::edge::steps::Step;
+use crate::edge::steps::{Step, StoryNote};
 
 /// What was found and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,7 @@ impl Checkpoints {
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
+            Phase::Verified(story) => self.save_again(&story).await?,
             Phase::Saving { commit, snapshot } => {
                 self.carry_out_save(&current, &snapshot, commit).await?;
                 self.record(&current.intent.run, Step::Saved).await?;
@@ -73,6 +74,18 @@ impl Checkpoints {
                 intent.change
             ),
             done: format!("took it back: HEAD is on {}", intent.head.shown()),
+        })
+    }
+
+    async fn save_again(&mut self, story: &StoryNote) -> Result<Recovery> {
+        let report = self.save(story).await?;
+        let commit: String = report.commit.chars().take(10).collect();
+        Ok(Recovery {
+            found: format!(
+                "story {} was done, but its checkpoint was not written",
+                story.id
+            ),
+            done: format!("wrote it: {commit}"),
         })
     }
 

@@ -5,7 +5,7 @@ use crate::domain::event::FinishChoice;
 use crate::domain::ids::{AttemptId, RunId};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
-use crate::edge::steps::{BeginIntent, Line, Step};
+use crate::edge::steps::{BeginIntent, Line, Step, StoryNote};
 
 /// How far an open run got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) enum Phase {
     Working(AttemptId),
     /// The attempt is in the vault; the tree may be anything between it and the checkpoint.
     Restoring,
+    /// A story is done and verified, but its commit may not be made.
+    Verified(StoryNote),
     /// The commit exists; branch, HEAD and index may be old or new.
     Saving {
         /// The commit.
@@ -178,6 +180,7 @@ impl Current {
                 }
             }
             Step::RestoreIntent => self.phase = Phase::Restoring,
+            Step::Verified { story } => self.phase = Phase::Verified(story.clone()),
             Step::SaveIntent {
                 commit, snapshot, ..
             } => {

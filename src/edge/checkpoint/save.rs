@@ -9,26 +9,12 @@ use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::visible::{forget, unnoticeable, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
-use crate::domain::ids::StoryId;
 use crate::edge::files::copy_with_time;
 use crate::edge::git::Git;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::Step;
+use crate::edge::steps::{Step, StoryNote};
 use crate::edge::walk::absolute;
-
-/// What a checkpoint commit says of its story.
-#[derive(Debug, Clone)]
-pub(crate) struct Story {
-    /// The story.
-    pub(crate) id: StoryId,
-    /// Its title.
-    pub(crate) title: String,
-    /// Attempts it took.
-    pub(crate) attempts: u32,
-    /// Gates that passed.
-    pub(crate) gates: Vec<String>,
-}
 
 /// What a save did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +29,16 @@ pub(crate) struct SaveReport {
 
 impl Checkpoints {
     /// Makes the checkpoint commit of a story.
-    pub(crate) async fn save(&mut self, story: &Story) -> Result<SaveReport> {
+    pub(crate) async fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
         let run = self.current()?.intent.run;
+        // From here on the work counts as done: should it not get through, the next start saves it.
+        self.record(
+            &run,
+            Step::Verified {
+                story: story.clone(),
+            },
+        )
+        .await?;
         self.save_as(&story.id.0, &message(story, &run.0)).await
     }
 
@@ -250,7 +244,7 @@ pub(super) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Opti
     })
 }
 
-fn message(story: &Story, run: &str) -> String {
+fn message(story: &StoryNote, run: &str) -> String {
     let mut text = format!(
         "checkpoint: {}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
         story.id, story.title, story.attempts

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{Checkpoints, Story};
+use super::Checkpoints;
 use crate::domain::event::FinishChoice;
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use crate::edge::steps::StoryNote;
 
 /// A repository with a vault beside it.
 struct Yard {
@@ -138,8 +139,8 @@ fn attempt(story: &str, number: u32) -> AttemptId {
     }
 }
 
-fn story(id: &str) -> Story {
-    Story {
+fn story(id: &str) -> StoryNote {
+    StoryNote {
         id: StoryId(id.to_owned()),
         title: "A title".to_owned(),
         attempts: 1,
