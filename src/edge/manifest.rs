@@ -129,12 +129,12 @@ impl Changes {
         self.created.len() + self.modified.len() + self.removed.len()
     }
 
-    /// All changed paths.
+    /// All changed paths, those that make room for others first.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.created
+        self.removed
             .iter()
             .chain(&self.modified)
-            .chain(&self.removed)
+            .chain(&self.created)
     }
 }
 

@@ -9,7 +9,7 @@ use super::taking::{Known, Taken};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::{copy_with_time, create_private_folder};
-use crate::edge::manifest::{Content, Manifest};
+use crate::edge::manifest::{Content, Kind, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{BeginIntent, Step};
@@ -248,11 +248,15 @@ fn to_update(
         .iter()
         .filter(|(_, entry)| entry.visible && !matches!(entry.content, Content::Git(_)))
         .map(|(path, _)| path.clone());
+    let holds_bytes = |path: &Vec<u8>| {
+        let entry = manifest.entries.get(path);
+        entry.is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
+    };
     let gone = tracked
         .iter()
-        .filter(|path| !manifest.entries.contains_key(*path) && !skipped.contains(*path))
+        .filter(|path| !holds_bytes(path) && !skipped.contains(*path))
         .cloned();
-    changed.chain(gone).collect()
+    gone.chain(changed).collect()
 }
 
 /// The other half of a split index is looked for in the git directory.

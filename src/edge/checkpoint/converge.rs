@@ -14,7 +14,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::taking::{check_ignore, open_raw, show};
+use super::taking::{open_raw, show};
+use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
 use crate::edge::files::{FileError, Tried, make_writable, move_away, place};
 use crate::edge::git::GitError;

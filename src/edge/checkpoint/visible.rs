@@ -1,7 +1,8 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -110,7 +111,14 @@ impl Checkpoints {
         if update(git, paths).await.is_ok() {
             return Ok(Vec::new());
         }
-        self.update_one_by_one(git, paths).await
+        // Git does not look behind a link in the place of a folder: what was there is gone.
+        let top = &self.places.repository.work_tree;
+        let (gone, present): (Vec<_>, Vec<_>) = paths
+            .iter()
+            .cloned()
+            .partition(|path| is_behind_link(top, path));
+        forget(git, &gone).await?;
+        self.update_one_by_one(git, &present).await
     }
 
     /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
@@ -261,6 +269,42 @@ pub(super) fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifes
         )
         .cloned()
         .collect()
+}
+
+/// Asks git which paths are ignored.
+pub(super) async fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
+    let mut input = Vec::new();
+    for path in paths {
+        // A file may be called `:!x`, which git would take for more than a name.
+        if path.starts_with(b":") {
+            input.extend_from_slice(b"./");
+        }
+        input.extend_from_slice(path);
+        input.push(0);
+    }
+    let output = git.output(&args, &input).await?;
+    // 1 means that none is ignored.
+    if !output.status.success() && output.status.code() != Some(1) {
+        return Err(GitError::Failed {
+            command: "check-ignore".to_owned(),
+            status: output.status,
+            stderr: output.stderr,
+        }
+        .into());
+    }
+    Ok(nul_separated(&output.stdout)
+        .map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec())
+        .collect())
+}
+
+/// True where a folder above the path is a symbolic link now.
+fn is_behind_link(top: &Path, path: &[u8]) -> bool {
+    let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+    slashes.into_iter().any(|at| {
+        let folder = crate::edge::walk::absolute(top, &path[..at]);
+        fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
+    })
 }
 
 /// Takes paths out of a private index, so that git must read them again.

@@ -1,0 +1,66 @@
+//! What a hostile agent, an odd repository or a busy user does to the protocol.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::edge::checkpoint::save::SaveReport;
+
+/// Begins, lets `deed` happen, saves.
+pub(super) async fn saved(before: &str, deed: &str) -> (Yard, Checkpoints, SaveReport) {
+    let yard = Yard::new();
+    yard.sh(before);
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    yard.sh(deed);
+    let report = checkpoints.save(&story("1")).await.unwrap();
+    (yard, checkpoints, report)
+}
+
+/// Begins, lets `deed` happen, parks and restores: everything is as before.
+pub(super) async fn parked(before: &str, deed: &str) -> (Yard, Checkpoints) {
+    let yard = Yard::new();
+    yard.sh(before);
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let state = yard.everything();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    yard.sh(deed);
+    checkpoints
+        .park(&attempt("1", 1), None, true)
+        .await
+        .unwrap();
+    checkpoints.restore().await.unwrap();
+    assert_eq!(yard.everything(), state);
+    (yard, checkpoints)
+}
+
+#[tokio::test]
+async fn files_folders_and_links_in_each_others_place_are_committed() {
+    #[track_caller]
+    fn is_clean(yard: &Yard, report: &SaveReport) {
+        assert_eq!(yard.git("status --porcelain"), "");
+        assert_eq!(report.notices, vec![]);
+    }
+    let (yard, _checkpoints, report) = saved("", "rm -r dir; echo file > dir").await;
+    is_clean(&yard, &report);
+    assert_eq!(yard.git("show HEAD:dir"), "file\n");
+    let (yard, _checkpoints, report) = saved("", "rm -r dir; ln -s . dir").await;
+    is_clean(&yard, &report);
+    assert_eq!(yard.git("ls-files"), ".gitignore\na.txt\ndir\n");
+    let (yard, _checkpoints, report) =
+        saved("", "rm a.txt; mkdir a.txt; echo file > a.txt/x").await;
+    is_clean(&yard, &report);
+    assert_eq!(yard.git("show HEAD:a.txt/x"), "file\n");
+    // The same at the start.
+    let before = "rm -r dir a.txt; ln -s . dir; mkdir a.txt; echo log > a.txt/x.log";
+    let (yard, _checkpoints, report) = saved(before, "").await;
+    is_clean(&yard, &report);
+    assert_eq!(yard.git("ls-files"), ".gitignore\ndir\n");
+}
+
+#[tokio::test]
+async fn names_that_look_like_pathspecs_are_names() {
+    let odd = "printf x > ':(glob)x'; printf x > ':!x'; printf x > ':/y'; printf x > ':(attr:a)z'";
+    parked("printf x > ':!u'", odd).await;
+}
