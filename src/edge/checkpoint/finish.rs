@@ -43,6 +43,7 @@ impl Checkpoints {
     /// Ends the open run.
     pub(crate) async fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
         let current = self.current()?;
+        let (choice, notices) = possible(&current, choice);
         let run = current.intent.run.clone();
         let (refs, _) = self.observe().await?;
         let tip = refs
@@ -82,7 +83,7 @@ impl Checkpoints {
             head,
             branch,
             changed_files,
-            notices: Vec::new(),
+            notices,
         })
     }
 
@@ -382,7 +383,10 @@ impl Checkpoints {
         let all = list("--ita-visible-in-index").await?;
         let real = list("--ita-invisible-in-index").await?;
         let mut input = Vec::new();
-        for path in all.difference(&real).filter(|path| untouched(path)) {
+        let top = &self.places.repository.work_tree;
+        let is_there = |path: &[u8]| std::fs::symlink_metadata(absolute(top, path)).is_ok();
+        let again = |path: &&Vec<u8>| untouched(path) && is_there(path);
+        for path in all.difference(&real).filter(again) {
             input.extend_from_slice(path);
             input.push(0);
         }
@@ -472,6 +476,21 @@ impl Checkpoints {
         self.swap_index(index, &trash).await?;
         self.move_ref(&current.intent.branch, &refs, None).await
     }
+}
+
+/// A run that began on its own branch has no other one to go home to.
+fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notice>) {
+    let branch = &current.intent.branch;
+    let homeless = matches!(&current.intent.original, Head::Branch { name, .. } if name == branch);
+    if choice == FinishChoice::Keep || !homeless {
+        return (choice, Vec::new());
+    }
+    let message = format!(
+        "the run began on `{}` itself, so the branch is kept",
+        short(branch)
+    );
+    let notice = Notice::new("branch_kept", message);
+    (FinishChoice::Keep, vec![notice])
 }
 
 fn conflict(current: &Current, name: &str, files: &[&str]) -> CheckpointError {

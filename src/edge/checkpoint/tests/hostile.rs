@@ -64,3 +64,29 @@ async fn names_that_look_like_pathspecs_are_names() {
     let odd = "printf x > ':(glob)x'; printf x > ':!x'; printf x > ':/y'; printf x > ':(attr:a)z'";
     parked("printf x > ':!u'", odd).await;
 }
+
+#[tokio::test]
+async fn a_run_that_began_on_its_own_branch_keeps_it() {
+    let yard = Yard::new();
+    yard.git("checkout -q -b ralph/c");
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    yard.write("made.txt", "made\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    let report = checkpoints.finish(FinishChoice::Cleanup).await.unwrap();
+    assert_eq!(report.notices[0].code, "branch_kept");
+    assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/ralph/c\n");
+    assert_eq!(
+        yard.git("log --format=%s"),
+        "checkpoint: 1\ninitial state\nfirst\n"
+    );
+    assert_eq!(checkpoints.open_run(), None);
+}
+
+#[tokio::test]
+async fn a_file_that_was_announced_and_removed_does_not_stop_a_cleanup() {
+    let (yard, mut checkpoints, _) =
+        saved("echo x > new; git add -N new; rm new", "echo x > y").await;
+    checkpoints.finish(FinishChoice::Cleanup).await.unwrap();
+    assert_eq!(yard.git("status --porcelain --branch"), "## main\n?? y\n");
+}
