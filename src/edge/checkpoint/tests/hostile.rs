@@ -90,3 +90,22 @@ async fn a_file_that_was_announced_and_removed_does_not_stop_a_cleanup() {
     checkpoints.finish(FinishChoice::Cleanup).await.unwrap();
     assert_eq!(yard.git("status --porcelain --branch"), "## main\n?? y\n");
 }
+
+#[tokio::test]
+async fn links_in_the_git_directory_stay_links() {
+    let hook = ".git/hooks/pre-commit";
+    let before = "echo good > hook.sh; ln -s ../../hook.sh .git/hooks/pre-commit; \
+        mv .git/config ../config; ln -s ../../config .git/config";
+    let misdeeds = [
+        "echo junk > junk",
+        "echo evil > hook.sh; git config core.bare true",
+        "rm .git/hooks/pre-commit; echo evil > .git/hooks/pre-commit; rm hook.sh",
+    ];
+    for misdeed in misdeeds {
+        let (yard, _checkpoints) = parked(before, misdeed).await;
+        let link = fs::read_link(yard.repo.join(hook)).unwrap();
+        assert_eq!(link, Path::new("../../hook.sh"));
+        assert_eq!(yard.read(hook), "good\n");
+        assert!(fs::read_link(yard.repo.join(".git/config")).is_ok());
+    }
+}
