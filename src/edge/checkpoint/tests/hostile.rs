@@ -109,3 +109,19 @@ async fn links_in_the_git_directory_stay_links() {
         assert!(fs::read_link(yard.repo.join(".git/config")).is_ok());
     }
 }
+
+const TWO_STASHES: &str = "echo 1 > a.txt; git stash -q; echo 2 > a.txt; git stash -q";
+
+#[tokio::test]
+async fn an_older_stash_that_was_dropped_and_collected_comes_back() {
+    let misdeed = "git stash drop -q stash@{1}; git reflog expire --expire=now --all; \
+        git gc -q --prune=now";
+    let (yard, _checkpoints) = parked(TWO_STASHES, misdeed).await;
+    yard.git("stash show -p stash@{1}");
+}
+
+#[tokio::test]
+async fn stashes_survive_a_story_that_removes_the_git_directory() {
+    let (yard, _checkpoints, _) = saved(TWO_STASHES, "rm -rf .git; echo x > y").await;
+    assert_eq!(yard.git("stash list").lines().count(), 2);
+}
