@@ -214,10 +214,17 @@ impl Checkpoints {
         if let Some(commit) = head.commit().filter(|commit| *commit != current.commit) {
             let _ = writeln!(commands, "update {folder}/HEAD {commit}");
         }
-        if !commands.is_empty() {
-            self.store
-                .run_with_input(["update-ref", "--stdin"], commands.as_bytes())
-                .await?;
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let args = ["update-ref", "--stdin"];
+        let kept = self.store.run_with_input(args, commands.as_bytes()).await;
+        if kept.is_err() {
+            // One names an object that does not exist: there is nothing to keep of that one.
+            for command in commands.lines() {
+                let line = format!("{command}\n");
+                let _ = self.store.run_with_input(args, line.as_bytes()).await;
+            }
         }
         Ok(())
     }

@@ -36,6 +36,9 @@ impl Checkpoints {
         if now == target {
             return Ok(());
         }
+        if now.is_none() {
+            self.clear_the_way(name, refs).await?;
+        }
         let zero = self.places.repository.format.zero();
         let old = now.unwrap_or(zero).to_string();
         let message = "ralphtool: move to checkpoint";
@@ -49,6 +52,27 @@ impl Checkpoints {
             None => self.git.run(["update-ref", "-d", name, &old]).await,
         };
         moved.map(drop).map_err(Into::into)
+    }
+
+    /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.
+    async fn clear_the_way(&self, name: &str, refs: &Refs) -> Result<()> {
+        let in_the_way = |other: &str| {
+            let below = |one: &str, two: &str| {
+                one.strip_prefix(two)
+                    .is_some_and(|rest| rest.starts_with('/'))
+            };
+            below(other, name) || below(name, other)
+        };
+        let folder = format!("refs/displaced/{}", crate::edge::vault::random_name(8));
+        for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {
+            let (kept, id) = (format!("{folder}/{other}"), id.to_string());
+            self.store.run(["update-ref", &kept, &id]).await?;
+            // HEAD may be on it; it is pointed elsewhere next.
+            self.git
+                .run(["update-ref", "--no-deref", "-d", other, &id])
+                .await?;
+        }
+        Ok(())
     }
 
     /// Points HEAD at a branch or a commit.

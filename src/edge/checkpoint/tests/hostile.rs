@@ -125,3 +125,16 @@ async fn stashes_survive_a_story_that_removes_the_git_directory() {
     let (yard, _checkpoints, _) = saved(TWO_STASHES, "rm -rf .git; echo x > y").await;
     assert_eq!(yard.git("stash list").lines().count(), 2);
 }
+
+#[tokio::test]
+async fn refs_in_the_way_of_the_branch_or_to_nowhere_do_not_stop_a_restore() {
+    let aside = "git checkout -q --detach; git branch -qD ralph/c";
+    for misdeed in [
+        &format!("{aside}; git branch ralph"),
+        &format!("{aside}; git branch ralph/c/sub"),
+        "echo 1234567890123456789012345678901234567890 > .git/refs/heads/nowhere",
+    ] {
+        let (yard, _checkpoints) = parked("", misdeed).await;
+        assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/ralph/c\n");
+    }
+}
