@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Notice, Result, blocking};
+use super::taking::Opaque;
+use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
 
@@ -37,15 +38,10 @@ impl Checkpoints {
         };
         let mut notices = self.restore_control(base, &trash).await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
-        notices.extend(
-            self.converge(
-                &base.manifest,
-                &parked.manifest,
-                &parked.passed_over,
-                (&index, &trash),
-            )
-            .await?,
-        );
+        notices.extend(self.converge(base, &parked, (&index, &trash)).await?);
+        // What the attempt's own rules made of cache folders is no longer so.
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
         Ok(notices)

@@ -138,3 +138,21 @@ async fn refs_in_the_way_of_the_branch_or_to_nowhere_do_not_stop_a_restore() {
         assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/ralph/c\n");
     }
 }
+
+#[tokio::test]
+async fn a_cache_folder_by_an_attempts_own_rule_goes_with_the_rule() {
+    let misdeed = "echo build >> .gitignore; mkdir build; echo x > build/x; \
+        mkdir pkg; echo dist > pkg/.gitignore; mkdir pkg/dist; echo x > pkg/dist/x";
+    let (yard, mut checkpoints) = parked("", misdeed).await;
+    // And it is no cache folder for the next attempt.
+    yard.write("build/real.txt", "real\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    assert_eq!(yard.git("status --porcelain"), "");
+    assert_eq!(yard.git("show HEAD:build/real.txt"), "real\n");
+}
+
+#[tokio::test]
+async fn files_in_a_submodule_that_is_not_checked_out_go() {
+    let before = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; mkdir sub";
+    parked(before, "echo x > sub/x").await;
+}
