@@ -127,6 +127,13 @@ impl Control {
             .map(|file| file.bytes.as_slice())
     }
 
+    /// True where not all of the tree is checked out.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.files
+            .iter()
+            .any(|file| file.path == "info/sparse-checkout")
+    }
+
     fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
         self.files
             .iter()

@@ -9,7 +9,7 @@ use super::control::Control;
 use super::run_state::Current;
 use super::save::changed_refs;
 use super::snapshot::Snapshot;
-use super::visible::{forget, unnoticeable, visible_paths};
+use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::AttemptId;
 use crate::edge::files::{copy_with_time, create_private_folder, write_whole};
@@ -89,7 +89,7 @@ impl Checkpoints {
             .await?;
         notices.extend(taken.notices.iter().cloned());
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let hidden = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+        let hidden = to_forget(&base, &taken);
         let committed = self
             .commit_parked(&current, label, &visible_index, (&paths, &hidden))
             .await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::control::Control;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::visible::{forget, unnoticeable, visible_paths};
+use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::StoryId;
 use crate::edge::files::copy_with_time;
@@ -67,11 +67,7 @@ impl Checkpoints {
             .await?;
         let git = self.work.patient().with_index(&index);
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        forget(
-            &git,
-            &unnoticeable(&taken.changes, &base.manifest, &taken.manifest),
-        )
-        .await?;
+        forget(&git, &to_forget(&base, &taken)).await?;
         let mut to_store = paths.clone();
         to_store.extend(touched_submodules(&base, &taken.changes));
         notices.extend(self.update_index(&git, &to_store).await?);

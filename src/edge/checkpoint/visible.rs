@@ -8,7 +8,8 @@ use std::path::Path;
 
 use super::control::Control;
 use super::frozen_config::flat;
-use super::taking::{Known, show};
+use super::snapshot::Snapshot;
+use super::taking::{Known, Taken, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
@@ -250,7 +251,7 @@ pub(super) fn visible_paths(
 }
 
 /// Modified paths that git would take for unchanged: it compares whole seconds.
-pub(super) fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
+fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
     const SECOND: i64 = 1_000_000_000;
     let same_to_git = |old: &Entry, new: &Entry| {
         old.stat.size == new.stat.size
@@ -305,6 +306,16 @@ fn is_behind_link(top: &Path, path: &[u8]) -> bool {
         let folder = crate::edge::walk::absolute(top, &path[..at]);
         fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
     })
+}
+
+/// Paths the private index must forget before it is told of them: those git would take for
+/// unchanged, and in a sparse checkout those it would take for not meant to be here.
+pub(super) fn to_forget(base: &Snapshot, taken: &Taken) -> Vec<Vec<u8>> {
+    let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+    if base.control.is_sparse() {
+        paths.extend(taken.changes.created.iter().cloned());
+    }
+    paths
 }
 
 /// Takes paths out of a private index, so that git must read them again.

@@ -156,3 +156,14 @@ async fn files_in_a_submodule_that_is_not_checked_out_go() {
     let before = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; mkdir sub";
     parked(before, "echo x > sub/x").await;
 }
+
+#[tokio::test]
+async fn an_edit_outside_a_sparse_checkout_is_committed() {
+    let (yard, _checkpoints, _) = saved(
+        "git sparse-checkout set --cone other",
+        "mkdir -p dir; echo new > dir/b.txt",
+    )
+    .await;
+    assert_eq!(yard.git("show HEAD:dir/b.txt"), "new\n");
+    assert_eq!(yard.git("status --porcelain"), "");
+}
