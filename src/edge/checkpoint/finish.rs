@@ -471,6 +471,7 @@ impl Checkpoints {
             },
             detached @ Head::Detached { .. } => detached.clone(),
         };
+        self.keep_index(&trash).await?;
         self.point_head(&home, &head).await?;
         let index: &Path = &self.finish_index();
         self.swap_index(index, &trash).await?;

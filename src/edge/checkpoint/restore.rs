@@ -1,6 +1,7 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,7 +111,8 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        if self.agent_moved_refs(current) {
+        let log = self.places.repository.common_dir.join("logs").join(name);
+        if self.agent_moved_refs(current) && !self.moved_after_agent(current, &log) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
@@ -124,6 +126,39 @@ impl Checkpoints {
             ran_git_that_moves_refs(&folder.join("git"))
         })
     }
+
+    /// True where the log of a ref names a move after the last git command of the agent: after a
+    /// crash the user may have worked on.
+    pub(super) fn moved_after_agent(&self, current: &Current, log: &Path) -> bool {
+        let Some(last) = &current.last_attempt else {
+            return false;
+        };
+        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let Some(moved) = last_move(log) else {
+            return false;
+        };
+        let started = std::fs::metadata(folder.join("prompt.md")).ok();
+        let listing = std::fs::read_dir(folder.join("git")).ok();
+        let traces = listing
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.metadata().ok());
+        let agent = started.into_iter().chain(traces);
+        agent
+            .map(|it| it.mtime())
+            .max()
+            .is_some_and(|at| moved > at + 1)
+    }
+}
+
+/// When a ref was last moved, by its log, in seconds.
+fn last_move(log: &Path) -> Option<i64> {
+    let text = std::fs::read(log).ok()?;
+    let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
+    // `old new Name <mail> seconds zone<TAB>message`
+    let head = line.split(|byte| *byte == b'\t').next()?;
+    let mut words = head.rsplit(|byte| *byte == b' ');
+    std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()
 }
 
 /// Subcommands of git that can move a branch.

@@ -198,7 +198,7 @@ impl Checkpoints {
     }
 }
 
-async fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
+pub(super) async fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
     let args = [
         "merge-base".to_owned(),
         "--is-ancestor".to_owned(),

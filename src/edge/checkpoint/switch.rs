@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
-use crate::edge::files::{FileError, Tried, absent, move_away, write_whole};
+use crate::edge::files::{
+    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, write_whole,
+};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
@@ -105,6 +107,19 @@ impl Checkpoints {
         let index = self.places.repository.index();
         let trash = trash.to_owned();
         blocking(move || replace_index(&from, &index, &lock, &trash)).await
+    }
+
+    /// Keeps a copy of the user's index: what is staged may be nowhere else.
+    pub(super) async fn keep_index(&self, trash: &Path) -> Result<()> {
+        self.link_objects().await?;
+        let index = self.places.repository.index();
+        let folder = trash.join("git");
+        blocking(move || {
+            create_private_folder(&folder)?;
+            copy_with_time(&index, &folder.join("index"))?;
+            Ok(())
+        })
+        .await
     }
 
     /// Moves lock files aside that nobody holds; an agent that was ended leaves such.

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::edge::checkpoint::save::SaveReport;
+use crate::edge::steps::Step;
 
 /// Begins, lets `deed` happen, saves.
 pub(super) async fn saved(before: &str, deed: &str) -> (Yard, Checkpoints, SaveReport) {
@@ -166,4 +167,125 @@ async fn an_edit_outside_a_sparse_checkout_is_committed() {
     .await;
     assert_eq!(yard.git("show HEAD:dir/b.txt"), "new\n");
     assert_eq!(yard.git("status --porcelain"), "");
+}
+
+/// Writes a step as if the program was ended right after it.
+async fn killed_after(yard: &Yard, mut checkpoints: Checkpoints, step: Step) -> Checkpoints {
+    checkpoints.record(&run_id(), step).await.unwrap();
+    drop(checkpoints);
+    yard.open().await
+}
+
+#[tokio::test]
+async fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
+    let yard = Yard::new();
+    dirty(&yard);
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let intent = Box::new(checkpoints.current().unwrap().intent);
+    let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent }).await;
+    yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
+    let before = yard.everything();
+    let recovery = checkpoints.recover().await.unwrap().unwrap();
+    assert_eq!(
+        recovery.done,
+        "left everything as it is: it has changed since"
+    );
+    assert_eq!(yard.everything(), before);
+    assert_eq!(checkpoints.open_run(), None);
+}
+
+#[tokio::test]
+async fn an_index_that_recovery_replaces_is_kept() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let intent = Box::new(checkpoints.current().unwrap().intent);
+    let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent }).await;
+    yard.sh("echo staged > x; git add x; rm x");
+    checkpoints.recover().await.unwrap();
+    assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/main\n");
+    let trash = fs::read_dir(checkpoints.vault_folder().join("trash")).unwrap();
+    let kept = trash
+        .map(|entry| entry.unwrap().path().join("git/index"))
+        .find(|path| path.exists());
+    let listing = Command::new("git")
+        .args(["show", ":x"])
+        .env("GIT_INDEX_FILE", kept.unwrap())
+        .current_dir(&yard.repo)
+        .output();
+    assert_eq!(listing.unwrap().stdout, b"staged\n");
+}
+
+#[tokio::test]
+async fn a_save_is_carried_out_below_what_the_user_committed_since() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    yard.write("made.txt", "made\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    let current = checkpoints.current().unwrap();
+    let (commit, snapshot, story) = (current.commit, current.snapshot, "1".to_owned());
+    let step = Step::SaveIntent {
+        commit,
+        snapshot,
+        story,
+    };
+    let mut checkpoints = killed_after(&yard, checkpoints, step).await;
+    yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
+    checkpoints.recover().await.unwrap();
+    checkpoints.adopt().await.unwrap();
+    assert_eq!(
+        yard.git("log --format=%s main.."),
+        "resumed state\nmine\ncheckpoint: 1\ninitial state\n"
+    );
+    assert_eq!(yard.git("status --porcelain"), "");
+}
+
+#[tokio::test]
+async fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    yard.write("made.txt", "made\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    let current = checkpoints.current().unwrap();
+    let step = Step::FinishIntent {
+        choice: FinishChoice::Cleanup,
+        target: current.intent.head.commit(),
+        tip: current.commit,
+    };
+    let mut checkpoints = killed_after(&yard, checkpoints, step).await;
+    yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
+    let before = yard.everything();
+    checkpoints.recover().await.unwrap();
+    assert_eq!(yard.everything(), before);
+    assert_eq!(checkpoints.open_run(), None);
+}
+
+#[tokio::test]
+async fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
+    fs::create_dir_all(folder.join("git")).unwrap();
+    let trace = folder.join("git/1");
+    fs::write(&trace, r#"{"event":"cmd_name","name":"commit"}"#).unwrap();
+    let earlier = std::time::SystemTime::now() - Duration::from_secs(60);
+    let file = fs::File::options().write(true).open(&trace).unwrap();
+    file.set_modified(earlier).unwrap();
+    drop(checkpoints);
+    yard.sh("git switch -q main; echo mine > mine.txt; git add -A; git commit -qm mine");
+    let before = yard.everything();
+    let mut checkpoints = yard.open().await;
+    assert!(checkpoints.recover().await.unwrap_err().is_refusal());
+    assert_eq!(yard.everything(), before);
+    // Back on the branch it is undone, and the original branch keeps what the user did.
+    yard.git("switch -q ralph/c");
+    let main = yard.git("rev-parse main");
+    checkpoints.recover().await.unwrap();
+    assert_eq!(yard.git("rev-parse main"), main);
+    assert_eq!(yard.git("status --porcelain --branch"), "## ralph/c\n");
 }
