@@ -246,7 +246,9 @@ fn to_update(
     let changed = manifest
         .entries
         .iter()
-        .filter(|(_, entry)| entry.visible && !matches!(entry.content, Content::Git(_)))
+        .filter(|(_, entry)| {
+            entry.visible && !matches!(entry.content, Content::Git(_) | Content::Unkept)
+        })
         .map(|(path, _)| path.clone());
     let holds_bytes = |path: &Vec<u8>| {
         let entry = manifest.entries.get(path);

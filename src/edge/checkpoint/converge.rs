@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl Checkpoints {
                 .cloned()
                 .collect(),
         );
-        self.trash_all(new_rules, trash).await?;
+        notices.extend(self.trash_all(new_rules, trash).await?);
         self.write_back(now, rules, trash).await?;
         let created: Vec<Vec<u8>> = changes
             .created
@@ -84,7 +84,7 @@ impl Checkpoints {
             .filter(|path| !is_rules(path))
             .collect();
         let goners = self.goners(base, parked, created, index).await?;
-        self.trash_all(goners, trash).await?;
+        notices.extend(self.trash_all(goners, trash).await?);
         let others = wanted
             .into_iter()
             .filter(|(path, _)| !is_rules(path))
@@ -151,17 +151,26 @@ impl Checkpoints {
         Ok(goners)
     }
 
-    async fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<()> {
+    /// Moves paths to the trash; what belongs to somebody else may have to stay.
+    async fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<Vec<Notice>> {
         let places = Arc::clone(&self.places);
         let trash = trash.join("files");
         blocking(move || {
+            let mut notices = Vec::new();
             for path in paths {
                 let full = absolute(&places.repository.work_tree, &path);
-                if fs::symlink_metadata(&full).is_ok() {
-                    move_away(&full, &free_name(&absolute(&trash, &path)))?;
+                if fs::symlink_metadata(&full).is_err() {
+                    continue;
+                }
+                match move_away(&full, &free_name(&absolute(&trash, &path))) {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        let message = format!("`{}` may not be moved and stays", show(&path));
+                        notices.push(Notice::new("not_removed", message));
+                    }
+                    other => other?,
                 }
             }
-            Ok(())
+            Ok(notices)
         })
         .await
     }
@@ -237,6 +246,11 @@ impl Checkpoints {
                     continue;
                 }
                 let full = absolute(&places.repository.work_tree, path);
+                // Somebody else's folder can only be as it was.
+                let now = fs::symlink_metadata(&full).map(|now| now.mode() & 0o7777);
+                if now.is_ok_and(|now| now == entry.stat.mode) {
+                    continue;
+                }
                 let mode = fs::Permissions::from_mode(entry.stat.mode);
                 fs::set_permissions(&full, mode).tried("set the mode of", &full)?;
             }

@@ -95,6 +95,8 @@ pub(super) struct Taken {
     pub(super) changes: Changes,
     /// Folders that were passed over.
     pub(super) passed_over: Vec<Vec<u8>>,
+    /// Folders that could not be read.
+    pub(super) unreadable: Vec<Vec<u8>>,
     /// What the user should hear.
     pub(super) notices: Vec<Notice>,
 }
@@ -149,6 +151,7 @@ impl Checkpoints {
             manifest,
             changes,
             passed_over: walk.not_entered,
+            unreadable: walk.unreadable,
             notices,
         })
     }
@@ -336,6 +339,9 @@ impl Keeper {
                 continue;
             };
             if !old.same_state(&entry) {
+                if entry.visible && entry.content == Content::Unkept {
+                    left_out.push(show(&found.path));
+                }
                 changes.modified.push(found.path.clone());
             }
             manifest.entries.insert(found.path, entry);

@@ -13,7 +13,7 @@ use super::taking::{Known, Taken, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
-use crate::edge::manifest::{Changes, Entry, Manifest};
+use crate::edge::manifest::{Changes, Content, Entry, Manifest};
 use crate::edge::object_id::ObjectId;
 
 /// The identity of commits where the user has configured none.
@@ -243,9 +243,15 @@ pub(super) fn visible_paths(
             .get(path)
             .is_some_and(|entry| entry.visible)
     };
+    // A file that may not be read cannot be stored.
+    let is_readable = |path: &Vec<u8>| {
+        let entry = after.entries.get(path);
+        entry.is_none_or(|entry| entry.content != Content::Unkept)
+    };
     changes
         .paths()
         .filter(|path| is_visible(before, path) || is_visible(after, path))
+        .filter(|path| is_readable(path))
         .cloned()
         .collect()
 }

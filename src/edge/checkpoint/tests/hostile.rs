@@ -289,3 +289,27 @@ async fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch
     assert_eq!(yard.git("rev-parse main"), main);
     assert_eq!(yard.git("status --porcelain --branch"), "## ralph/c\n");
 }
+
+/// For root nothing is locked: then this shows less.
+#[tokio::test]
+async fn folders_an_attempt_locks_are_looked_into_and_put_back() {
+    let misdeed = "echo evil > dir/b.txt; chmod 444 dir; mkdir -p made/x; echo j > made/x/j; \
+        chmod 000 made/x; chmod 555 made; chmod u+w ro; rm ro/r; chmod 555 ro; chmod 000 a.txt";
+    let (yard, _checkpoints) = parked("mkdir ro; echo r > ro/r; chmod 555 ro", misdeed).await;
+    assert_eq!(yard.read("dir/b.txt"), "two\n");
+    assert_eq!(yard.read("ro/r"), "r\n");
+    yard.sh("chmod 755 ro");
+}
+
+#[tokio::test]
+async fn a_file_that_may_not_be_read_does_not_stop_a_begin_or_a_save() {
+    let (yard, _checkpoints, _) = saved(
+        "echo x > secret; chmod 000 secret",
+        "echo y > other; chmod 000 other",
+    )
+    .await;
+    assert_eq!(
+        yard.git("log --format=%s main.."),
+        "checkpoint: 1\ninitial state\n"
+    );
+}
