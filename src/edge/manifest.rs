@@ -12,7 +12,7 @@ use super::walk::Found;
 
 /// A file looked at this short a time after its last change may change again unseen: file
 /// systems keep time in ticks, some in whole seconds.
-const RACY_NS: i64 = 2_000_000_000;
+pub(crate) const RACY_NS: i64 = 2_000_000_000;
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -146,7 +146,7 @@ impl Checkpoints {
     }
 
     /// The user's index as it is, and a private copy to work on, both with its time.
-    async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
+    pub(super) async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
         let places = Arc::clone(&self.places);
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);

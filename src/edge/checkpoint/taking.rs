@@ -106,6 +106,8 @@ pub(super) struct Taken {
 pub(super) struct Known {
     /// Clean tracked files with their objects.
     pub(super) clean: Clean,
+    /// When they were clean.
+    pub(super) clean_ns: i64,
     /// All tracked paths.
     pub(super) tracked: BTreeSet<Vec<u8>>,
     /// Submodules.
@@ -394,7 +396,9 @@ impl Keeper {
         visible: bool,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
-        if let Some(id) = self.known.clean.get(&found.path) {
+        // A file that changed since git looked at it is not what git saw.
+        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.known.clean_ns;
+        if let Some(id) = self.known.clean.get(&found.path).filter(|_| is_older) {
             return Ok(Some(Content::Git(*id)));
         }
         if !visible {
@@ -458,7 +462,8 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
         let id =
             ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
         let target = raw_path(places, &id)?;
-        if !target.exists() {
+        // A power cut can leave a copy without its bytes.
+        if !fs::metadata(&target).is_ok_and(|copy| copy.size() == bytes.len() as u64) {
             place(&target, |file| io::Write::write_all(file, &bytes))?;
         }
         return Ok(id);
@@ -526,6 +531,6 @@ pub(super) fn show(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-fn now_ns() -> i64 {
+pub(super) fn now_ns() -> i64 {
     i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }

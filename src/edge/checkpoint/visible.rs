@@ -9,11 +9,11 @@ use std::path::Path;
 use super::control::Control;
 use super::frozen_config::flat;
 use super::snapshot::Snapshot;
-use super::taking::{Known, Taken, show};
+use super::taking::{Known, Taken, now_ns, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
-use crate::edge::manifest::{Changes, Content, Entry, Manifest};
+use crate::edge::manifest::{Changes, Content, Entry, Manifest, RACY_NS};
 use crate::edge::object_id::ObjectId;
 
 /// The identity of commits where the user has configured none.
@@ -80,6 +80,8 @@ impl Checkpoints {
                 }
             }
         }
+        // A file system may keep time in whole seconds.
+        known.clean_ns = now_ns() - RACY_NS;
         let unclean = self.unclean(&git, &known.tracked).await?;
         known.clean = files
             .into_iter()

@@ -1,9 +1,13 @@
 //! What a hostile agent, an odd repository or a busy user does to the protocol.
 
+use std::sync::Arc;
+
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::edge::checkpoint::control::Control;
 use crate::edge::checkpoint::save::SaveReport;
+use crate::edge::manifest::Content;
 use crate::edge::steps::Step;
 
 /// Begins, lets `deed` happen, saves.
@@ -312,4 +316,50 @@ async fn a_file_that_may_not_be_read_does_not_stop_a_begin_or_a_save() {
         yard.git("log --format=%s main.."),
         "checkpoint: 1\ninitial state\n"
     );
+}
+
+#[tokio::test]
+async fn an_empty_copy_in_the_vault_is_written_again() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let raw = checkpoints.vault_folder().join("raw");
+    let id = yard.git("hash-object -t blob .gitignore");
+    let (folder, name) = id.trim().split_at(2);
+    fs::create_dir_all(raw.join(folder)).unwrap();
+    fs::write(raw.join(folder).join(name), "").unwrap();
+    yard.sh("cp .gitignore copy");
+    checkpoints.save(&story("1")).await.unwrap();
+    checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
+    yard.sh("rm copy");
+    checkpoints
+        .park(&attempt("2", 1), None, true)
+        .await
+        .unwrap();
+    checkpoints.restore().await.unwrap();
+    assert_eq!(yard.read("copy"), yard.read(".gitignore"));
+}
+
+#[tokio::test]
+async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
+    let yard = Yard::new();
+    // Old enough for git's answer to be trusted.
+    yard.sh("touch -d '1 hour ago' a.txt; sleep 2.1; git status");
+    let checkpoints = yard.open().await;
+    checkpoints
+        .places
+        .vault
+        .ensure_store(checkpoints.places.repository.format)
+        .unwrap();
+    let (refs, head) = checkpoints.observe().await.unwrap();
+    let control = Control::take(&checkpoints.places.repository, head, refs).unwrap();
+    checkpoints.prepare_work_dir(&control).await.unwrap();
+    let index = checkpoints.copy_index("start", "first").await.unwrap();
+    let known = checkpoints.read_index(&index).await.unwrap();
+    yard.write("a.txt", "just saved\n");
+    let nothing = Arc::default();
+    let taken = checkpoints.take(&nothing, known, &index).await.unwrap();
+    let content = |path: &str| taken.manifest.entries[path.as_bytes()].content.clone();
+    assert!(matches!(content("a.txt"), Content::Raw(_)));
+    assert!(matches!(content("dir/b.txt"), Content::Git(_)));
 }
