@@ -209,6 +209,8 @@ impl Checkpoints {
     /// Refuses to go on where the user has left the run's branch.
     pub(crate) async fn check_on_branch(&self) -> Result<Head> {
         let current = self.current()?;
+        self.refuse_operation()?;
+        self.refuse_conflicts().await?;
         let (_, head) = self.observe().await?;
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);

@@ -363,3 +363,25 @@ async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     assert!(matches!(content("a.txt"), Content::Raw(_)));
     assert!(matches!(content("dir/b.txt"), Content::Git(_)));
 }
+
+#[tokio::test]
+async fn a_run_is_not_resumed_while_a_merge_is_in_progress() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    yard.write("a.txt", "ours\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    yard.sh(
+        "git branch other main; git switch -q other; echo theirs > a.txt; \
+        git commit -qam theirs; git switch -q ralph/c; git merge -q other || true",
+    );
+    let before = yard.everything();
+    let error = checkpoints.adopt().await.unwrap_err();
+    assert!(error.is_refusal());
+    assert_eq!(
+        error.to_string(),
+        "a merge is in progress in this repository"
+    );
+    assert_eq!(yard.everything(), before);
+    assert!(yard.repo.join(".git/MERGE_HEAD").exists());
+}
