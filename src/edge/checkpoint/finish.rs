@@ -13,6 +13,7 @@ use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::event::FinishChoice;
 use crate::edge::files::{copy_with_time, move_away};
 use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::manifest::{Kind, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
@@ -239,7 +240,7 @@ impl Checkpoints {
         let touched: BTreeSet<&Vec<u8>> = taken.changes.paths().collect();
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
             let path = path.to_vec();
-            let in_the_way = status == b"A" && taken.manifest.entries.contains_key(&path);
+            let in_the_way = status == b"A" && is_occupied(&taken.manifest, &path);
             if touched.contains(&path) || in_the_way {
                 return Err(CheckpointError::failed(
                     format!(
@@ -477,6 +478,14 @@ impl Checkpoints {
         self.swap_index(index, &trash).await?;
         self.move_ref(&current.intent.branch, &refs, None).await
     }
+}
+
+/// True where something is at the path, or something other than a folder above it.
+fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
+    let entries = &manifest.entries;
+    let above = (0..path.len()).filter(|at| path[*at] == b'/');
+    let mut above = above.filter_map(|at| entries.get(&path[..at]));
+    entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
 }
 
 /// A run that began on its own branch has no other one to go home to.

@@ -385,3 +385,14 @@ async fn a_run_is_not_resumed_while_a_merge_is_in_progress() {
     assert_eq!(yard.everything(), before);
     assert!(yard.repo.join(".git/MERGE_HEAD").exists());
 }
+
+#[tokio::test]
+async fn a_merge_at_the_end_replaces_no_ignored_file() {
+    let (yard, mut checkpoints, _) = saved("echo precious > .env", "echo x > y").await;
+    yard.sh(
+        "git worktree add -q ../other main; cd ../other; mkdir .env; echo new > .env/x; \
+        git add -f .env; git commit -qm moved",
+    );
+    assert!(checkpoints.finish(FinishChoice::Cleanup).await.is_err());
+    assert_eq!(yard.read(".env"), "precious\n");
+}
