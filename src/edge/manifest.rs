@@ -12,7 +12,7 @@ use super::walk::Found;
 
 /// A file looked at this short a time after its last change may change again unseen: file
 /// systems keep time in ticks, some in whole seconds.
-const RACY_NS: i64 = 2_000_000_000;
+pub(crate) const RACY_NS: i64 = 2_000_000_000;
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,12 +129,12 @@ impl Changes {
         self.created.len() + self.modified.len() + self.removed.len()
     }
 
-    /// All changed paths.
+    /// All changed paths, those that make room for others first.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.created
+        self.removed
             .iter()
             .chain(&self.modified)
-            .chain(&self.removed)
+            .chain(&self.created)
     }
 }
 

@@ -149,6 +149,10 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).tried("read", path)?;
         let (lines, good) = parse(&bytes);
+        if !is_torn(&bytes[good..]) {
+            let error = "a line in it is damaged, or was written by a newer ralphtool";
+            return Err(std::io::Error::other(error)).tried("read", path);
+        }
         if good < bytes.len() {
             // A new line must not be glued to a torn one.
             file.set_len(good as u64).tried("mend", path)?;
@@ -171,10 +175,16 @@ impl Journal {
             .map_err(std::io::Error::other)
             .tried("write", &self.path)?;
         let text = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-        self.file
+        let length = self.file.metadata().tried("write", &self.path)?.len();
+        let written = self
+            .file
             .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .tried("write", &self.path)
+            .and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // Half a line would spoil the next one.
+            let _ = self.file.set_len(length);
+        }
+        written.tried("write", &self.path)
     }
 }
 
@@ -192,14 +202,22 @@ fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
     (lines, good)
 }
 
+/// True where a rest can be what a crash leaves of one last line; nothing else may be cut off.
+fn is_torn(rest: &[u8]) -> bool {
+    let end = rest.iter().position(|byte| *byte == b'\n');
+    end.is_none_or(|end| end + 1 == rest.len() && checked(rest).is_none())
+}
+
 fn parse_line(raw: &[u8]) -> Option<Line> {
+    serde_json::from_str(checked(raw)?).ok()
+}
+
+/// The JSON of a whole line with the right checksum.
+fn checked(raw: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(raw.strip_suffix(b"\n")?).ok()?;
     let (checksum, json) = text.split_once(' ')?;
     let checksum = u32::from_str_radix(checksum, 16).ok()?;
-    if checksum != crc32fast::hash(json.as_bytes()) {
-        return None;
-    }
-    serde_json::from_str(json).ok()
+    (checksum == crc32fast::hash(json.as_bytes())).then_some(json)
 }
 
 #[cfg(test)]
@@ -233,6 +251,25 @@ mod tests {
             journal.write(&line(Step::Saved)).unwrap();
             let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
             assert_eq!(lines, [line(Step::Begun), line(Step::Saved)]);
+        }
+    }
+
+    #[test]
+    fn a_journal_that_is_damaged_or_newer_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        journal.write(&line(Step::Begun)).unwrap();
+        journal.write(&line(Step::Saved)).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        damaged[20] ^= 1;
+        let json = r#"{"run":"r","at":"1970-01-01T00:00:00Z","step":"invented_later"}"#;
+        let newer = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        for bytes in [damaged, [whole, newer.into_bytes()].concat()] {
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(Journal::open(&path, Vec::new()).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
         }
     }
 }

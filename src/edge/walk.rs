@@ -71,6 +71,11 @@ pub(crate) fn walk(
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) if absent(&error) => continue,
+                // Names can be read, nothing more.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    walk.unreadable.push(folder);
+                    break;
+                }
                 Err(error) => return Err(FileError::new("look at", &entry.path(), error)),
             };
             let relative = join(&folder, name.as_bytes());

@@ -9,7 +9,7 @@ use super::taking::{Known, Taken};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::{copy_with_time, create_private_folder};
-use crate::edge::manifest::{Content, Manifest};
+use crate::edge::manifest::{Content, Kind, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{BeginIntent, Step};
@@ -146,7 +146,7 @@ impl Checkpoints {
     }
 
     /// The user's index as it is, and a private copy to work on, both with its time.
-    async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
+    pub(super) async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
         let places = Arc::clone(&self.places);
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
@@ -246,13 +246,19 @@ fn to_update(
     let changed = manifest
         .entries
         .iter()
-        .filter(|(_, entry)| entry.visible && !matches!(entry.content, Content::Git(_)))
+        .filter(|(_, entry)| {
+            entry.visible && !matches!(entry.content, Content::Git(_) | Content::Unkept)
+        })
         .map(|(path, _)| path.clone());
+    let holds_bytes = |path: &Vec<u8>| {
+        let entry = manifest.entries.get(path);
+        entry.is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
+    };
     let gone = tracked
         .iter()
-        .filter(|path| !manifest.entries.contains_key(*path) && !skipped.contains(*path))
+        .filter(|path| !holds_bytes(path) && !skipped.contains(*path))
         .cloned();
-    changed.chain(gone).collect()
+    gone.chain(changed).collect()
 }
 
 /// The other half of a split index is looked for in the git directory.

@@ -67,6 +67,9 @@ struct ControlFile {
     path: String,
     mode: u32,
     bytes: Vec<u8>,
+    /// Where a symbolic link points.
+    #[serde(default)]
+    link: Option<PathBuf>,
 }
 
 /// The state of the git directory at one moment.
@@ -99,6 +102,7 @@ impl Control {
                     path,
                     mode: metadata.mode() & 0o777,
                     bytes,
+                    link: fs::read_link(&full).ok(),
                 });
             }
         }
@@ -121,6 +125,13 @@ impl Control {
     pub(super) fn shared(&self, path: &str) -> Option<&[u8]> {
         self.find(Place::Shared, path)
             .map(|file| file.bytes.as_slice())
+    }
+
+    /// True where not all of the tree is checked out.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.files
+            .iter()
+            .any(|file| file.path == "info/sparse-checkout")
     }
 
     fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
@@ -209,7 +220,16 @@ impl Control {
 
 /// Writes one file back where it differs; what is in its place moves to the trash.
 fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Result<bool> {
-    let full = root(repository, file.place).join(&file.path);
+    let mut full = root(repository, file.place).join(&file.path);
+    let mut relinked = false;
+    if let Some(link) = &file.link {
+        relinked = restore_link(&full, link, &trash.join("git").join(&file.path))?;
+        // The bytes are behind the link; where nothing is, somebody else puts it back.
+        let Ok(behind) = full.canonicalize() else {
+            return Ok(relinked);
+        };
+        full = behind;
+    }
     let same = match fs::symlink_metadata(&full) {
         Ok(metadata) => {
             metadata.is_file()
@@ -220,7 +240,7 @@ fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Re
         Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
     };
     if same {
-        return Ok(false);
+        return Ok(relinked);
     }
     if fs::symlink_metadata(&full).is_ok() {
         move_away(&full, &trash.join("git").join(&file.path))?;
@@ -229,6 +249,21 @@ fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Re
         create_private_folder(parent)?;
     }
     write_whole(&full, &file.bytes, file.mode)?;
+    Ok(true)
+}
+
+/// Makes a symbolic link again where it is not what it was.
+fn restore_link(full: &Path, link: &Path, trash: &Path) -> Result<bool> {
+    if fs::read_link(full).is_ok_and(|present| present == link) {
+        return Ok(false);
+    }
+    if fs::symlink_metadata(full).is_ok() {
+        move_away(full, &trash.with_extension("replaced"))?;
+    }
+    if let Some(parent) = full.parent() {
+        create_private_folder(parent)?;
+    }
+    std::os::unix::fs::symlink(link, full).tried("create", full)?;
     Ok(true)
 }
 

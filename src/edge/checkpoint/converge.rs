@@ -4,17 +4,20 @@
 //! Files that are written back get the present time as their modification time: build tools
 //! compare times, and an old one would let them believe in results built from the attempt's bytes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::taking::{check_ignore, open_raw, show};
+use super::park::Parked;
+use super::snapshot::Snapshot;
+use super::taking::{open_raw, show, under_any};
+use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
 use crate::edge::files::{FileError, Tried, make_writable, move_away, place};
 use crate::edge::git::GitError;
@@ -32,11 +35,11 @@ impl Checkpoints {
     /// Makes the tree, which is as `now` says, what `target` says.
     pub(super) async fn converge(
         &self,
-        target: &Arc<Manifest>,
-        now: &Arc<Manifest>,
-        passed_over: &[Vec<u8>],
+        base: &Snapshot,
+        parked: &Parked,
         (index, trash): (&Path, &Path),
     ) -> Result<Vec<Notice>> {
+        let (target, now) = (&base.manifest, &parked.manifest);
         let changes = compare(target, now);
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut notices = Vec::new();
@@ -73,15 +76,15 @@ impl Checkpoints {
                 .cloned()
                 .collect(),
         );
-        self.trash_all(new_rules, trash).await?;
+        notices.extend(self.trash_all(new_rules, trash).await?);
         self.write_back(now, rules, trash).await?;
         let created: Vec<Vec<u8>> = changes
             .created
             .into_iter()
             .filter(|path| !is_rules(path))
             .collect();
-        let goners = self.goners(now, created, passed_over, index).await?;
-        self.trash_all(goners, trash).await?;
+        let goners = self.goners(base, parked, created, index).await?;
+        notices.extend(self.trash_all(goners, trash).await?);
         let others = wanted
             .into_iter()
             .filter(|(path, _)| !is_rules(path))
@@ -94,19 +97,30 @@ impl Checkpoints {
     /// Which created paths go: all but ignored ones, whole folders where nothing in them stays.
     async fn goners(
         &self,
-        now: &Arc<Manifest>,
+        base: &Snapshot,
+        parked: &Parked,
         created: Vec<Vec<u8>>,
-        passed_over: &[Vec<u8>],
         index: &Path,
     ) -> Result<Vec<Vec<u8>>> {
+        let now = &parked.manifest;
         let is_folder = |path: &Vec<u8>| {
             now.entries
                 .get(path)
                 .is_some_and(|entry| entry.kind == Kind::Folder)
         };
+        // Git does not answer for paths in other repositories.
+        let elsewhere =
+            |path: &Vec<u8>| inside_nested(now, path) || under_any(path, &base.submodules);
+        // A cache folder may be one only by a rule of the attempt's.
+        let (known, new): (Vec<_>, Vec<_>) = parked
+            .passed_over
+            .iter()
+            .partition(|folder| base.opaque.contains(folder));
         let asked: Vec<Vec<u8>> = created
             .iter()
-            .filter(|path| !is_folder(path) && !inside_nested(now, path))
+            .filter(|path| !is_folder(path))
+            .chain(new.iter().copied())
+            .filter(|path| !elsewhere(path))
             .cloned()
             .collect();
         let ignored = if asked.is_empty() {
@@ -114,17 +128,15 @@ impl Checkpoints {
         } else {
             check_ignore(&self.work.patient().with_index(index), &asked).await?
         };
-        let mut stays: Vec<&[u8]> = ignored.iter().map(Vec::as_slice).collect();
-        stays.extend(passed_over.iter().map(Vec::as_slice));
+        let stays: BTreeSet<&Vec<u8>> = ignored.iter().chain(known).collect();
         let holds_what_stays = |folder: &[u8]| {
-            stays.iter().any(|path| {
-                path.strip_prefix(folder)
-                    .is_some_and(|rest| rest.first() == Some(&b'/'))
-            })
+            let start = [folder, b"/"].concat();
+            let mut after = stays.range::<Vec<u8>, _>(&start..);
+            after.next().is_some_and(|path| path.starts_with(&start))
         };
         let mut folders = HashSet::new();
         let mut goners = Vec::new();
-        for path in created {
+        for path in created.into_iter().chain(new.into_iter().cloned()) {
             if ignored.contains(&path) || ancestors(&path).any(|folder| folders.contains(folder)) {
                 continue;
             }
@@ -139,17 +151,26 @@ impl Checkpoints {
         Ok(goners)
     }
 
-    async fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<()> {
+    /// Moves paths to the trash; what belongs to somebody else may have to stay.
+    async fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<Vec<Notice>> {
         let places = Arc::clone(&self.places);
         let trash = trash.join("files");
         blocking(move || {
+            let mut notices = Vec::new();
             for path in paths {
                 let full = absolute(&places.repository.work_tree, &path);
-                if fs::symlink_metadata(&full).is_ok() {
-                    move_away(&full, &free_name(&absolute(&trash, &path)))?;
+                if fs::symlink_metadata(&full).is_err() {
+                    continue;
+                }
+                match move_away(&full, &free_name(&absolute(&trash, &path))) {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        let message = format!("`{}` may not be moved and stays", show(&path));
+                        notices.push(Notice::new("not_removed", message));
+                    }
+                    other => other?,
                 }
             }
-            Ok(())
+            Ok(notices)
         })
         .await
     }
@@ -225,6 +246,11 @@ impl Checkpoints {
                     continue;
                 }
                 let full = absolute(&places.repository.work_tree, path);
+                // Somebody else's folder can only be as it was.
+                let now = fs::symlink_metadata(&full).map(|now| now.mode() & 0o7777);
+                if now.is_ok_and(|now| now == entry.stat.mode) {
+                    continue;
+                }
                 let mode = fs::Permissions::from_mode(entry.stat.mode);
                 fs::set_permissions(&full, mode).tried("set the mode of", &full)?;
             }

@@ -13,6 +13,7 @@ use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::event::FinishChoice;
 use crate::edge::files::{copy_with_time, move_away};
 use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::manifest::{Kind, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
@@ -43,6 +44,7 @@ impl Checkpoints {
     /// Ends the open run.
     pub(crate) async fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
         let current = self.current()?;
+        let (choice, notices) = possible(&current, choice);
         let run = current.intent.run.clone();
         let (refs, _) = self.observe().await?;
         let tip = refs
@@ -82,7 +84,7 @@ impl Checkpoints {
             head,
             branch,
             changed_files,
-            notices: Vec::new(),
+            notices,
         })
     }
 
@@ -238,7 +240,7 @@ impl Checkpoints {
         let touched: BTreeSet<&Vec<u8>> = taken.changes.paths().collect();
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
             let path = path.to_vec();
-            let in_the_way = status == b"A" && taken.manifest.entries.contains_key(&path);
+            let in_the_way = status == b"A" && is_occupied(&taken.manifest, &path);
             if touched.contains(&path) || in_the_way {
                 return Err(CheckpointError::failed(
                     format!(
@@ -382,7 +384,10 @@ impl Checkpoints {
         let all = list("--ita-visible-in-index").await?;
         let real = list("--ita-invisible-in-index").await?;
         let mut input = Vec::new();
-        for path in all.difference(&real).filter(|path| untouched(path)) {
+        let top = &self.places.repository.work_tree;
+        let is_there = |path: &[u8]| std::fs::symlink_metadata(absolute(top, path)).is_ok();
+        let again = |path: &&Vec<u8>| untouched(path) && is_there(path);
+        for path in all.difference(&real).filter(again) {
             input.extend_from_slice(path);
             input.push(0);
         }
@@ -467,11 +472,35 @@ impl Checkpoints {
             },
             detached @ Head::Detached { .. } => detached.clone(),
         };
+        self.keep_index(&trash).await?;
         self.point_head(&home, &head).await?;
         let index: &Path = &self.finish_index();
         self.swap_index(index, &trash).await?;
         self.move_ref(&current.intent.branch, &refs, None).await
     }
+}
+
+/// True where something is at the path, or something other than a folder above it.
+fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
+    let entries = &manifest.entries;
+    let above = (0..path.len()).filter(|at| path[*at] == b'/');
+    let mut above = above.filter_map(|at| entries.get(&path[..at]));
+    entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
+}
+
+/// A run that began on its own branch has no other one to go home to.
+fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notice>) {
+    let branch = &current.intent.branch;
+    let homeless = matches!(&current.intent.original, Head::Branch { name, .. } if name == branch);
+    if choice == FinishChoice::Keep || !homeless {
+        return (choice, Vec::new());
+    }
+    let message = format!(
+        "the run began on `{}` itself, so the branch is kept",
+        short(branch)
+    );
+    let notice = Notice::new("branch_kept", message);
+    (FinishChoice::Keep, vec![notice])
 }
 
 fn conflict(current: &Current, name: &str, files: &[&str]) -> CheckpointError {

@@ -109,9 +109,18 @@ impl Checkpoints {
         let mut ids = vec![current.commit];
         if let Some(loaded) = &self.loaded {
             ids.extend(loaded.control.refs.values());
+            ids.extend(stashes(
+                loaded.control.shared("logs/refs/stash").unwrap_or_default(),
+            ));
         }
         ids
     }
+}
+
+/// The commits a log of the stash names: all but the newest are reachable from no ref.
+fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
+    log.split(|byte| *byte == b'\n')
+        .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
 }
 
 /// Ids, one a line.
@@ -152,6 +161,7 @@ fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
         0o644,
     )?;
     snapshot.control.restore_files(repository, trash)?;
+    snapshot.control.restore_stash_log(repository, trash)?;
     write_whole(&repository.git_dir.join("HEAD"), head.as_bytes(), 0o644)?;
     places.vault.restore_token(repository)?;
     Ok(())

@@ -9,13 +9,15 @@ use super::control::Control;
 use super::run_state::Current;
 use super::save::changed_refs;
 use super::snapshot::Snapshot;
-use super::visible::{forget, unnoticeable, visible_paths};
+use super::taking::Taken;
+use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::AttemptId;
-use crate::edge::files::{copy_with_time, create_private_folder, write_whole};
+use crate::edge::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use crate::edge::manifest::Manifest;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
+use crate::edge::walk::absolute;
 
 /// What a park did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,12 +86,10 @@ impl Checkpoints {
 
         let id = Snapshot::new_id();
         let visible_index = self.derive_index(&base.id, &id).await?;
-        let taken = self
-            .take(&base.manifest, Self::known_of(&base), &visible_index)
-            .await?;
+        let taken = self.take_all(&base, &visible_index).await?;
         notices.extend(taken.notices.iter().cloned());
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let hidden = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+        let hidden = to_forget(&base, &taken);
         let committed = self
             .commit_parked(&current, label, &visible_index, (&paths, &hidden))
             .await;
@@ -123,6 +123,29 @@ impl Checkpoints {
             changed_files: paths.len(),
             notices,
         })
+    }
+
+    /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
+    /// their modes back with the restore.
+    async fn take_all(&self, base: &Arc<Snapshot>, index: &Path) -> Result<Taken> {
+        loop {
+            let known = Self::known_of(base);
+            let taken = self.take(&base.manifest, known, index).await?;
+            let was_locked = |folder: &Vec<u8>| {
+                let entry = base.manifest.entries.get(folder);
+                entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)
+            };
+            let top = &self.places.repository.work_tree;
+            let opened = taken
+                .unreadable
+                .iter()
+                .filter(|folder| !was_locked(folder))
+                .filter_map(|folder| make_writable(&absolute(top, folder)))
+                .count();
+            if opened == 0 {
+                return Ok(taken);
+            }
+        }
     }
 
     async fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
@@ -214,10 +237,17 @@ impl Checkpoints {
         if let Some(commit) = head.commit().filter(|commit| *commit != current.commit) {
             let _ = writeln!(commands, "update {folder}/HEAD {commit}");
         }
-        if !commands.is_empty() {
-            self.store
-                .run_with_input(["update-ref", "--stdin"], commands.as_bytes())
-                .await?;
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let args = ["update-ref", "--stdin"];
+        let kept = self.store.run_with_input(args, commands.as_bytes()).await;
+        if kept.is_err() {
+            // One names an object that does not exist: there is nothing to keep of that one.
+            for command in commands.lines() {
+                let line = format!("{command}\n");
+                let _ = self.store.run_with_input(args, line.as_bytes()).await;
+            }
         }
         Ok(())
     }

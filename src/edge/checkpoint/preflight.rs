@@ -46,6 +46,7 @@ impl Checkpoints {
         self.refuse_vault_inside()?;
         refuse_hook()?;
         self.refuse_operation()?;
+        self.refuse_lock()?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
         self.refuse_name(&branch).await?;
@@ -55,7 +56,8 @@ impl Checkpoints {
         self.refuse_conflicts().await
     }
 
-    fn refuse_operation(&self) -> Result<()> {
+    /// Refuses while a merge or the like is in progress.
+    pub(super) fn refuse_operation(&self) -> Result<()> {
         for (name, what, way_out) in IN_THE_WAY {
             if self.places.repository.git_dir.join(name).exists() {
                 return Err(CheckpointError::refused(
@@ -64,6 +66,10 @@ impl Checkpoints {
                 ));
             }
         }
+        Ok(())
+    }
+
+    fn refuse_lock(&self) -> Result<()> {
         let lock = self.places.repository.git_dir.join("index.lock");
         if lock.exists() {
             return Err(CheckpointError::refused(
@@ -148,7 +154,8 @@ impl Checkpoints {
         Ok(())
     }
 
-    async fn refuse_conflicts(&self) -> Result<()> {
+    /// Refuses while conflicts wait to be resolved.
+    pub(super) async fn refuse_conflicts(&self) -> Result<()> {
         let unmerged = self.git.run(["ls-files", "--unmerged", "-z"]).await?;
         if unmerged.is_empty() {
             return Ok(());

@@ -2,8 +2,11 @@
 //! what the journal says was the last step.
 
 use super::run_state::{Current, Phase};
+use super::save::descends;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Result};
+use crate::domain::event::FinishChoice;
+use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
 use crate::edge::steps::{Step, StoryNote};
 
@@ -29,32 +32,86 @@ impl Checkpoints {
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
-            Phase::Verified(story) => self.save_again(&story).await?,
+            Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving { commit, snapshot } => {
-                self.carry_out_save(&current, &snapshot, commit).await?;
-                self.record(&current.intent.run, Step::Saved).await?;
-                Recovery {
-                    found: "a checkpoint whose commit was made, but not yet the branch moved"
-                        .to_owned(),
-                    done: format!("moved the branch to {}", commit.short()),
-                }
+                self.save_again(&current, &snapshot, commit).await?
             }
             Phase::Finishing {
                 choice,
                 target,
                 tip,
-            } => {
-                self.carry_out_finish(&current, choice, (target, tip))
-                    .await?;
-                self.record(&current.intent.run, Step::Finished { choice })
-                    .await?;
-                Recovery {
-                    found: "a finish that was interrupted".to_owned(),
-                    done: "carried it out".to_owned(),
-                }
-            }
+            } => self.finish_again(&current, choice, (target, tip)).await?,
         };
         Ok(Some(recovery))
+    }
+
+    async fn save_again(
+        &mut self,
+        current: &Current,
+        snapshot: &str,
+        commit: ObjectId,
+    ) -> Result<Recovery> {
+        let branch = &current.intent.branch;
+        let (refs, _) = self.observe().await?;
+        let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
+        let mut done = format!("moved the branch to {}", commit.short());
+        match tip {
+            Some(tip) if descends(&self.git, commit, tip).await? => {
+                done = format!("left the branch at {}, which is on top of it", tip.short());
+            }
+            Some(tip) if !descends(&self.git, tip, commit).await? => {
+                let name = format!("refs/archive/{}/{tip}", current.intent.run);
+                self.link_objects().await?;
+                let id = tip.to_string();
+                self.store.run(["update-ref", &name, &id]).await?;
+                self.carry_out_save(current, snapshot, commit).await?;
+                done.push_str(&format!("; it was at {tip}, which is kept"));
+            }
+            _ => self.carry_out_save(current, snapshot, commit).await?,
+        }
+        self.record(&current.intent.run, Step::Saved).await?;
+        Ok(Recovery {
+            found: "a checkpoint whose commit was made, but not yet the branch moved".to_owned(),
+            done,
+        })
+    }
+
+    /// Carries a finish out, unless somebody has gone on working since: then what it was about to
+    /// do is no longer right.
+    async fn finish_again(
+        &mut self,
+        current: &Current,
+        choice: FinishChoice,
+        (target, tip): (Option<ObjectId>, ObjectId),
+    ) -> Result<Recovery> {
+        let intent = &current.intent;
+        let (refs, head) = self.observe().await?;
+        let (home, at) = match &intent.original {
+            Head::Branch { name, .. } => (Some(name), refs.get(name).copied()),
+            Head::Detached { commit } => (None, Some(*commit)),
+        };
+        let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
+        let at_home = match &head {
+            Head::Branch { name, .. } => Some(name) == home,
+            Head::Detached { commit } => home.is_none() && Some(*commit) == at,
+        };
+        let branch = refs.get(&intent.branch).copied();
+        let (choice, done) = if branch.is_none() && !on_branch {
+            (choice, "it was done already".to_owned())
+        } else if branch == Some(tip) && at == target && (on_branch || at_home) {
+            self.carry_out_finish(current, choice, (target, tip))
+                .await?;
+            (choice, "carried it out".to_owned())
+        } else {
+            let name = super::begin::short(&intent.branch);
+            let done = format!("left everything as it is, `{name}` too: it has changed since");
+            (FinishChoice::Keep, done)
+        };
+        self.record(&intent.run, Step::Finished { choice }).await?;
+        Ok(Recovery {
+            found: "a finish that was interrupted".to_owned(),
+            done,
+        })
     }
 
     async fn take_back_begin(&mut self, current: &Current) -> Result<Recovery> {
@@ -62,22 +119,34 @@ impl Checkpoints {
         let intent = &current.intent;
         self.mend_head(&intent.branch, &trash)?;
         let (refs, head) = self.observe().await?;
-        self.point_head(&intent.head, &head).await?;
-        self.move_ref(&intent.branch, &refs, intent.old_branch)
-            .await?;
-        let index = Snapshot::index(&self.places.vault, &intent.start);
-        self.swap_index(&index, &trash).await?;
+        let tip = refs.get(&intent.branch).copied();
+        let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
+        let as_left = (tip == intent.old_branch || tip == Some(intent.commit))
+            && (on_branch || head == intent.head);
+        let done = if as_left {
+            self.point_head(&intent.head, &head).await?;
+            self.move_ref(&intent.branch, &refs, intent.old_branch)
+                .await?;
+            self.keep_index(&trash).await?;
+            let index = Snapshot::index(&self.places.vault, &intent.start);
+            self.swap_index(&index, &trash).await?;
+            format!("took it back: HEAD is on {}", intent.head.shown())
+        } else {
+            // Somebody has gone on working from there; no file was touched by the begin.
+            "left everything as it is: it has changed since".to_owned()
+        };
         self.record(&intent.run, Step::BeginTakenBack).await?;
         Ok(Recovery {
             found: format!(
                 "a run of `{}` that was interrupted while it began",
                 intent.change
             ),
-            done: format!("took it back: HEAD is on {}", intent.head.shown()),
+            done,
         })
     }
 
-    async fn save_again(&mut self, story: &StoryNote) -> Result<Recovery> {
+    async fn save_verified(&mut self, current: &Current, story: &StoryNote) -> Result<Recovery> {
+        self.refuse_moved_head(current)?;
         let report = self.save(story).await?;
         let commit: String = report.commit.chars().take(10).collect();
         Ok(Recovery {
@@ -96,6 +165,7 @@ impl Checkpoints {
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
+        self.refuse_moved_head(current)?;
         let parked = self.park(&last.attempt, last.reason, false).await?;
         self.restore().await?;
         Ok(Recovery {
@@ -122,6 +192,23 @@ impl Checkpoints {
         })
     }
 
+    /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
+    /// now is the user's.
+    fn refuse_moved_head(&self, current: &Current) -> Result<()> {
+        let branch = &current.intent.branch;
+        let git_dir = &self.places.repository.git_dir;
+        let head = std::fs::read_to_string(git_dir.join("HEAD")).unwrap_or_default();
+        let elsewhere = head.trim().strip_prefix("ref: ") != Some(branch.as_str());
+        if !elsewhere || !self.moved_after_agent(current, &git_dir.join("logs/HEAD")) {
+            return Ok(());
+        }
+        let branch = super::begin::short(branch);
+        Err(CheckpointError::refused(
+            format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
+            format!("`git switch {branch}` first; what the attempt left is parked then"),
+        ))
+    }
+
     /// The branch of an open run that goes on.
     pub(crate) async fn adopt(&mut self) -> Result<super::Begun> {
         self.rejoin().await?;
@@ -136,6 +223,8 @@ impl Checkpoints {
     /// Refuses to go on where the user has left the run's branch.
     pub(crate) async fn check_on_branch(&self) -> Result<Head> {
         let current = self.current()?;
+        self.refuse_operation()?;
+        self.refuse_conflicts().await?;
         let (_, head) = self.observe().await?;
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);

@@ -1,12 +1,14 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Notice, Result, blocking};
+use super::taking::Opaque;
+use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
 
@@ -37,15 +39,10 @@ impl Checkpoints {
         };
         let mut notices = self.restore_control(base, &trash).await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
-        notices.extend(
-            self.converge(
-                &base.manifest,
-                &parked.manifest,
-                &parked.passed_over,
-                (&index, &trash),
-            )
-            .await?,
-        );
+        notices.extend(self.converge(base, &parked, (&index, &trash)).await?);
+        // What the attempt's own rules made of cache folders is no longer so.
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
         Ok(notices)
@@ -129,7 +126,8 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        if self.agent_ran(current, MOVING) {
+        let log = self.places.repository.common_dir.join("logs").join(name);
+        if self.agent_ran(current, MOVING) && !self.moved_after_agent(current, &log) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
@@ -143,6 +141,39 @@ impl Checkpoints {
             ran_one_of(commands, &folder.join("git"))
         })
     }
+
+    /// True where the log of a ref names a move after the last git command of the agent: after a
+    /// crash the user may have worked on.
+    pub(super) fn moved_after_agent(&self, current: &Current, log: &Path) -> bool {
+        let Some(last) = &current.last_attempt else {
+            return false;
+        };
+        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let Some(moved) = last_move(log) else {
+            return false;
+        };
+        let started = std::fs::metadata(folder.join("prompt.md")).ok();
+        let listing = std::fs::read_dir(folder.join("git")).ok();
+        let traces = listing
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.metadata().ok());
+        let agent = started.into_iter().chain(traces);
+        agent
+            .map(|it| it.mtime())
+            .max()
+            .is_some_and(|at| moved > at + 1)
+    }
+}
+
+/// When a ref was last moved, by its log, in seconds.
+fn last_move(log: &Path) -> Option<i64> {
+    let text = std::fs::read(log).ok()?;
+    let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
+    // `old new Name <mail> seconds zone<TAB>message`
+    let head = line.split(|byte| *byte == b'\t').next()?;
+    let mut words = head.rsplit(|byte| *byte == b' ');
+    std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()
 }
 
 /// Subcommands of git that can move a branch.

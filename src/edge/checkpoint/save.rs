@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::control::Control;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::visible::{forget, unnoticeable, visible_paths};
+use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::copy_with_time;
 use crate::edge::git::Git;
@@ -61,11 +61,7 @@ impl Checkpoints {
             .await?;
         let git = self.work.patient().with_index(&index);
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        forget(
-            &git,
-            &unnoticeable(&taken.changes, &base.manifest, &taken.manifest),
-        )
-        .await?;
+        forget(&git, &to_forget(&base, &taken)).await?;
         let mut to_store = paths.clone();
         to_store.extend(touched_submodules(&base, &taken.changes));
         notices.extend(self.update_index(&git, &to_store).await?);
@@ -196,7 +192,7 @@ impl Checkpoints {
     }
 }
 
-async fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
+pub(super) async fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
     let args = [
         "merge-base".to_owned(),
         "--is-ancestor".to_owned(),

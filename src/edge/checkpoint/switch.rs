@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
-use crate::edge::files::{FileError, Tried, absent, move_away, write_whole};
+use crate::edge::files::{
+    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, write_whole,
+};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
@@ -36,6 +38,9 @@ impl Checkpoints {
         if now == target {
             return Ok(());
         }
+        if now.is_none() {
+            self.clear_the_way(name, refs).await?;
+        }
         let zero = self.places.repository.format.zero();
         let old = now.unwrap_or(zero).to_string();
         let message = "ralphtool: move to checkpoint";
@@ -49,6 +54,27 @@ impl Checkpoints {
             None => self.git.run(["update-ref", "-d", name, &old]).await,
         };
         moved.map(drop).map_err(Into::into)
+    }
+
+    /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.
+    async fn clear_the_way(&self, name: &str, refs: &Refs) -> Result<()> {
+        let in_the_way = |other: &str| {
+            let below = |one: &str, two: &str| {
+                one.strip_prefix(two)
+                    .is_some_and(|rest| rest.starts_with('/'))
+            };
+            below(other, name) || below(name, other)
+        };
+        let folder = format!("refs/displaced/{}", crate::edge::vault::random_name(8));
+        for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {
+            let (kept, id) = (format!("{folder}/{other}"), id.to_string());
+            self.store.run(["update-ref", &kept, &id]).await?;
+            // HEAD may be on it; it is pointed elsewhere next.
+            self.git
+                .run(["update-ref", "--no-deref", "-d", other, &id])
+                .await?;
+        }
+        Ok(())
     }
 
     /// Points HEAD at a branch or a commit.
@@ -81,6 +107,19 @@ impl Checkpoints {
         let index = self.places.repository.index();
         let trash = trash.to_owned();
         blocking(move || replace_index(&from, &index, &lock, &trash)).await
+    }
+
+    /// Keeps a copy of the user's index: what is staged may be nowhere else.
+    pub(super) async fn keep_index(&self, trash: &Path) -> Result<()> {
+        self.link_objects().await?;
+        let index = self.places.repository.index();
+        let folder = trash.join("git");
+        blocking(move || {
+            create_private_folder(&folder)?;
+            copy_with_time(&index, &folder.join("index"))?;
+            Ok(())
+        })
+        .await
     }
 
     /// Moves lock files aside that nobody holds; an agent that was ended leaves such.

@@ -2,7 +2,6 @@
 //! and a copy in the vault of every byte that git does not already hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -10,9 +9,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
-use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::git::Git;
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, Top, Walk, absolute, walk};
@@ -95,6 +95,8 @@ pub(super) struct Taken {
     pub(super) changes: Changes,
     /// Folders that were passed over.
     pub(super) passed_over: Vec<Vec<u8>>,
+    /// Folders that could not be read.
+    pub(super) unreadable: Vec<Vec<u8>>,
     /// What the user should hear.
     pub(super) notices: Vec<Notice>,
 }
@@ -104,6 +106,8 @@ pub(super) struct Taken {
 pub(super) struct Known {
     /// Clean tracked files with their objects.
     pub(super) clean: Clean,
+    /// When they were clean.
+    pub(super) clean_ns: i64,
     /// All tracked paths.
     pub(super) tracked: BTreeSet<Vec<u8>>,
     /// Submodules.
@@ -149,6 +153,7 @@ impl Checkpoints {
             manifest,
             changes,
             passed_over: walk.not_entered,
+            unreadable: walk.unreadable,
             notices,
         })
     }
@@ -195,7 +200,12 @@ impl Checkpoints {
         let nested = nested_repositories(walk, base, known);
         let mut visible = HashSet::new();
         let mut asked = Vec::new();
-        for found in &suspects.created {
+        // A file in the place of a folder is as new as one with a new name.
+        let replaced = suspects
+            .touched
+            .iter()
+            .filter(|found| !holds_bytes(base, &found.path));
+        for found in suspects.created.iter().chain(replaced) {
             if matches!(found.kind, Kind::Folder | Kind::Special) {
                 continue;
             }
@@ -299,25 +309,11 @@ fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u
     nested
 }
 
-/// Asks git which paths are ignored.
-pub(super) async fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
-    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
-    let mut input = Vec::new();
-    for path in paths {
-        input.extend_from_slice(path);
-        input.push(0);
-    }
-    let output = git.output(&args, &input).await?;
-    // 1 means that none is ignored.
-    if !output.status.success() && output.status.code() != Some(1) {
-        return Err(GitError::Failed {
-            command: "check-ignore".to_owned(),
-            status: output.status,
-            stderr: output.stderr,
-        }
-        .into());
-    }
-    Ok(nul_separated(&output.stdout).map(<[u8]>::to_vec).collect())
+/// True where the base has a file or link of this name.
+fn holds_bytes(base: &Manifest, path: &[u8]) -> bool {
+    base.entries
+        .get(path)
+        .is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
 }
 
 /// Turns suspects into entries, keeping their bytes.
@@ -338,12 +334,16 @@ impl Keeper {
             let Some(old) = self.base.entries.get(&found.path) else {
                 continue;
             };
-            let Some(entry) = self.entry(&found, old.visible, &mut budget)? else {
+            let visible = old.visible || self.visible.contains(&found.path);
+            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
                 changes.removed.push(found.path.clone());
                 manifest.entries.remove(&found.path);
                 continue;
             };
             if !old.same_state(&entry) {
+                if entry.visible && entry.content == Content::Unkept {
+                    left_out.push(show(&found.path));
+                }
                 changes.modified.push(found.path.clone());
             }
             manifest.entries.insert(found.path, entry);
@@ -396,7 +396,9 @@ impl Keeper {
         visible: bool,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
-        if let Some(id) = self.known.clean.get(&found.path) {
+        // A file that changed since git looked at it is not what git saw.
+        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.known.clean_ns;
+        if let Some(id) = self.known.clean.get(&found.path).filter(|_| is_older) {
             return Ok(Some(Content::Git(*id)));
         }
         if !visible {
@@ -460,7 +462,8 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
         let id =
             ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
         let target = raw_path(places, &id)?;
-        if !target.exists() {
+        // A power cut can leave a copy without its bytes.
+        if !fs::metadata(&target).is_ok_and(|copy| copy.size() == bytes.len() as u64) {
             place(&target, |file| io::Write::write_all(file, &bytes))?;
         }
         return Ok(id);
@@ -528,6 +531,6 @@ pub(super) fn show(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-fn now_ns() -> i64 {
+pub(super) fn now_ns() -> i64 {
     i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }

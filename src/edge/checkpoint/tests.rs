@@ -1,5 +1,7 @@
 //! The protocol against real git in temporary repositories.
 
+mod hostile;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -60,6 +62,26 @@ impl Yard {
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a shell line in the work tree, as an agent or the user might.
+    fn sh(&self, line: &str) {
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(&self.repo)
+            .envs([
+                ("GIT_AUTHOR_NAME", "a"),
+                ("GIT_AUTHOR_EMAIL", "a@a"),
+                ("GIT_COMMITTER_NAME", "a"),
+                ("GIT_COMMITTER_EMAIL", "a@a"),
+            ])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     fn write(&self, path: &str, text: &str) {

@@ -1,17 +1,19 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use super::control::Control;
 use super::frozen_config::flat;
-use super::taking::{Known, show};
+use super::snapshot::Snapshot;
+use super::taking::{Known, Taken, now_ns, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
-use crate::edge::manifest::{Changes, Entry, Manifest};
+use crate::edge::manifest::{Changes, Content, Entry, Manifest, RACY_NS};
 use crate::edge::object_id::ObjectId;
 
 /// The identity of commits where the user has configured none.
@@ -78,6 +80,8 @@ impl Checkpoints {
                 }
             }
         }
+        // A file system may keep time in whole seconds.
+        known.clean_ns = now_ns() - RACY_NS;
         let unclean = self.unclean(&git, &known.tracked).await?;
         known.clean = files
             .into_iter()
@@ -110,7 +114,14 @@ impl Checkpoints {
         if update(git, paths).await.is_ok() {
             return Ok(Vec::new());
         }
-        self.update_one_by_one(git, paths).await
+        // Git does not look behind a link in the place of a folder: what was there is gone.
+        let top = &self.places.repository.work_tree;
+        let (gone, present): (Vec<_>, Vec<_>) = paths
+            .iter()
+            .cloned()
+            .partition(|path| is_behind_link(top, path));
+        forget(git, &gone).await?;
+        self.update_one_by_one(git, &present).await
     }
 
     /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
@@ -234,15 +245,21 @@ pub(super) fn visible_paths(
             .get(path)
             .is_some_and(|entry| entry.visible)
     };
+    // A file that may not be read cannot be stored.
+    let is_readable = |path: &Vec<u8>| {
+        let entry = after.entries.get(path);
+        entry.is_none_or(|entry| entry.content != Content::Unkept)
+    };
     changes
         .paths()
         .filter(|path| is_visible(before, path) || is_visible(after, path))
+        .filter(|path| is_readable(path))
         .cloned()
         .collect()
 }
 
 /// Modified paths that git would take for unchanged: it compares whole seconds.
-pub(super) fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
+fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
     const SECOND: i64 = 1_000_000_000;
     let same_to_git = |old: &Entry, new: &Entry| {
         old.stat.size == new.stat.size
@@ -261,6 +278,52 @@ pub(super) fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifes
         )
         .cloned()
         .collect()
+}
+
+/// Asks git which paths are ignored.
+pub(super) async fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
+    let mut input = Vec::new();
+    for path in paths {
+        // A file may be called `:!x`, which git would take for more than a name.
+        if path.starts_with(b":") {
+            input.extend_from_slice(b"./");
+        }
+        input.extend_from_slice(path);
+        input.push(0);
+    }
+    let output = git.output(&args, &input).await?;
+    // 1 means that none is ignored.
+    if !output.status.success() && output.status.code() != Some(1) {
+        return Err(GitError::Failed {
+            command: "check-ignore".to_owned(),
+            status: output.status,
+            stderr: output.stderr,
+        }
+        .into());
+    }
+    Ok(nul_separated(&output.stdout)
+        .map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec())
+        .collect())
+}
+
+/// True where a folder above the path is a symbolic link now.
+fn is_behind_link(top: &Path, path: &[u8]) -> bool {
+    let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+    slashes.into_iter().any(|at| {
+        let folder = crate::edge::walk::absolute(top, &path[..at]);
+        fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
+    })
+}
+
+/// Paths the private index must forget before it is told of them: those git would take for
+/// unchanged, and in a sparse checkout those it would take for not meant to be here.
+pub(super) fn to_forget(base: &Snapshot, taken: &Taken) -> Vec<Vec<u8>> {
+    let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+    if base.control.is_sparse() {
+        paths.extend(taken.changes.created.iter().cloned());
+    }
+    paths
 }
 
 /// Takes paths out of a private index, so that git must read them again.
