@@ -1,6 +1,8 @@
 //! Recover: what an interrupted run left is brought to one of the two states it was between, by
 //! what the journal says was the last step.
 
+use std::fmt::Write as _;
+
 use super::run_state::{Current, Phase};
 use super::save::descends;
 use super::snapshot::Snapshot;
@@ -65,7 +67,7 @@ impl Checkpoints {
                 let id = tip.to_string();
                 self.store.run(["update-ref", &name, &id]).await?;
                 self.carry_out_save(current, snapshot, commit).await?;
-                done.push_str(&format!("; it was at {tip}, which is kept"));
+                let _ = write!(done, "; it was at {tip}, which is kept");
             }
             _ => self.carry_out_save(current, snapshot, commit).await?,
         }
