@@ -396,3 +396,21 @@ async fn a_merge_at_the_end_replaces_no_ignored_file() {
     assert!(checkpoints.finish(FinishChoice::Cleanup).await.is_err());
     assert_eq!(yard.read(".env"), "precious\n");
 }
+
+#[tokio::test]
+async fn a_file_git_cannot_look_at_does_not_stop_a_begin() {
+    let before = "echo x > x.bin; git add x.bin; git commit -qm bin; echo y > y.txt; \
+        echo '*.bin filter=gone' > .gitattributes; git config filter.gone.clean false; \
+        git config filter.gone.required true; echo z > x.bin; touch -d '1 hour ago' x.bin";
+    let (yard, mut checkpoints, _) = saved(before, "echo n > n").await;
+    assert_eq!(yard.git("show HEAD:y.txt"), "y\n");
+    assert_eq!(yard.git("show HEAD:n"), "n\n");
+    checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
+    yard.sh("rm x.bin");
+    checkpoints
+        .park(&attempt("2", 1), None, true)
+        .await
+        .unwrap();
+    checkpoints.restore().await.unwrap();
+    assert_eq!(yard.read("x.bin"), "z\n");
+}
