@@ -6,6 +6,7 @@
 //! | `preflight` | refuses to start where it cannot work, touching nothing |
 //! | `begin` | the branch and its "initial state" commit |
 //! | `save` | a finished story becomes a commit |
+//! | `staged` | what only the agent's index says of a story |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
 //! | `recover` | what an interrupted run left is mended |
@@ -33,6 +34,7 @@ mod restore;
 mod run_state;
 mod save;
 mod snapshot;
+mod staged;
 mod switch;
 mod taking;
 #[cfg(test)]
