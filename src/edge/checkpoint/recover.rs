@@ -64,7 +64,7 @@ impl Checkpoints {
                 let id = tip.to_string();
                 self.store.run(["update-ref", &name, &id]).await?;
                 self.carry_out_save(current, snapshot, commit).await?;
-                done.push_str(&format!("; it was at {tip}, which is kept"));
+                done = format!("{done}; it was at {tip}, which is kept");
             }
             _ => self.carry_out_save(current, snapshot, commit).await?,
         }
