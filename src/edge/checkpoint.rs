@@ -58,7 +58,7 @@ pub(crate) use save::Story;
 
 use objects::ObjectLinks;
 use park::Parked;
-use run_state::{Current, RunState};
+use run_state::{Current, Phase, RunState};
 use snapshot::Snapshot;
 use taking::Opaque;
 
@@ -315,6 +315,12 @@ impl Checkpoints {
     /// The run that has begun and not been finished, if any.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
         self.state.open_run()
+    }
+
+    /// True where an attempt was started and neither saved nor undone.
+    pub(crate) fn is_attempt_open(&self) -> bool {
+        let current = self.state.current.as_ref();
+        current.is_some_and(|current| matches!(current.phase, Phase::Working(_) | Phase::Restoring))
     }
 
     /// Marks the processes git starts, so that the next start can find them after a crash.
