@@ -453,3 +453,11 @@ async fn a_submodule_a_story_adds_is_committed() {
     assert!(yard.git("ls-tree HEAD lib").starts_with("160000"));
     assert_eq!(yard.git("ls-tree HEAD stray"), "");
 }
+
+#[tokio::test]
+async fn a_hook_too_large_to_be_kept_stays() {
+    let before = "head -c 5000000 /dev/zero > .git/hooks/pre-push; chmod +x .git/hooks/pre-push";
+    let (yard, _checkpoints) = parked(before, "echo x > x").await;
+    let hook = fs::metadata(yard.repo.join(".git/hooks/pre-push")).unwrap();
+    assert_eq!(hook.len(), 5_000_000);
+}
