@@ -6,6 +6,7 @@
 //! | `preflight` | refuses to start where it cannot work, touching nothing |
 //! | `begin` | the branch and its "initial state" commit |
 //! | `save` | a finished story becomes a commit |
+//! | `staged` | what only the agent's index says of a story |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
 //! | `recover` | what an interrupted run left is mended |
@@ -33,6 +34,7 @@ mod restore;
 mod run_state;
 mod save;
 mod snapshot;
+mod staged;
 mod switch;
 mod taking;
 #[cfg(test)]
@@ -55,7 +57,7 @@ pub(crate) use run_state::OpenRun;
 
 use objects::ObjectLinks;
 use park::Parked;
-use run_state::{Current, RunState};
+use run_state::{Current, Phase, RunState};
 use snapshot::Snapshot;
 use taking::Opaque;
 
@@ -312,6 +314,12 @@ impl Checkpoints {
     /// The run that has begun and not been finished, if any.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
         self.state.open_run()
+    }
+
+    /// True where an attempt was started and neither saved nor undone.
+    pub(crate) fn is_attempt_open(&self) -> bool {
+        let current = self.state.current.as_ref();
+        current.is_some_and(|current| matches!(current.phase, Phase::Working(_) | Phase::Restoring))
     }
 
     /// Marks the processes git starts, so that the next start can find them after a crash.

@@ -133,7 +133,15 @@ pub(crate) fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
         create_private_folder(parent)?;
     }
     match fs::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => move_by_copy(from, to),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let parent = from.parent().unwrap_or(Path::new("/"));
+            let mode = make_writable(parent);
+            let moved = move_by_copy(from, to);
+            if let Some(mode) = mode {
+                let _ = fs::set_permissions(parent, fs::Permissions::from_mode(mode));
+            }
+            moved
+        }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             move_with_rights(from, to, error)
         }
@@ -175,22 +183,43 @@ fn move_by_copy(from: &Path, to: &Path) -> Result<(), FileError> {
     let metadata = fs::symlink_metadata(from).tried("look at", from)?;
     if metadata.is_dir() {
         create_private_folder(to)?;
+        make_writable(from);
         for entry in fs::read_dir(from).tried("list", from)? {
             let name = entry.tried("list", from)?.file_name();
             move_by_copy(&from.join(&name), &to.join(&name))?;
         }
+        let mode = fs::Permissions::from_mode(metadata.mode() & 0o7777);
+        fs::set_permissions(to, mode).tried("set the mode of", to)?;
         return fs::remove_dir(from).tried("remove", from);
     }
     if metadata.is_symlink() {
         let target = fs::read_link(from).tried("read", from)?;
         std::os::unix::fs::symlink(target, to).tried("create", to)?;
     } else if metadata.is_file() {
-        fs::copy(from, to).tried("copy", from)?;
-        File::open(to)
-            .and_then(|file| file.sync_all())
-            .tried("sync", to)?;
+        copy_whole(from, to, &metadata)?;
     }
     fs::remove_file(from).tried("remove", from)
+}
+
+/// Copies a file with mode and time, durably; one that its owner may not read is opened first.
+fn copy_whole(from: &Path, to: &Path, metadata: &fs::Metadata) -> Result<(), FileError> {
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o400 == 0 {
+        let readable = fs::Permissions::from_mode(mode | 0o400);
+        let _ = fs::set_permissions(from, readable);
+    }
+    let mut source = File::open(from).tried("copy", from)?;
+    let mut target = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)
+        .tried("create", to)?;
+    io::copy(&mut source, &mut target)
+        .and_then(|_| target.set_permissions(fs::Permissions::from_mode(mode)))
+        .and_then(|()| target.set_times(FileTimes::new().set_modified(metadata.modified()?)))
+        .and_then(|()| target.sync_all())
+        .tried("copy", from)
 }
 
 /// Makes everything written so far on the file system of `folder` durable.
@@ -211,4 +240,30 @@ pub(crate) fn sync_file_system(folder: &Path) -> Result<(), FileError> {
 /// The file system a path lives on.
 pub(crate) fn device(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|metadata| metadata.dev())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_move_by_copy_takes_along_what_is_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(from.join("inner")).unwrap();
+        fs::write(from.join("inner/file"), "bytes").unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(&from.join("inner/file"), 0o000);
+        mode(&from.join("inner"), 0o500);
+        move_by_copy(&from, &to).unwrap();
+        assert!(!from.exists());
+        let moved = |path: &str| fs::metadata(to.join(path)).unwrap().mode() & 0o777;
+        assert_eq!((moved("inner"), moved("inner/file")), (0o500, 0o000));
+        mode(&to.join("inner"), 0o700);
+        mode(&to.join("inner/file"), 0o600);
+        assert_eq!(fs::read(to.join("inner/file")).unwrap(), b"bytes");
+    }
 }

@@ -8,6 +8,7 @@ mod error;
 mod files;
 mod list;
 mod lookup;
+mod outside;
 mod read;
 mod root;
 mod schema;
@@ -22,6 +23,7 @@ use crate::domain::ids::StoryId;
 use crate::domain::summary::ChangeSummary;
 
 pub(crate) use error::SourceError;
+pub(crate) use outside::{keep_outside, put_back_outside};
 pub(crate) use root::{Root, Surroundings, find_root};
 
 /// Lists the changes of a root, the most recently touched first.
@@ -102,23 +104,6 @@ pub(crate) fn put_back_foreign(check: &StoryCheck) -> Result<Vec<String>, Source
         .iter()
         .map(|foreign| foreign.task.clone())
         .collect())
-}
-
-/// Puts task files outside the work tree back as they were before an attempt.
-pub(crate) fn put_back_outside(before: &Change, work_tree: &Path) -> Result<(), SourceError> {
-    for file in &before.task_files {
-        let inside = file
-            .path
-            .canonicalize()
-            .unwrap_or_else(|_| file.path.clone());
-        if inside.starts_with(work_tree) {
-            continue;
-        }
-        if files::read_if_there(&file.path)?.as_ref() != Some(&file.bytes) {
-            files::replace(&file.path, &file.bytes)?;
-        }
-    }
-    Ok(())
 }
 
 /// Ticks what an attempt left open in its story; returns the tasks ticked.

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::perform::PROCESS_FILE;
+use super::perform::{PROCESS_FILE, outside_of_last};
 use super::{Engine, EngineError, Job, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
@@ -20,7 +20,7 @@ use crate::domain::settings::{self, AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
-use crate::edge::source::Surroundings;
+use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
 use crate::failure::Failure;
@@ -193,6 +193,16 @@ pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
             ),
             done: "ended them".to_owned(),
         });
+    }
+    if checkpoints.is_attempt_open()
+        && let Some(kept) = outside_of_last(checkpoints)
+    {
+        source::put_back_outside(&kept).map_err(|error| {
+            Failure::system(format!(
+                "could not put the task file back: {}",
+                chain(&error)
+            ))
+        })?;
     }
     if let Some(recovery) = checkpoints
         .recover()

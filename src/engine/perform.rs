@@ -13,7 +13,7 @@ use crate::domain::policy::{self, Consequence};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::domain::tasks::{Task, TaskState};
 use crate::edge::agent::Work;
-use crate::edge::checkpoint::CheckpointError;
+use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::gate::GateRun;
 use crate::edge::process::RunningProcess;
@@ -25,6 +25,17 @@ const LEARNINGS_CAP: usize = 16 * 1024;
 
 /// Name of the file that says which process an attempt is.
 pub(super) const PROCESS_FILE: &str = "process.json";
+
+/// Name of the folder that keeps task files no checkpoint reaches.
+const OUTSIDE_FOLDER: &str = "outside";
+
+/// Where the task files are kept that the last attempt of the open run may have changed, and no
+/// checkpoint reaches.
+pub(super) fn outside_of_last(checkpoints: &Checkpoints) -> Option<PathBuf> {
+    let open = checkpoints.open_run()?;
+    let folder = checkpoints.attempt_folder(&open.run, &open.last_attempt?.attempt);
+    Some(folder.join(OUTSIDE_FOLDER))
+}
 
 /// Routes one effect.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {
@@ -152,6 +163,13 @@ impl Engine {
         let text = self.prompt_for(attempt, previous.as_ref(), &learnings)?;
         write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
             .map_err(StartError::other)?;
+        if let Some(base) = self.story_base.clone() {
+            let top = self.checkpoints.repository().work_tree.clone();
+            let kept = folder.join(OUTSIDE_FOLDER);
+            on_thread(move || source::keep_outside(&base, &top, &kept))
+                .await
+                .map_err(StartError::other)?;
+        }
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -362,27 +380,21 @@ impl Engine {
     }
 
     async fn restore(&mut self, ticket: Ticket) -> Result<(), EngineError> {
+        // First: once the journal says that all is restored, nobody would look again.
+        if let Some(kept) = outside_of_last(&self.checkpoints)
+            && let Err(error) = on_thread(move || source::put_back_outside(&kept)).await
+        {
+            self.source_failed(ticket, "could not put the task file back", &error);
+            return Ok(());
+        }
         match self.checkpoints.restore().await {
             Ok(notices) => {
                 self.warn(notices).await?;
-                self.restore_task_files(ticket).await;
+                self.ready.push_back(Input::Restored { ticket });
             }
             Err(error) => self.failed(ticket, "could not restore the checkpoint", &error),
         }
         Ok(())
-    }
-
-    /// Task files may live outside the repository, where no checkpoint reaches.
-    async fn restore_task_files(&mut self, ticket: Ticket) {
-        let Some(base) = self.story_base.clone() else {
-            self.ready.push_back(Input::Restored { ticket });
-            return;
-        };
-        let top = self.checkpoints.repository().work_tree.clone();
-        match on_thread(move || source::put_back_outside(&base, &top)).await {
-            Ok(()) => self.ready.push_back(Input::Restored { ticket }),
-            Err(error) => self.source_failed(ticket, "could not put the task file back", &error),
-        }
     }
 
     async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Result<(), EngineError> {

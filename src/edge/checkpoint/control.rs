@@ -67,6 +67,9 @@ struct ControlFile {
     path: String,
     mode: u32,
     bytes: Vec<u8>,
+    /// Too large to be kept: it stays as it is.
+    #[serde(default)]
+    unkept: bool,
     /// Where a symbolic link points.
     #[serde(default)]
     link: Option<PathBuf>,
@@ -93,15 +96,22 @@ impl Control {
             let Ok(metadata) = fs::metadata(&full) else {
                 continue;
             };
-            if !metadata.is_file() || metadata.len() > LARGEST {
+            if !metadata.is_file() {
                 continue;
             }
-            if let Some(bytes) = read_if_present(&full)? {
+            let unkept = metadata.len() > LARGEST;
+            let bytes = if unkept {
+                Some(Vec::new())
+            } else {
+                read_if_present(&full)?
+            };
+            if let Some(bytes) = bytes {
                 files.push(ControlFile {
                     place,
                     path,
                     mode: metadata.mode() & 0o777,
                     bytes,
+                    unkept,
                     link: fs::read_link(&full).ok(),
                 });
             }
@@ -220,6 +230,9 @@ impl Control {
 
 /// Writes one file back where it differs; what is in its place moves to the trash.
 fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Result<bool> {
+    if file.unkept {
+        return Ok(false);
+    }
     let mut full = root(repository, file.place).join(&file.path);
     let mut relinked = false;
     if let Some(link) = &file.link {

@@ -56,21 +56,28 @@ impl Checkpoints {
 
         let id = Snapshot::new_id();
         let index = self.derive_index(&base.id, &id).await?;
-        let taken = self
+        let mut taken = self
             .take(&base.manifest, Self::known_of(&base), &index)
             .await?;
         let git = self.work.patient().with_index(&index);
-        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let staged = self.staged(&current, &base, &mut taken).await?;
+        let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        paths.extend(staged.added);
+        forget(&git, &staged.removed).await?;
         forget(&git, &to_forget(&base, &taken)).await?;
         let mut to_store = paths.clone();
         to_store.extend(touched_submodules(&base, &taken.changes));
+        to_store.extend(staged.submodules.iter().cloned());
         notices.extend(self.update_index(&git, &to_store).await?);
         notices.extend(taken.notices.iter().cloned());
 
         let parent = self.parent(&current, &refs, &head).await?;
         let commit = self.commit(&git, &[parent], message).await?;
         self.link_objects().await?;
-        let snapshot = self.checkpoint_snapshot(id, &base, &taken, commit).await?;
+        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
+        let snapshot = self
+            .checkpoint_snapshot(id, &base, &taken, (commit, &submodules))
+            .await?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -157,7 +164,7 @@ impl Checkpoints {
         id: String,
         base: &Arc<Snapshot>,
         taken: &super::taking::Taken,
-        commit: ObjectId,
+        (commit, submodules): (ObjectId, &[Vec<u8>]),
     ) -> Result<Snapshot> {
         let branch = self.current()?.intent.branch;
         let (mut refs, _) = self.observe().await?;
@@ -167,7 +174,7 @@ impl Checkpoints {
             commit: Some(commit),
         };
         let control = Control::take(&self.places.repository, head, refs)?;
-        let snapshot = self.snapshot(id, taken, control, &base.submodules);
+        let snapshot = self.snapshot(id, taken, control, submodules);
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);
         blocking(move || {

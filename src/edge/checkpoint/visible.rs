@@ -100,7 +100,11 @@ impl Checkpoints {
                 "--ignore-submodules=all",
                 "--no-ext-diff",
             ])
-            .await?;
+            .await;
+        // Git gives up on all files where it cannot look at one (a filter that is missing).
+        let Ok(modified) = modified else {
+            return Ok(tracked.clone());
+        };
         let mut unclean: BTreeSet<Vec<u8>> = nul_separated(&modified).map(<[u8]>::to_vec).collect();
         unclean.extend(converted(git, tracked).await?);
         Ok(unclean)

@@ -553,3 +553,27 @@ fn a_huge_file_is_refused() {
     ));
     assert!(error.hint().is_some());
 }
+
+#[test]
+fn task_files_outside_the_work_tree_are_put_back_and_what_replaced_them_is_kept() {
+    let before = "## 1. A\n- [ ] 1.1 a\n";
+    let tasks = "openspec/changes/c/tasks.md";
+    let place = Place::with(&[(tasks, before)]);
+    let change = place.change("c").unwrap();
+    let kept = place.path("vault/outside");
+    keep_outside(&change, &place.path(""), &kept).unwrap();
+    assert!(!kept.exists(), "a checkpoint holds what is inside");
+    put_back_outside(&kept).unwrap();
+
+    keep_outside(&change, &place.path("code"), &kept).unwrap();
+    place.write(tasks, "## 1. A\n- [x] 1.1 a\n");
+    put_back_outside(&kept).unwrap();
+    put_back_outside(&kept).unwrap();
+    assert_eq!(fs::read_to_string(place.path(tasks)).unwrap(), before);
+    let displaced = fs::read_dir(&kept)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains("displaced"))
+        .map(|path| fs::read_to_string(path).unwrap());
+    assert_eq!(displaced.collect::<Vec<_>>(), ["## 1. A\n- [x] 1.1 a\n"]);
+}

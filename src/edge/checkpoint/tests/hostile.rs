@@ -396,3 +396,68 @@ async fn a_merge_at_the_end_replaces_no_ignored_file() {
     assert!(checkpoints.finish(FinishChoice::Cleanup).await.is_err());
     assert_eq!(yard.read(".env"), "precious\n");
 }
+
+#[tokio::test]
+async fn a_file_git_cannot_look_at_does_not_stop_a_begin() {
+    let before = "echo x > x.bin; git add x.bin; git commit -qm bin; echo y > y.txt; \
+        echo '*.bin filter=gone' > .gitattributes; git config filter.gone.clean false; \
+        git config filter.gone.required true; echo z > x.bin; touch -d '1 hour ago' x.bin";
+    let (yard, mut checkpoints, _) = saved(before, "echo n > n").await;
+    assert_eq!(yard.git("show HEAD:y.txt"), "y\n");
+    assert_eq!(yard.git("show HEAD:n"), "n\n");
+    checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
+    yard.sh("rm x.bin");
+    checkpoints
+        .park(&attempt("2", 1), None, true)
+        .await
+        .unwrap();
+    checkpoints.restore().await.unwrap();
+    assert_eq!(yard.read("x.bin"), "z\n");
+}
+
+#[tokio::test]
+async fn an_ignored_file_that_was_added_by_force_is_committed() {
+    for deed in [
+        "echo x > forced.log; git add -f forced.log; git commit -qm forced",
+        "echo x > forced.log; git add -f forced.log",
+    ] {
+        let (yard, mut checkpoints, _) = saved("echo old > forced.log", deed).await;
+        assert_eq!(yard.git("show HEAD:forced.log"), "x\n");
+        assert_eq!(yard.git("status --porcelain"), "");
+        yard.write("forced.log", "y\n");
+        checkpoints.save(&story("2")).await.unwrap();
+        assert_eq!(yard.git("show HEAD:forced.log"), "y\n");
+    }
+}
+
+#[tokio::test]
+async fn a_file_a_story_stops_tracking_is_no_longer_tracked() {
+    let deed = "git rm -q --cached a.txt dir/b.txt; echo a.txt >> .gitignore; git add .gitignore";
+    let (yard, mut checkpoints, _) = saved("", deed).await;
+    // `dir/b.txt` is not ignored, so it is a file like any other.
+    assert_eq!(yard.git("ls-files"), ".gitignore\ndir/b.txt\n");
+    assert_eq!(yard.read("a.txt"), "one\n");
+    yard.write("a.txt", "local\n");
+    checkpoints.save(&story("2")).await.unwrap();
+    assert_eq!(yard.git("ls-files"), ".gitignore\ndir/b.txt\n");
+    checkpoints.finish(FinishChoice::Cleanup).await.unwrap();
+    assert_eq!(yard.read("a.txt"), "local\n");
+}
+
+#[tokio::test]
+async fn a_submodule_a_story_adds_is_committed() {
+    let deed = "git init -q ../lib; git -C ../lib commit -q --allow-empty -m lib; \
+        git -c protocol.file.allow=always submodule --quiet add ../lib lib; \
+        git init -q stray; git -C stray commit -q --allow-empty -m s; git add stray";
+    let (yard, _checkpoints, _) = saved("", deed).await;
+    assert!(yard.git("ls-tree HEAD lib").starts_with("160000"));
+    assert_eq!(yard.git("ls-tree HEAD stray"), "");
+}
+
+#[tokio::test]
+async fn a_hook_too_large_to_be_kept_stays() {
+    let before = "head -c 5000000 /dev/zero > .git/hooks/pre-push; chmod +x .git/hooks/pre-push";
+    let (yard, _checkpoints) = parked(before, "echo x > x").await;
+    let hook = fs::metadata(yard.repo.join(".git/hooks/pre-push")).unwrap();
+    assert_eq!(hook.len(), 5_000_000);
+}

@@ -1,0 +1,65 @@
+//! Task files outside the work tree, where no checkpoint reaches: kept before an attempt, put back
+//! when the attempt is undone, by whichever process undoes it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::error::SourceError;
+use super::files;
+use crate::domain::change::Change;
+use crate::edge::vault::random_name;
+
+/// Keeps the files in a folder.
+pub(crate) fn keep_outside(
+    before: &Change,
+    work_tree: &Path,
+    folder: &Path,
+) -> Result<(), SourceError> {
+    let is_outside = |path: &Path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        !real.starts_with(work_tree)
+    };
+    let outside = before
+        .task_files
+        .iter()
+        .filter(|file| is_outside(&file.path));
+    for (number, file) in outside.enumerate() {
+        fs::create_dir_all(folder).map_err(unwritable(folder))?;
+        let name = file.path.as_os_str().as_bytes();
+        for (what, bytes) in [("bytes", file.bytes.as_slice()), ("path", name)] {
+            let path = folder.join(format!("{number}.{what}"));
+            fs::write(&path, bytes).map_err(unwritable(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the files a folder keeps back; what is in their place stays in the folder.
+pub(crate) fn put_back_outside(folder: &Path) -> Result<(), SourceError> {
+    for number in 0.. {
+        let kept = |what: &str| folder.join(format!("{number}.{what}"));
+        let Some(name) = files::read_if_there(&kept("path"))? else {
+            break;
+        };
+        let path = PathBuf::from(OsString::from_vec(name));
+        let bytes = files::read(&kept("bytes"))?;
+        let now = files::read_if_there(&path)?;
+        if now.as_ref() == Some(&bytes) {
+            continue;
+        }
+        if let Some(now) = now {
+            let aside = kept(&format!("displaced-{}", random_name(4)));
+            fs::write(&aside, now).map_err(unwritable(&aside))?;
+        }
+        files::replace(&path, &bytes)?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
+    let path = path.to_owned();
+    move |source| SourceError::Unwritable { path, source }
+}
