@@ -9,6 +9,7 @@ pub(crate) mod launch;
 mod perform;
 mod recorder;
 mod signals;
+mod start;
 mod timers;
 
 use std::collections::VecDeque;

@@ -9,6 +9,7 @@
 //! | `staged` | what only the agent's index says of a story |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
+//! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `taking` | one walk: what changed, where its bytes are kept |
@@ -34,6 +35,7 @@ mod restore;
 mod run_state;
 mod save;
 mod snapshot;
+mod stage_again;
 mod staged;
 mod switch;
 mod taking;

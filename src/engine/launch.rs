@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::perform::{PROCESS_FILE, outside_of_last};
+use super::start::{PROCESS_FILE, outside_of_last};
 use super::{Engine, EngineError, Job, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
@@ -195,7 +195,7 @@ pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
         });
     }
     if checkpoints.is_attempt_open()
-        && let Some(kept) = outside_of_last(checkpoints)
+        && let Some(kept) = outside_of_last(&checkpoints)
     {
         source::put_back_outside(&kept).map_err(|error| {
             Failure::system(format!(

@@ -1,41 +1,21 @@
 //! Performing effects: each calls one edge and turns its answer into an input.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::gate_run::GateRunning;
+use super::start::outside_of_last;
 use super::{Engine, EngineError, Running, chain};
-use super::{agent_run::AgentRun, gate_run::GateRunning};
 use crate::domain::boxes::StoryCheck;
 use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, FinishChoice};
-use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
-use crate::domain::machine::{self, Effect, Input, Previous, Save, StoryView, Ticket};
+use crate::domain::ids::{AttemptId, StoryId};
+use crate::domain::machine::{self, Effect, Input, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
-use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::domain::tasks::{Task, TaskState};
-use crate::edge::agent::Work;
-use crate::edge::checkpoint::{CheckpointError, Checkpoints};
-use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
+use crate::edge::files::create_private_folder;
 use crate::edge::gate::GateRun;
-use crate::edge::process::RunningProcess;
 use crate::edge::source::{self, SourceError};
 use crate::edge::steps::StoryNote;
-
-/// How much of the notes of a change goes into a prompt.
-const LEARNINGS_CAP: usize = 16 * 1024;
-
-/// Name of the file that says which process an attempt is.
-pub(super) const PROCESS_FILE: &str = "process.json";
-
-/// Name of the folder that keeps task files no checkpoint reaches.
-const OUTSIDE_FOLDER: &str = "outside";
-
-/// Where the task files are kept that the last attempt of the open run may have changed, and no
-/// checkpoint reaches.
-pub(super) fn outside_of_last(checkpoints: &Checkpoints) -> Option<PathBuf> {
-    let open = checkpoints.open_run()?;
-    let folder = checkpoints.attempt_folder(&open.run, &open.last_attempt?.attempt);
-    Some(folder.join(OUTSIDE_FOLDER))
-}
 
 /// Routes one effect.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {
@@ -47,7 +27,11 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             story,
             attempt,
             previous,
-        } => engine.start_agent(ticket, story, attempt, previous).await,
+        } => {
+            engine
+                .start_agent(ticket, AttemptId { story, attempt }, previous)
+                .await
+        }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {
                 agent.stop(grace);
@@ -124,126 +108,6 @@ impl Engine {
             Err(error) => self.failed(ticket, "could not make the checkpoint branch", &error),
         }
         Ok(())
-    }
-
-    async fn start_agent(
-        &mut self,
-        ticket: Ticket,
-        story: StoryId,
-        attempt: AttemptNumber,
-        previous: Option<Previous>,
-    ) {
-        let attempt = AttemptId { story, attempt };
-        match self.try_start_agent(ticket, &attempt, previous).await {
-            Ok(transcript) => self.ready.push_back(Input::AgentStarted {
-                ticket,
-                transcript: transcript.to_string_lossy().into_owned(),
-            }),
-            Err(StartError::Checkpoint(error)) => {
-                self.failed(ticket, "could not note the attempt", &error);
-            }
-            Err(StartError::Other(error)) => self.ready.push_back(Input::StepFailed {
-                ticket,
-                what: "could not start the agent".to_owned(),
-                reason: chain(error.as_ref()),
-                hint: "check the agent's command, then start ralphtool again".to_owned(),
-            }),
-        }
-    }
-
-    async fn try_start_agent(
-        &mut self,
-        ticket: Ticket,
-        attempt: &AttemptId,
-        previous: Option<Previous>,
-    ) -> Result<PathBuf, StartError> {
-        let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
-        create_private_folder(&folder.join("git")).map_err(StartError::other)?;
-        let learnings = self.checkpoints.learnings(&self.job.change.name);
-        let text = self.prompt_for(attempt, previous.as_ref(), &learnings)?;
-        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
-            .map_err(StartError::other)?;
-        if let Some(base) = self.story_base.clone() {
-            let top = self.checkpoints.repository().work_tree.clone();
-            let kept = folder.join(OUTSIDE_FOLDER);
-            on_thread(move || source::keep_outside(&base, &top, &kept))
-                .await
-                .map_err(StartError::other)?;
-        }
-        self.checkpoints
-            .attempt_started(attempt)
-            .await
-            .map_err(StartError::Checkpoint)?;
-        let work = Work {
-            run: &self.job.run,
-            attempt,
-            change: &self.job.change.name,
-            root: &self.checkpoints.repository().work_tree,
-            learnings: &learnings,
-            transcript: &folder,
-            prompt: &text,
-        };
-        let process = self
-            .job
-            .agent
-            .process(work)
-            .map_err(StartError::other)?
-            .start()
-            .map_err(StartError::other)?;
-        note_process(&folder, &process).map_err(StartError::other)?;
-        let dialect = self.job.agent.output().dialect();
-        let agent = AgentRun::new(ticket, process, dialect);
-        self.running = Some(Running::Agent(Box::new(agent)));
-        Ok(folder)
-    }
-
-    fn prompt_for(
-        &self,
-        attempt: &AttemptId,
-        previous: Option<&Previous>,
-        learnings: &Path,
-    ) -> Result<String, StartError> {
-        let change = &self.job.change;
-        let Some(story) = change.story(&attempt.story) else {
-            return Err(StartError::other(std::io::Error::other(format!(
-                "the change has no story {}",
-                attempt.story
-            ))));
-        };
-        let notes = read_if_present(learnings).map_err(StartError::other)?;
-        let notes = notes
-            .map(|bytes| newest(&bytes))
-            .filter(|text| !text.is_empty());
-        let previous = previous.map(|previous| self.previous_failure(previous));
-        let gates: Vec<(String, String)> = self
-            .job
-            .gates
-            .iter()
-            .map(|gate| (gate.name.clone(), gate.run.clone()))
-            .collect();
-        Ok(prompt(&PromptInput {
-            change,
-            story,
-            attempt: attempt.attempt,
-            gates: &gates,
-            learnings: notes.as_deref(),
-            learnings_path: &learnings.to_string_lossy(),
-            previous: previous.as_ref(),
-            strict_tasks: self.job.strict_tasks,
-        }))
-    }
-
-    fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
-        let label = previous.parked.to_string();
-        let look = self
-            .checkpoints
-            .diff_path(&label)
-            .map_or_else(|_| String::new(), |path| format!("cat {}", path.display()));
-        PreviousFailure {
-            reason: previous.reason.clone(),
-            parked: label,
-            look,
-        }
     }
 
     async fn check_story(&mut self, ticket: Ticket, story: &StoryId) -> Result<(), EngineError> {
@@ -425,29 +289,8 @@ impl Engine {
     }
 }
 
-/// Why an agent could not be started.
-enum StartError {
-    Checkpoint(CheckpointError),
-    Other(Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl StartError {
-    fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Other(Box::new(error))
-    }
-}
-
-/// Writes down which process it is, so that the next start can end it should this one crash.
-fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), FileError> {
-    let Some(identity) = process.identity() else {
-        return Ok(());
-    };
-    let text = serde_json::to_vec(&identity).unwrap_or_default();
-    write_whole(&folder.join(PROCESS_FILE), &text, 0o600)
-}
-
 /// Reads and writes task files on a thread of their own.
-async fn on_thread<T: Send + 'static>(
+pub(super) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, SourceError> {
     match tokio::task::spawn_blocking(work).await {
@@ -488,19 +331,4 @@ fn view(story: &crate::domain::change::Story) -> StoryView {
         open_tasks: story.open_tasks().count(),
         deferred_tasks: story.tasks.iter().filter(deferred).count(),
     }
-}
-
-/// The newest notes that fit, from a line's start.
-fn newest(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if text.len() <= LEARNINGS_CAP {
-        return text.trim().to_owned();
-    }
-    let mut start = text.len() - LEARNINGS_CAP;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let tail = &text[start..];
-    let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
-    tail.trim().to_owned()
 }

@@ -1,0 +1,191 @@
+//! What the user had staged, announced or flagged before a run is so again after a cleanup, where
+//! the files were not touched since.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::run_state::Current;
+use super::snapshot::Snapshot;
+use super::taking::Taken;
+use super::{Checkpoints, Result, blocking};
+use crate::edge::git::{Git, nul_separated};
+use crate::edge::object_id::ObjectId;
+use crate::edge::walk::absolute;
+
+impl Checkpoints {
+    /// What the user had staged before the run is staged again where the file was not touched.
+    pub(super) async fn stage_again(
+        &self,
+        current: &Current,
+        git: &Git,
+        taken: &Taken,
+    ) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let id = current.intent.start.clone();
+        let start = blocking(move || Snapshot::read(&places.vault, &id)).await?;
+        let index = Snapshot::index(&self.places.vault, &current.intent.start);
+        if !index.exists() {
+            return Ok(());
+        }
+        let old = self.work.patient().with_index(&index);
+        let head = match current.intent.head.commit() {
+            Some(commit) => commit.to_string(),
+            None => self.empty_tree().await?,
+        };
+        let untouched = |path: &[u8]| match (
+            start.manifest.entries.get(path),
+            taken.manifest.entries.get(path),
+        ) {
+            (Some(before), Some(now)) => before.same_state(now),
+            (None, None) => true,
+            _ => false,
+        };
+        let args = [
+            "diff-index",
+            "--cached",
+            "--raw",
+            "-z",
+            "--no-renames",
+            "--no-abbrev",
+            "--ita-invisible-in-index",
+        ];
+        let listing = old.run(args.iter().copied().chain([head.as_str()])).await?;
+        let mut lines = Vec::new();
+        let mut wanted = Vec::new();
+        let mut fields = nul_separated(&listing);
+        while let (Some(meta), Some(path)) = (fields.next(), fields.next()) {
+            let meta = String::from_utf8_lossy(meta).into_owned();
+            let mut words = meta.split(' ').skip(1);
+            let (Some(mode), _, Some(id)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            if !untouched(path) {
+                continue;
+            }
+            wanted.extend(
+                ObjectId::parse(id.as_bytes()).filter(|_| mode != "000000" && mode != "160000"),
+            );
+            lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+            lines.extend_from_slice(path);
+            lines.push(0);
+        }
+        self.bring_back_objects(&wanted).await?;
+        if !lines.is_empty() {
+            git.run_with_input(["update-index", "-z", "--index-info"], &lines)
+                .await?;
+        }
+        self.intend_again(&old, git, &head, &untouched).await?;
+        self.flag_again(&old, git).await
+    }
+
+    /// Staged content is reachable from no commit; an agent's `gc` may have dropped it.
+    async fn bring_back_objects(&self, ids: &[ObjectId]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let input = super::mend::lines(ids);
+        let answer = self
+            .work
+            .run_with_input(["cat-file", "--batch-check"], input.as_bytes())
+            .await?;
+        for line in String::from_utf8_lossy(&answer).lines() {
+            let Some(id) = line.strip_suffix(" missing") else {
+                continue;
+            };
+            let bytes = self.store.run(["cat-file", "blob", id]).await?;
+            self.work
+                .run_with_input(["hash-object", "-w", "--stdin", "--no-filters"], &bytes)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Paths that were only announced (`git add -N`) are announced again.
+    async fn intend_again(
+        &self,
+        old: &Git,
+        git: &Git,
+        head: &str,
+        untouched: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<()> {
+        let list = async |flag: &'static str| -> Result<BTreeSet<Vec<u8>>> {
+            let args = [
+                "diff-index",
+                "--cached",
+                "--name-only",
+                "-z",
+                "--no-renames",
+                flag,
+                head,
+            ];
+            let output = old.run(args).await?;
+            Ok(nul_separated(&output).map(<[u8]>::to_vec).collect())
+        };
+        let all = list("--ita-visible-in-index").await?;
+        let real = list("--ita-invisible-in-index").await?;
+        let mut input = Vec::new();
+        let top = &self.places.repository.work_tree;
+        let is_there = |path: &[u8]| std::fs::symlink_metadata(absolute(top, path)).is_ok();
+        let again = |path: &&Vec<u8>| untouched(path) && is_there(path);
+        for path in all.difference(&real).filter(again) {
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        if !input.is_empty() {
+            let args = [
+                "--literal-pathspecs",
+                "add",
+                "--intent-to-add",
+                "--force",
+                "--pathspec-from-file=-",
+                "--pathspec-file-nul",
+            ];
+            git.run_with_input(args, &input).await?;
+        }
+        Ok(())
+    }
+
+    /// Flags of the user's on paths are set again.
+    async fn flag_again(&self, old: &Git, git: &Git) -> Result<()> {
+        let present: BTreeSet<Vec<u8>> = nul_separated(&git.run(["ls-files", "-z"]).await?)
+            .map(<[u8]>::to_vec)
+            .collect();
+        let listing = old.run(["ls-files", "-v", "-z"]).await?;
+        let mut assumed = Vec::new();
+        let mut skipped = Vec::new();
+        for line in nul_separated(&listing) {
+            let Some((tag, path)) = line.split_first_chunk::<2>() else {
+                continue;
+            };
+            if !present.contains(path) {
+                continue;
+            }
+            for (set, list) in [
+                (tag[0].is_ascii_lowercase(), &mut assumed),
+                (tag[0].eq_ignore_ascii_case(&b's'), &mut skipped),
+            ] {
+                if set {
+                    list.extend_from_slice(path);
+                    list.push(0);
+                }
+            }
+        }
+        for (flag, list) in [
+            ("--assume-unchanged", assumed),
+            ("--skip-worktree", skipped),
+        ] {
+            if !list.is_empty() {
+                git.run_with_input(["update-index", flag, "-z", "--stdin"], &list)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn empty_tree(&self) -> Result<String> {
+        Ok(self
+            .git
+            .line(["hash-object", "-t", "tree", "-w", "--stdin"])
+            .await?)
+    }
+}
