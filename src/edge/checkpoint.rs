@@ -13,6 +13,7 @@
 //! | `recover` | what an interrupted run left is mended |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `taking` | one walk: what changed, where its bytes are kept |
+//! | `keeping` | bytes git does not hold, copied into the vault |
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
 //! | `switch` | moving branch, HEAD and index |
@@ -26,6 +27,7 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod keeping;
 mod mend;
 mod objects;
 mod park;

@@ -28,9 +28,8 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             attempt,
             previous,
         } => {
-            engine
-                .start_agent(ticket, AttemptId { story, attempt }, previous)
-                .await
+            let attempt = AttemptId { story, attempt };
+            engine.start_agent(ticket, attempt, previous).await;
         }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {

@@ -14,9 +14,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::keeping::open_raw;
 use super::park::Parked;
 use super::snapshot::Snapshot;
-use super::taking::{open_raw, show, under_any};
+use super::taking::{show, under_any};
 use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
 use crate::edge::files::{FileError, Tried, make_writable, move_away, place};

@@ -1,19 +1,14 @@
-//! Taking the state of the work tree: one walk, a look at what changed since the last manifest,
-//! and a copy in the vault of every byte that git does not already hold.
+//! Taking the state of the work tree: one walk, and what it says against the last manifest.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::keeping::Keeper;
 use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
 use crate::edge::git::Git;
-use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
+use crate::edge::manifest::{Changes, Entry, Kind, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, Top, Walk, absolute, walk};
 
@@ -49,15 +44,6 @@ const CACHE_FOLDERS: &[&str] = &[
     "DerivedData",
     "vendor",
 ];
-
-/// An ignored file larger than this is not kept.
-const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
-
-/// All ignored files together are kept up to this size.
-const ALL_IGNORED: u64 = 256 * 1024 * 1024;
-
-/// Files up to this size are read whole; larger ones are copied and then hashed.
-const READ_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// Cache folders: which were looked at, and whether they are passed over.
 #[derive(Debug, Default)]
@@ -314,187 +300,6 @@ fn holds_bytes(base: &Manifest, path: &[u8]) -> bool {
     base.entries
         .get(path)
         .is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
-}
-
-/// Turns suspects into entries, keeping their bytes.
-struct Keeper {
-    places: Arc<Places>,
-    base: Arc<Manifest>,
-    known: Known,
-    visible: HashSet<Vec<u8>>,
-}
-
-impl Keeper {
-    fn keep(self, suspects: Suspects) -> Result<(Manifest, Changes, Vec<Notice>)> {
-        let mut manifest = (*self.base).clone();
-        let mut changes = Changes::default();
-        let mut left_out = Vec::new();
-        let mut budget = ALL_IGNORED;
-        for found in suspects.touched {
-            let Some(old) = self.base.entries.get(&found.path) else {
-                continue;
-            };
-            let visible = old.visible || self.visible.contains(&found.path);
-            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
-                changes.removed.push(found.path.clone());
-                manifest.entries.remove(&found.path);
-                continue;
-            };
-            if !old.same_state(&entry) {
-                if entry.visible && entry.content == Content::Unkept {
-                    left_out.push(show(&found.path));
-                }
-                changes.modified.push(found.path.clone());
-            }
-            manifest.entries.insert(found.path, entry);
-        }
-        for found in suspects.created {
-            let visible = self.visible.contains(&found.path);
-            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
-                continue;
-            };
-            if entry.content == Content::Unkept {
-                left_out.push(show(&found.path));
-            }
-            changes.created.push(found.path.clone());
-            manifest.entries.insert(found.path, entry);
-        }
-        for path in suspects.gone {
-            manifest.entries.remove(&path);
-            changes.removed.push(path);
-        }
-        Ok((manifest, changes, left_out_notice(&left_out)))
-    }
-
-    /// The entry of a path with its bytes kept; none where it is gone by now.
-    fn entry(&self, found: &Found, visible: bool, budget: &mut u64) -> Result<Option<Entry>> {
-        let content = match found.kind {
-            Kind::Folder | Kind::Special => Some(Content::Nothing),
-            Kind::Link => self.link_target(&found.path)?,
-            Kind::File => self.file_content(found, visible, budget)?,
-        };
-        Ok(content.map(|content| Entry {
-            kind: found.kind,
-            stat: found.stat,
-            content,
-            visible: visible && matches!(found.kind, Kind::File | Kind::Link),
-        }))
-    }
-
-    fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = absolute(&self.places.repository.work_tree, path);
-        match fs::read_link(&full) {
-            Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
-            Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
-            Err(error) => Err(error).tried("read", &full).map_err(Into::into),
-        }
-    }
-
-    fn file_content(
-        &self,
-        found: &Found,
-        visible: bool,
-        budget: &mut u64,
-    ) -> Result<Option<Content>> {
-        // A file that changed since git looked at it is not what git saw.
-        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.known.clean_ns;
-        if let Some(id) = self.known.clean.get(&found.path).filter(|_| is_older) {
-            return Ok(Some(Content::Git(*id)));
-        }
-        if !visible {
-            if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
-                return Ok(Some(Content::Unkept));
-            }
-            *budget -= found.stat.size;
-        }
-        keep_raw(&self.places, &found.path)
-    }
-}
-
-fn left_out_notice(left_out: &[String]) -> Vec<Notice> {
-    if left_out.is_empty() {
-        return Vec::new();
-    }
-    let shown: Vec<_> = left_out.iter().take(5).map(String::as_str).collect();
-    let more = match left_out.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    vec![Notice::new(
-        "not_kept",
-        format!(
-            "too large or unreadable, so left alone and not kept in the vault: {}{more}",
-            shown.join(", ")
-        ),
-    )]
-}
-
-/// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
-fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
-    let full = absolute(&places.repository.work_tree, path);
-    // Tried a few times: a file may change while it is read.
-    for _ in 0..5 {
-        match copy_raw(places, &full) {
-            Ok(id) => return Ok(Some(Content::Raw(id))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                return Ok(Some(Content::Unkept));
-            }
-            Err(error) if error.kind() == io::ErrorKind::Other => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let error = io::Error::other("it changes faster than it can be read");
-    Err(FileError::new("keep", &full, error).into())
-}
-
-fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
-    let format = places.repository.format;
-    let source = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(full)
-        .tried("read", full)?;
-    let length = source.metadata().tried("look at", full)?.size();
-    if length <= READ_WHOLE {
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut &source, &mut bytes).tried("read", full)?;
-        let id =
-            ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
-        let target = raw_path(places, &id)?;
-        // A power cut can leave a copy without its bytes.
-        if !fs::metadata(&target).is_ok_and(|copy| copy.size() == bytes.len() as u64) {
-            place(&target, |file| io::Write::write_all(file, &bytes))?;
-        }
-        return Ok(id);
-    }
-    let temporary = tempfile::NamedTempFile::new_in(places.vault.raw()).tried("copy", full)?;
-    io::copy(&mut &source, &mut temporary.as_file()).tried("copy", full)?;
-    let copied = temporary.as_file().metadata().tried("copy", full)?.size();
-    let reader = File::open(temporary.path()).tried("read", temporary.path())?;
-    let id = ObjectId::of_blob(format, copied, reader).tried("hash", full)?;
-    let target = raw_path(places, &id)?;
-    temporary
-        .persist(&target)
-        .map_err(|error| FileError::new("keep", full, error.error))?;
-    Ok(id)
-}
-
-/// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> Result<std::path::PathBuf, FileError> {
-    let text = id.to_string();
-    let (folder, name) = text.split_at(2);
-    let folder = places.vault.raw().join(folder);
-    if !folder.exists() {
-        create_private_folder(&folder)?;
-    }
-    Ok(folder.join(name))
-}
-
-/// Opens the plain copy of a blob.
-pub(super) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
-    let path = raw_path(places, id)?;
-    Ok(File::open(&path).tried("read", &path)?)
 }
 
 /// True where `path` is one of the folders or below one.
