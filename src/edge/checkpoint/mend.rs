@@ -11,15 +11,26 @@ use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+use crate::edge::repository::{Head, Refs};
+
+/// A git directory that can be used.
+pub(super) struct Mended {
+    /// What was wrong.
+    pub(super) notices: Vec<Notice>,
+    /// All refs, as they are now.
+    pub(super) refs: Refs,
+    /// Where HEAD points now.
+    pub(super) head: Head,
+}
 
 impl Checkpoints {
-    /// Makes the git directory usable, and says what was wrong.
+    /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
     pub(super) async fn mend(
         &self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
         trash: &Path,
-    ) -> Result<Vec<Notice>> {
+    ) -> Result<Mended> {
         let mut notices = Vec::new();
         if !self.places.vault.belongs_to(&self.places.repository)? {
             let places = Arc::clone(&self.places);
@@ -40,11 +51,19 @@ impl Checkpoints {
         }
         notices.extend(self.free_locks(&current.intent.branch, trash).await?);
         self.mend_branch(current, trash)?;
-        if self.observe().await.is_err() {
+        let mut seen = self.observe().await;
+        if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
         }
-        self.bring_back_pruned(current).await?;
-        Ok(notices)
+        if self.bring_back_pruned(current).await? || seen.is_err() {
+            seen = self.observe().await;
+        }
+        let (refs, head) = seen?;
+        Ok(Mended {
+            notices,
+            refs,
+            head,
+        })
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
@@ -79,8 +98,9 @@ impl Checkpoints {
 }
 
 impl Checkpoints {
-    /// An agent may have collected garbage: what the checkpoint needs is linked back.
-    async fn bring_back_pruned(&self, current: &Current) -> Result<()> {
+    /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
+    /// something was missing.
+    async fn bring_back_pruned(&self, current: &Current) -> Result<bool> {
         let checkpoint = self.checkpoint_refs(current);
         let input: String = checkpoint.iter().map(|id| format!("{id}\n")).collect();
         let answer = self
@@ -100,7 +120,7 @@ impl Checkpoints {
             })
             .await?;
         }
-        Ok(())
+        Ok(missing)
     }
 
     /// The commits a restore needs: the checkpoint and the user's own refs.

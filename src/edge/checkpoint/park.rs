@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::control::Control;
+use super::mend::Mended;
 use super::run_state::Current;
 use super::save::changed_refs;
 use super::snapshot::Snapshot;
@@ -75,9 +76,12 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let trash = self.new_trash("park");
-        let mut notices = self.mend(&current, &base, &trash).await?;
+        let Mended {
+            mut notices,
+            refs,
+            head,
+        } = self.mend(&current, &base, &trash).await?;
         self.link_objects().await?;
-        let (refs, head) = self.observe().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         notices.extend(changed_refs(&current, &base.control.refs, &refs));
 

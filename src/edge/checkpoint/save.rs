@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
+use super::mend::Mended;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::visible::{forget, unnoticeable, visible_paths};
@@ -52,11 +53,14 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let trash = self.new_trash("save");
-        let mut notices = self.mend(&current, &base, &trash).await?;
+        let Mended {
+            mut notices,
+            refs,
+            head,
+        } = self.mend(&current, &base, &trash).await?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.link_objects().await?;
-        let (refs, head) = self.observe().await?;
         notices.extend(changed_refs(&current, &base.control.refs, &refs));
 
         let id = Snapshot::new_id();
@@ -79,7 +83,9 @@ impl Checkpoints {
         let parent = self.parent(&current, &refs, &head).await?;
         let commit = self.commit(&git, &[parent], message).await?;
         self.link_objects().await?;
-        let snapshot = self.checkpoint_snapshot(id, &base, &taken, commit).await?;
+        let snapshot = self
+            .checkpoint_snapshot(id, &base, &taken, (refs, commit))
+            .await?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -159,10 +165,9 @@ impl Checkpoints {
         id: String,
         base: &Arc<Snapshot>,
         taken: &super::taking::Taken,
-        commit: ObjectId,
+        (mut refs, commit): (Refs, ObjectId),
     ) -> Result<Snapshot> {
         let branch = self.current()?.intent.branch;
-        let (mut refs, _) = self.observe().await?;
         refs.insert(branch.clone(), commit);
         let head = Head::Branch {
             name: branch,
