@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+use crate::edge::demo::agent;
 use crate::edge::process::guard;
 use crate::failure::{Failure, FailureKind};
 use arguments::{Arguments, ColorArgument, Command};
@@ -32,6 +33,9 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // Before anything else: the guard must be quick and must not touch the world.
     if let Some(code) = guard::dispatch(&args) {
+        return code;
+    }
+    if let Some(code) = agent::dispatch(&args) {
         return code;
     }
     crash::install();

@@ -6,6 +6,7 @@ pub(crate) mod box_match;
 pub(crate) mod boxes;
 pub(crate) mod change;
 pub(crate) mod delta;
+pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod duration;
 pub(crate) mod event;

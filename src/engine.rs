@@ -170,7 +170,10 @@ impl Engine {
     }
 
     /// Announces what an edge found worth saying.
-    async fn warn(&mut self, notices: Vec<crate::edge::checkpoint::Notice>) -> Result<(), EngineError> {
+    async fn warn(
+        &mut self,
+        notices: Vec<crate::edge::checkpoint::Notice>,
+    ) -> Result<(), EngineError> {
         for notice in notices {
             self.recorder
                 .record(Event::Warning {

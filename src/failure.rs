@@ -93,11 +93,6 @@ impl Failure {
         }
         Ok(())
     }
-
-    /// What to do next, in the order given.
-    pub(crate) fn hints(&self) -> &[String] {
-        &self.hints
-    }
 }
 
 impl fmt::Display for Failure {

@@ -151,10 +151,17 @@ fn source_files() -> Vec<PathBuf> {
     files
 }
 
-/// A file that its parent declares below `#[cfg(test)]`.
+/// A file that its parent, or the file it tests, declares below `#[cfg(test)]`.
 fn is_test(file: &Path) -> bool {
     let stem = file.file_stem().unwrap().to_str().unwrap();
     let folder = file.parent().unwrap();
+    if let Some(tested) = stem.strip_suffix("_tests") {
+        let sibling = folder.join(format!("{tested}.rs"));
+        let declared = format!("#[cfg(test)]\n#[path = \"{stem}.rs\"]\n");
+        if sibling.is_file() && read(&sibling).contains(&declared) {
+            return true;
+        }
+    }
     let declaration = format!("mod {stem};");
     let parents = [folder.with_extension("rs"), folder.join("mod.rs")];
     parents.iter().filter(|it| it.is_file()).any(|parent| {

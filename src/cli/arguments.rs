@@ -120,6 +120,14 @@ pub(super) enum Command {
     /// Print the prompt an agent would get
     Prompt(PromptArguments),
     /// See it all on a throw-away repository, with an embedded agent
+    ///
+    /// Makes a repository with a change of three stories in the folder for temporary files, and
+    /// runs the real loop in it. The agent is part of this program: no key, no network, and
+    /// nothing is written outside that folder, which stays for you to look around in.
+    ///
+    /// The same agent can be tried on a change of yours with `ralphtool loop CHANGE --agent demo`.
+    /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
+    /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
     /// Print the completion script of a shell
     Completions(CompletionsArguments),

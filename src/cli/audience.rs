@@ -17,7 +17,9 @@ const WAITING: usize = 1024;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Starts showing; ends when the sender is dropped.
-pub(super) fn start(face: Box<dyn Face + Send>) -> (Sender<Record>, JoinHandle<std::io::Result<()>>) {
+pub(super) fn start(
+    face: Box<dyn Face + Send>,
+) -> (Sender<Record>, JoinHandle<std::io::Result<()>>) {
     let (sender, receiver) = channel(WAITING);
     (sender, std::thread::spawn(move || show(face, receiver)))
 }

@@ -1,6 +1,5 @@
 //! How `loop` starts a run: finds the change, reads the settings, shows the plan or runs it.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::audience;
@@ -14,32 +13,42 @@ use crate::domain::summary::ChangeState;
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
-use crate::engine::launch::{Order, Prepared, prepare};
+use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::failure::Failure;
+use crate::ui::Face;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::words;
 
 /// Runs the loop, or says what it would do.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(arguments, context))
+}
+
+/// Waits for something on this thread.
+pub(super) fn on_runtime(
+    work: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::system("could not start").because(error))?;
-    let code = runtime.block_on(start(arguments, context));
+    let code = runtime.block_on(work);
     // Whatever is still on a blocking thread must not hold up the exit.
     runtime.shutdown_background();
     code
 }
 
 async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let directory = context
-        .directory
-        .canonicalize()
-        .map_err(|error| no_directory(&context.directory, error))?;
-    let repository = Repository::discover(&directory).await.map_err(no_repository)?;
+    let directory = context.folder()?;
+    let repository = Repository::discover(&directory)
+        .await
+        .map_err(|error| no_repository(&error))?;
     let (settings, warnings) = context.settings(&repository.work_tree, arguments.settings())?;
-    let surroundings = Surroundings::from_environment(directory.clone());
-    let change = find_change(arguments.change.as_deref(), &surroundings)?;
+    let surroundings = context.surroundings()?;
+    let change = match &arguments.change {
+        Some(target) => context.change(target)?,
+        None => only_change(&surroundings)?,
+    };
     if change.task_tally().total == 0 {
         return Err(Failure::refused(format!("`{}` has no tasks", change.name))
             .hint("a task is a line such as `- [ ] 1.1 Add the retry`"));
@@ -61,15 +70,19 @@ async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode,
     match prepare(order).await? {
         Prepared::NothingLeft => nothing_left(&change, arguments),
         Prepared::Ready(ready) => {
-            let (sender, shown) = audience::start(terminal::face(arguments, context));
-            let end = ready.run(sender).await;
-            finish_showing(shown)?;
-            let end = end.map_err(|error| {
-                Failure::system("the run could not go on").because(error)
-            })?;
-            Ok(end.exit_code.into())
+            let code = show_run(ready, terminal::face(arguments, context)).await?;
+            Ok(code.into())
         }
     }
+}
+
+/// Runs what is ready while a face shows it; gives the run's exit code.
+pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
+    let (sender, shown) = audience::start(face);
+    let end = Box::pin(ready.run(sender)).await;
+    finish_showing(shown)?;
+    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
+    Ok(end.exit_code)
 }
 
 fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
@@ -81,11 +94,8 @@ fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result
     }
 }
 
-/// The change that was named, or the only one with work left.
-fn find_change(target: Option<&str>, around: &Surroundings) -> Result<Change, Failure> {
-    if let Some(target) = target {
-        return Ok(source::read_target(target, around)?);
-    }
+/// The only change with work left.
+fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     let root = source::find_root(around)?;
     let ready: Vec<String> = source::list_changes(&root, around)?
         .into_iter()
@@ -94,8 +104,10 @@ fn find_change(target: Option<&str>, around: &Surroundings) -> Result<Change, Fa
         .collect();
     match ready.as_slice() {
         [only] => Ok(source::read_change(&root, only, around)?),
-        [] => Err(Failure::refused("no change has work left")
-            .hint("`ralphtool list` shows all changes")),
+        [] => {
+            Err(Failure::refused("no change has work left")
+                .hint("`ralphtool list` shows all changes"))
+        }
         several => Err(
             Failure::refused("several changes have work left: say which one")
                 .hint(format!("they are: {}", several.join(", "))),
@@ -138,22 +150,19 @@ async fn dry_run(
         original: &head.shown(),
         resumes: None,
         stories,
-        command: &[settings.agent.value.clone()],
+        command: std::slice::from_ref(&settings.agent.value),
         settings,
     };
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| plan::write(out, paint, &view))
 }
 
-fn no_directory(path: &Path, error: std::io::Error) -> Failure {
-    Failure::refused(format!("`{}` is not a directory that can be used", path.display()))
-        .because(error)
-}
-
-fn no_repository(error: RepositoryError) -> Failure {
-    let hint = match &error {
+fn no_repository(error: &RepositoryError) -> Failure {
+    let hint = match error {
         RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
-        RepositoryError::Bare(_) => Some("clone it, or add a work tree with `git worktree add DIR`"),
+        RepositoryError::Bare(_) => {
+            Some("clone it, or add a work tree with `git worktree add DIR`")
+        }
         RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
         RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
     };
@@ -167,4 +176,3 @@ fn no_repository(error: RepositoryError) -> Failure {
 fn broken_git(error: crate::edge::git::GitError) -> Failure {
     Failure::system("could not look at the repository").because(error)
 }
-

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
+use super::output;
+use crate::domain::show::ChangeView;
 use crate::failure::Failure;
+use crate::ui::show;
 
 /// Flags of `show`.
 #[derive(Debug, Args)]
@@ -19,6 +22,16 @@ pub(super) struct ShowArguments {
 }
 
 /// Shows a change.
-pub(super) fn run(_arguments: &ShowArguments, _context: &Context) -> Result<ExitCode, Failure> {
-    Err(Failure::system("not wired"))
+pub(super) fn run(arguments: &ShowArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let change = context.change(&arguments.change)?;
+    output::warn(
+        context,
+        change.warnings.iter().map(|it| it.message.as_str()),
+    );
+    if arguments.json {
+        return output::json(&ChangeView::of(&change));
+    }
+    let paint = context.paint_for(&std::io::stdout());
+    let here = context.folder()?;
+    output::present(|out| show::write(out, paint, &change, &here))
 }

@@ -11,7 +11,7 @@ use super::loop_command::LoopArguments;
 use super::output;
 use crate::ui::Face;
 use crate::ui::json::Json;
-use crate::ui::plain::{Look, Plain, Screen};
+use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
 use crate::ui::style::Paint;
 
 /// The width where the terminal does not say.
@@ -19,14 +19,24 @@ const WIDTH: usize = 80;
 
 /// The face the flags and the terminal ask for.
 pub(super) fn face(arguments: &LoopArguments, context: &Context) -> Box<dyn Face + Send> {
-    let stdout = std::io::stdout();
     if arguments.json {
         return Box::new(Json::new(output::stdout()));
     }
+    plain(arguments.verbosity(), NextSteps::Told, context)
+}
+
+/// The log, as the terminal can show it.
+pub(super) fn plain(
+    verbosity: Verbosity,
+    next: NextSteps,
+    context: &Context,
+) -> Box<dyn Face + Send> {
+    let stdout = std::io::stdout();
     let look = Look {
         screen: screen(stdout.is_terminal(), &context.environment),
         paint: context.paint_for(&stdout),
-        verbosity: arguments.verbosity(),
+        verbosity,
+        next,
         zone: TimeZone::system(),
     };
     Box::new(Plain::new(output::stdout(), look))

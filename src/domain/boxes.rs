@@ -22,8 +22,6 @@ pub(crate) struct StoryCheck {
     pub(crate) still_open: Vec<String>,
     /// Tasks of the story that were open and are set aside now.
     pub(crate) set_aside: Vec<String>,
-    /// Open tasks that the attempt added to the story.
-    pub(crate) added_open: Vec<String>,
     /// Boxes of other stories that changed.
     pub(crate) foreign: Vec<ForeignBox>,
     /// Tasks of other stories that are not in the files any more.
@@ -74,7 +72,6 @@ pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> Sto
         missing: Vec::new(),
         still_open: Vec::new(),
         set_aside: Vec::new(),
-        added_open: added_open(&new, &pairs, story),
         foreign: Vec::new(),
         foreign_missing: Vec::new(),
         ticks: Vec::new(),
@@ -87,6 +84,11 @@ pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> Sto
             let was = &before.task_files[place.file].bytes[place.task.mark.clone()];
             found.other(place, now, was, after);
         }
+    }
+    // A task the attempt added to its own story is one of the story's tasks like any other.
+    for place in added_open(&new, &pairs, story) {
+        found.still_open.push(place.task.raw.clone());
+        found.ticks.push(edit(place, after, b"x"));
     }
     found
 }
@@ -141,15 +143,18 @@ fn places(stories: &[Story]) -> Vec<Place<'_>> {
         .collect()
 }
 
-fn added_open(new: &[Place<'_>], pairs: &[Option<usize>], story: &StoryId) -> Vec<String> {
+fn added_open<'a>(
+    new: &'a [Place<'a>],
+    pairs: &[Option<usize>],
+    story: &StoryId,
+) -> impl Iterator<Item = &'a Place<'a>> {
     let known: HashSet<usize> = pairs.iter().flatten().copied().collect();
     new.iter()
         .enumerate()
-        .filter(|(index, place)| {
+        .filter(move |(index, place)| {
             place.story == story && place.task.is_open_work() && !known.contains(index)
         })
-        .map(|(_, place)| place.task.raw.clone())
-        .collect()
+        .map(|(_, place)| place)
 }
 
 fn edit(place: &Place<'_>, files: &[TaskFile], put: &[u8]) -> BoxEdit {
@@ -185,7 +190,8 @@ pub(crate) fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
 }
 
 /// Ticks one box of the file it was read from; every other byte stays.
-pub(crate) fn tick(bytes: &[u8], task: &Task) -> Vec<u8> {
+#[cfg(test)]
+fn tick(bytes: &[u8], task: &Task) -> Vec<u8> {
     mark(bytes, task, b"x")
 }
 

@@ -205,7 +205,8 @@ impl Machine {
     }
 
     /// Whether the run is over.
-    pub(crate) fn has_ended(&self) -> bool {
+    #[cfg(test)]
+    fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)
     }
 

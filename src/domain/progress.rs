@@ -113,20 +113,6 @@ impl Progress {
         usage
     }
 
-    /// How long the run took so far, without the time between its parts.
-    pub(crate) fn elapsed(&self, now: Timestamp) -> Duration {
-        let Some(started_at) = self.started_at else {
-            return Duration::ZERO;
-        };
-        self.earlier + between(started_at, self.ended_at.unwrap_or(now))
-    }
-
-    /// The story that is worked on.
-    pub(crate) fn current(&self) -> Option<&StoryProgress> {
-        let last = self.stories.last();
-        last.filter(|story| story.state == StoryStanding::Running)
-    }
-
     fn on_run_started(&mut self, record: &Record) {
         let Event::RunStarted {
             change,

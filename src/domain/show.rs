@@ -1,6 +1,6 @@
 //! The JSON value of `show`: one change with stories, tasks and scenarios.
 
-use std::path::Path;
+use std::borrow::Cow;
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub(crate) struct ChangeView<'a> {
     /// The change's name.
     change: &'a str,
     /// The folder the plan belongs to.
-    root: &'a Path,
+    root: Cow<'a, str>,
     /// What kind of plan it is.
     source: SourceKind,
     /// All stories, in document order.
@@ -56,7 +56,7 @@ impl<'a> ChangeView<'a> {
     pub(crate) fn of(change: &'a Change) -> Self {
         Self {
             change: &change.name,
-            root: &change.root,
+            root: change.root.to_string_lossy(),
             source: change.source,
             stories: change.stories.iter().map(StoryView::of).collect(),
             scenarios: &change.scenarios,

@@ -9,6 +9,7 @@
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
 //! | `recover` | what an interrupted run left is mended |
+//! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `taking` | one walk: what changed, where its bytes are kept |
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
@@ -22,6 +23,7 @@ mod begin;
 mod control;
 mod converge;
 mod finish;
+mod frozen_config;
 mod mend;
 mod objects;
 mod park;
@@ -49,11 +51,8 @@ use super::vault::{Vault, VaultError};
 use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
-pub(crate) use finish::FinishReport;
-pub(crate) use park::ParkReport;
-pub(crate) use recover::Recovery;
-pub(crate) use run_state::{LastAttempt, OpenRun};
-pub(crate) use save::{SaveReport, Story};
+pub(crate) use run_state::OpenRun;
+pub(crate) use save::Story;
 
 use objects::ObjectLinks;
 use park::Parked;
@@ -204,15 +203,14 @@ impl Checkpoints {
     ) -> Result<Self> {
         let repository = Repository::discover(directory).await?;
         let folder = Vault::folder_for(state_directory, &repository);
-        let vault = blocking(move || Ok(Vault::open(&folder)?)).await?;
-        Self::open_vault(repository, vault, command_timeout).await
+        blocking(move || {
+            let vault = Vault::open(&folder)?;
+            Self::open_vault(repository, vault, command_timeout)
+        })
+        .await
     }
 
-    async fn open_vault(
-        repository: Repository,
-        vault: Vault,
-        command_timeout: Duration,
-    ) -> Result<Self> {
+    fn open_vault(repository: Repository, vault: Vault, command_timeout: Duration) -> Result<Self> {
         let barriers = barriers(&repository, &vault);
         let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
         let state = RunState::from_journal(&lines);
@@ -237,7 +235,8 @@ impl Checkpoints {
             &repository.work_tree,
             command_timeout,
         )
-        .with_objects(&repository.objects(), None);
+        .with_objects(&repository.objects(), None)
+        .with_own_config();
         let store = Git::on_bare(&vault.store(), command_timeout);
         Ok(Self {
             places: Arc::new(Places { repository, vault }),
@@ -285,7 +284,8 @@ impl Checkpoints {
     }
 
     /// The vault's folder.
-    pub(crate) fn vault_folder(&self) -> &Path {
+    #[cfg(test)]
+    fn vault_folder(&self) -> &Path {
         self.places.vault.folder()
     }
 

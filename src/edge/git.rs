@@ -124,13 +124,14 @@ impl GitError {
 /// Where git works: which repository, which object store, which index.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    git_dir: PathBuf,
+    directory: PathBuf,
     work_tree: Option<PathBuf>,
     current_dir: PathBuf,
     index: Option<PathBuf>,
     object_directory: Option<(PathBuf, Option<PathBuf>)>,
     timeout: Duration,
     marker: Option<String>,
+    own_config: bool,
 }
 
 /// What a finished git process said.
@@ -148,26 +149,28 @@ impl Git {
     /// Git on a repository with a work tree.
     pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, timeout: Duration) -> Self {
         Self {
-            git_dir: git_dir.to_owned(),
+            directory: git_dir.to_owned(),
             work_tree: Some(work_tree.to_owned()),
             current_dir: work_tree.to_owned(),
             index: None,
             object_directory: None,
             timeout,
             marker: None,
+            own_config: false,
         }
     }
 
     /// Git on a bare repository.
     pub(crate) fn on_bare(git_dir: &Path, timeout: Duration) -> Self {
         Self {
-            git_dir: git_dir.to_owned(),
+            directory: git_dir.to_owned(),
             work_tree: None,
             current_dir: git_dir.to_owned(),
             index: None,
             object_directory: None,
             timeout,
             marker: None,
+            own_config: false,
         }
     }
 
@@ -185,6 +188,15 @@ impl Git {
     pub(crate) fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {
         Self {
             object_directory: Some((own.to_owned(), also.map(Path::to_owned))),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but only the repository's own configuration is read.
+    #[must_use]
+    pub(crate) fn with_own_config(&self) -> Self {
+        Self {
+            own_config: true,
             ..self.clone()
         }
     }
@@ -281,7 +293,7 @@ impl Git {
     fn command(&self, args: &[OsString]) -> Command {
         let mut command = Command::new("git");
         command
-            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_DIR", &self.directory)
             .current_dir(&self.current_dir);
         harden(&mut command);
         for setting in CONFIG {
@@ -303,6 +315,11 @@ impl Git {
             if let Some(also) = also {
                 command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(also));
             }
+        }
+        if self.own_config {
+            command
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1");
         }
         if let Some(marker) = &self.marker {
             command.env("RALPHTOOL_RUN", marker);

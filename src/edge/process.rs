@@ -24,7 +24,6 @@ use std::process::{ExitStatus, Stdio};
 
 pub(crate) use running::RunningProcess;
 pub(crate) use sweep::{Orphans, Swept};
-pub(crate) use tail::last_lines;
 
 /// The variable that marks every process of one attempt or gate.
 pub(crate) const ATTEMPT_VARIABLE: &str = "RALPHTOOL_ATTEMPT";

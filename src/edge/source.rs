@@ -104,6 +104,23 @@ pub(crate) fn put_back_foreign(check: &StoryCheck) -> Result<Vec<String>, Source
         .collect())
 }
 
+/// Puts task files outside the work tree back as they were before an attempt.
+pub(crate) fn put_back_outside(before: &Change, work_tree: &Path) -> Result<(), SourceError> {
+    for file in &before.task_files {
+        let inside = file
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| file.path.clone());
+        if inside.starts_with(work_tree) {
+            continue;
+        }
+        if files::read_if_there(&file.path)?.as_ref() != Some(&file.bytes) {
+            files::replace(&file.path, &file.bytes)?;
+        }
+    }
+    Ok(())
+}
+
 /// Ticks what an attempt left open in its story; returns the tasks ticked.
 pub(crate) fn tick_story(before: &Change, story: &StoryId) -> Result<Vec<String>, SourceError> {
     let check = check_story(before, story)?;

@@ -22,7 +22,7 @@ pub(crate) enum Step {
     /// The branch is about to be made and HEAD moved to it; everything needed is durable.
     BeginIntent {
         /// What.
-        intent: BeginIntent,
+        intent: Box<BeginIntent>,
     },
     /// The branch exists, HEAD and index are there.
     Begun,

@@ -2,8 +2,9 @@
 //! directory. Paths, the lock, and the check that the repository is still the one it belongs to.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -84,11 +85,10 @@ impl Vault {
     pub(crate) fn folder_for(state: &Path, repository: &Repository) -> PathBuf {
         let bytes = repository.work_tree.as_os_str().as_bytes();
         let digest = sha1::Sha1::digest(bytes);
-        let hash: String = digest
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = digest.iter().take(6).fold(String::new(), |mut hash, byte| {
+            let _ = write!(hash, "{byte:02x}");
+            hash
+        });
         let name: String = repository
             .work_tree
             .file_name()

@@ -11,11 +11,15 @@ use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess};
 /// What an agent leaves running may end by itself for this long after it.
 const LEAK_GRACE: Duration = Duration::from_millis(300);
 
+/// How much of the agent's last line is kept.
+const LINE_CHARS: usize = 200;
+
 /// A running agent.
 pub(super) struct AgentRun {
     ticket: Ticket,
     process: RunningProcess,
     dialect: Box<dyn Dialect>,
+    last_line: Option<String>,
     stopped: bool,
 }
 
@@ -26,6 +30,7 @@ impl AgentRun {
             ticket,
             process,
             dialect,
+            last_line: None,
             stopped: false,
         }
     }
@@ -54,13 +59,16 @@ impl AgentRun {
         }
     }
 
-    fn inputs(&self, events: Vec<AgentEvent>) -> Vec<Input> {
+    fn inputs(&mut self, events: Vec<AgentEvent>) -> Vec<Input> {
         let ticket = self.ticket;
         let mut inputs = Vec::with_capacity(events.len() + 1);
         if events.is_empty() {
             inputs.push(Input::AgentActive { ticket });
         }
         for event in events {
+            if let AgentEvent::Text { text } = &event {
+                self.last_line = last_line(text).or(self.last_line.take());
+            }
             let is_final = matches!(event, AgentEvent::Final { .. });
             inputs.push(Input::AgentSaid { ticket, event });
             if is_final {
@@ -85,10 +93,18 @@ impl AgentRun {
         let ending = this.process.finish(LEAK_GRACE).await;
         inputs.push(Input::AgentEnded {
             ticket: this.ticket,
-            end: Box::new(sum_up(stream, ending, this.stopped)),
+            end: Box::new(AgentEnd {
+                last_line: this.last_line,
+                ..sum_up(stream, ending, this.stopped)
+            }),
         });
         inputs
     }
+}
+
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(LINE_CHARS).collect())
 }
 
 fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
@@ -117,6 +133,7 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         }),
         auth: stream.auth,
         last_words: stream.error.unwrap_or(ending.stderr_tail),
+        last_line: None,
         swept,
         usage: (stream.usage != crate::domain::agent_event::Usage::default())
             .then_some(stream.usage),

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::perform::PROCESS_FILE;
 use super::{Engine, EngineError, Job, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
@@ -18,7 +19,7 @@ use crate::domain::progress::Progress;
 use crate::domain::settings::{self, AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
-use crate::edge::process::leftovers::end_leftovers;
+use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
 use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
@@ -156,14 +157,31 @@ async fn settle(
         .hint(format!("go on with it: `ralphtool loop {}`", open.change))
         .hint("or keep its branch and start this one: pass `--fresh`"));
     }
-    let ended = end_leftovers(std::slice::from_ref(&open.run), &[], LEFTOVER_GRACE).await;
+    let recorded: Vec<ProcessIdentity> = open
+        .last_attempt
+        .iter()
+        .filter_map(|last| {
+            let folder = checkpoints.attempt_folder(&open.run, &last.attempt);
+            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
+            serde_json::from_slice(&text).ok()
+        })
+        .collect();
+    let runs = std::slice::from_ref(&open.run);
+    let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
     if !ended.ended.is_empty() {
         preface.push(Event::Recovered {
-            found: format!("processes of the interrupted run: {}", ended.ended.join(", ")),
+            found: format!(
+                "processes of the interrupted run: {}",
+                ended.ended.join(", ")
+            ),
             done: "ended them".to_owned(),
         });
     }
-    if let Some(recovery) = checkpoints.recover().await.map_err(|error| broken(&error))? {
+    if let Some(recovery) = checkpoints
+        .recover()
+        .await
+        .map_err(|error| broken(&error))?
+    {
         preface.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
@@ -216,7 +234,10 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
 fn used_so_far(records: &Path) -> Usage {
     let text = std::fs::read_to_string(records).unwrap_or_default();
     let mut progress = Progress::default();
-    for record in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+    for record in text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+    {
         progress.apply(&record);
     }
     progress.usage()
@@ -230,7 +251,11 @@ fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
     if change.story(only).is_some() {
         return Ok(());
     }
-    let ids: Vec<&str> = change.stories.iter().map(|story| story.id.0.as_str()).collect();
+    let ids: Vec<&str> = change
+        .stories
+        .iter()
+        .map(|story| story.id.0.as_str())
+        .collect();
     Err(
         Failure::refused(format!("`{}` has no story `{only}`", change.name))
             .hint(format!("its stories are: {}", ids.join(", "))),

@@ -4,21 +4,26 @@ use std::path::{Path, PathBuf};
 
 use super::{Engine, EngineError, Running, chain};
 use super::{agent_run::AgentRun, gate_run::GateRunning};
+use crate::domain::boxes::StoryCheck;
 use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::machine::{self, Effect, Input, Previous, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
-use crate::domain::tasks::{Task, TaskState};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
+use crate::domain::tasks::{Task, TaskState};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Story};
-use crate::edge::files::{create_private_folder, read_if_present, write_whole};
+use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::gate::GateRun;
+use crate::edge::process::RunningProcess;
 use crate::edge::source::{self, SourceError};
 
 /// How much of the notes of a change goes into a prompt.
 const LEARNINGS_CAP: usize = 16 * 1024;
+
+/// Name of the file that says which process an attempt is.
+pub(super) const PROCESS_FILE: &str = "process.json";
 
 /// Routes one effect.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {
@@ -144,7 +149,8 @@ impl Engine {
         create_private_folder(&folder.join("git")).map_err(StartError::other)?;
         let learnings = self.checkpoints.learnings(&self.job.change.name);
         let text = self.prompt_for(attempt, previous.as_ref(), &learnings)?;
-        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600).map_err(StartError::other)?;
+        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
+            .map_err(StartError::other)?;
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -165,6 +171,7 @@ impl Engine {
             .map_err(StartError::other)?
             .start()
             .map_err(StartError::other)?;
+        note_process(&folder, &process).map_err(StartError::other)?;
         let dialect = self.job.agent.output().dialect();
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
@@ -185,7 +192,9 @@ impl Engine {
             ))));
         };
         let notes = read_if_present(learnings).map_err(StartError::other)?;
-        let notes = notes.map(|bytes| newest(&bytes)).filter(|text| !text.is_empty());
+        let notes = notes
+            .map(|bytes| newest(&bytes))
+            .filter(|text| !text.is_empty());
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
             .job
@@ -207,10 +216,10 @@ impl Engine {
 
     fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
         let label = previous.parked.to_string();
-        let look = self.checkpoints.diff_path(&label).map_or_else(
-            |_| String::new(),
-            |path| format!("cat {}", path.display()),
-        );
+        let look = self
+            .checkpoints
+            .diff_path(&label)
+            .map_or_else(|_| String::new(), |path| format!("cat {}", path.display()));
         PreviousFailure {
             reason: previous.reason.clone(),
             parked: label,
@@ -236,13 +245,21 @@ impl Engine {
                 return Ok(());
             }
         };
-        let files: Vec<PathBuf> = base.task_files.iter().map(|file| file.path.clone()).collect();
+        let files: Vec<PathBuf> = base
+            .task_files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect();
         match self.checkpoints.changed_files(&files).await {
             Ok(changed_files) => self.ready.push_back(Input::StoryChecked {
                 ticket,
                 check: machine::StoryCheck {
-                    missing: check.missing.clone(),
-                    foreign: check.foreign.iter().map(|it| format!("{} (story {})", it.task, it.story)).collect(),
+                    missing: lost(&check),
+                    foreign: check
+                        .foreign
+                        .iter()
+                        .map(|it| format!("{} (story {})", it.task, it.story))
+                        .collect(),
                     still_open: check.still_open.clone(),
                     changed_files,
                 },
@@ -257,7 +274,11 @@ impl Engine {
             return;
         };
         let folder = self.checkpoints.run_folder(&self.job.run).join("gates");
-        let name = format!("{}-{index}{}", ticket.0, if baseline { "-baseline" } else { "" });
+        let name = format!(
+            "{}-{index}{}",
+            ticket.0,
+            if baseline { "-baseline" } else { "" }
+        );
         let log = folder.join(format!("{name}.log"));
         let started = create_private_folder(&folder)
             .map_err(|error| Box::new(error) as Box<dyn std::error::Error>)
@@ -343,11 +364,24 @@ impl Engine {
         match self.checkpoints.restore().await {
             Ok(notices) => {
                 self.warn(notices).await?;
-                self.ready.push_back(Input::Restored { ticket });
+                self.restore_task_files(ticket).await;
             }
             Err(error) => self.failed(ticket, "could not restore the checkpoint", &error),
         }
         Ok(())
+    }
+
+    /// Task files may live outside the repository, where no checkpoint reaches.
+    async fn restore_task_files(&mut self, ticket: Ticket) {
+        let Some(base) = self.story_base.clone() else {
+            self.ready.push_back(Input::Restored { ticket });
+            return;
+        };
+        let top = self.checkpoints.repository().work_tree.clone();
+        match on_thread(move || source::put_back_outside(&base, &top)).await {
+            Ok(()) => self.ready.push_back(Input::Restored { ticket }),
+            Err(error) => self.source_failed(ticket, "could not put the task file back", &error),
+        }
     }
 
     async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Result<(), EngineError> {
@@ -390,6 +424,15 @@ impl StartError {
     }
 }
 
+/// Writes down which process it is, so that the next start can end it should this one crash.
+fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), FileError> {
+    let Some(identity) = process.identity() else {
+        return Ok(());
+    };
+    let text = serde_json::to_vec(&identity).unwrap_or_default();
+    write_whole(&folder.join(PROCESS_FILE), &text, 0o600)
+}
+
 /// Reads and writes task files on a thread of their own.
 async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
@@ -398,6 +441,25 @@ async fn on_thread<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
+}
+
+/// Tasks the attempt removed, or set aside by itself: neither is doing them.
+fn lost(check: &StoryCheck) -> Vec<String> {
+    let set_aside = check
+        .set_aside
+        .iter()
+        .map(|task| format!("{task} (set aside)"));
+    let elsewhere = check
+        .foreign_missing
+        .iter()
+        .map(|task| format!("{task} (of another story)"));
+    check
+        .missing
+        .iter()
+        .cloned()
+        .chain(set_aside)
+        .chain(elsewhere)
+        .collect()
 }
 
 fn view(story: &crate::domain::change::Story) -> StoryView {

@@ -164,8 +164,14 @@ fn story_started(event: &Event) -> Line {
     else {
         return Line::new(Weight::Step, Style::new(), String::new());
     };
+    // A number that is the place as well need not be said twice.
+    let id = if story.0 == position.to_string() {
+        String::new()
+    } else {
+        format!("id {story}, ")
+    };
     let text = format!(
-        "story {position}/{total}: {} (id {story}, {} open)",
+        "story {position}/{total}: {} ({id}{} open)",
         clean(title),
         Count(*open_tasks, Noun::Task)
     );
@@ -317,9 +323,7 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
                 .extend(resets_at.map(|at| format!("it ends at {at:.0}")));
             line
         }
-        AgentEvent::Auth { message } => {
-            headed("agent is not logged in: ", message, Weight::Step, BAD)
-        }
+        AgentEvent::Auth { message } => headed("agent cannot log in: ", message, Weight::Step, BAD),
         AgentEvent::Error { message } => headed("agent error: ", message, Weight::Step, BAD),
         AgentEvent::Unknown { line } => headed("agent line: ", line, Weight::Talk, DIM),
         AgentEvent::Usage { .. } | AgentEvent::Final { .. } => return None,

@@ -40,6 +40,15 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
+/// Whether the closing words say what to type next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextSteps {
+    /// They do.
+    Told,
+    /// Somebody else does.
+    Untold,
+}
+
 /// Where the text ends up.
 pub(crate) enum Screen {
     /// A terminal that can redraw a line, with a way to ask for its width.
@@ -58,6 +67,8 @@ pub(crate) struct Look {
     pub(crate) paint: Paint,
     /// How much is said.
     pub(crate) verbosity: Verbosity,
+    /// Whether the closing words say what to type next.
+    pub(crate) next: NextSteps,
     /// The zone of times on a terminal; a log has UTC.
     pub(crate) zone: TimeZone,
 }
@@ -106,7 +117,18 @@ impl Plain {
         }
         let paint = self.look.paint;
         let stamp = paint.apply(DIM, &time);
-        writeln!(self.out, "{stamp} {}", paint.apply(line.style, text))?;
+        let mut rows = match self.look.screen {
+            Screen::Terminal(_) => wrap(&text, room),
+            // A line of a log is one line, for those who search it.
+            Screen::DumbTerminal | Screen::Pipe => vec![text],
+        }
+        .into_iter();
+        let first = rows.next().unwrap_or_default();
+        writeln!(self.out, "{stamp} {}", paint.apply(line.style, first))?;
+        for row in rows {
+            let margin = " ".repeat(time.len());
+            writeln!(self.out, "{margin} {}", paint.apply(line.style, row))?;
+        }
         let margin = match self.look.screen {
             Screen::Pipe => stamp,
             Screen::Terminal(_) | Screen::DumbTerminal => " ".repeat(time.len()),
@@ -155,12 +177,13 @@ impl Plain {
         if self.drawn_at.is_some_and(recent) {
             return Ok(());
         }
-        let Some(text) = self.status.line(now) else {
+        // The last column stays free: some terminals wrap as soon as it is filled.
+        let room = self.width() - 3;
+        let Some(text) = self.status.line(now, room) else {
             return self.erase();
         };
         let spinner = SPINNER[self.frame % SPINNER.len()];
-        // The last column stays free: some terminals wrap as soon as it is filled.
-        let text = truncate(&format!("{spinner} {text}"), self.width() - 1);
+        let text = format!("{spinner} {text}");
         write!(self.out, "{ERASE}{}", self.look.paint.apply(DIM, text))?;
         self.frame += 1;
         self.drawn_at = Some(now);
@@ -190,6 +213,9 @@ impl Face for Plain {
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
         self.summary.write(&mut *self.out, self.look.paint)?;
+        if self.look.next == NextSteps::Told {
+            self.summary.write_next(&mut *self.out, self.look.paint)?;
+        }
         self.out.flush()
     }
 }

@@ -1,148 +1,95 @@
-//! One change in full: its stories with their tasks, and the scenarios it must meet.
+//! One change in full, for people: its stories with their tasks, and the scenarios it must meet.
 
 use std::io::{self, Write};
-
-use serde::Serialize;
+use std::path::Path;
 
 use super::style::{DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{Count, Noun};
+use crate::domain::change::{Change, Scenario, Story, StoryState};
+use crate::domain::tasks::{Task, TaskKind, TaskState};
 
-/// Where a task or a story stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ItemState {
-    /// To be done.
-    Open,
-    /// Done.
-    Done,
-    /// Set aside.
-    Deferred,
-}
-
-/// A change as `show` prints it; its JSON form is a promise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct ShowView {
-    /// The change's name.
-    pub(crate) change: String,
-    /// The folder it was found under.
-    pub(crate) root: String,
-    /// The file with its tasks.
-    pub(crate) source: String,
-    /// Its stories, in the order of the file.
-    pub(crate) stories: Vec<StoryView>,
-    /// What its specs ask for.
-    pub(crate) scenarios: Vec<ScenarioView>,
-}
-
-/// A story of a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct StoryView {
-    /// What people call it.
-    pub(crate) id: String,
-    /// Its title.
-    pub(crate) title: String,
-    /// Where it stands.
-    pub(crate) state: ItemState,
-    /// Its tasks.
-    pub(crate) tasks: Vec<TaskView>,
-}
-
-/// A task of a story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct TaskView {
-    /// Its number, where it has one.
-    pub(crate) id: Option<String>,
-    /// The description as written.
-    pub(crate) raw: String,
-    /// The description without its number.
-    pub(crate) text: String,
-    /// Its box is ticked.
-    pub(crate) done: bool,
-    /// Where it stands.
-    pub(crate) state: ItemState,
-}
-
-/// A scenario of a requirement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct ScenarioView {
-    /// The capability it belongs to.
-    pub(crate) capability: String,
-    /// The requirement it belongs to.
-    pub(crate) requirement: String,
-    /// Its name.
-    pub(crate) name: String,
-    /// Its text.
-    pub(crate) text: String,
-}
-
-/// Writes the change as one JSON object.
-pub(crate) fn write_json(out: &mut dyn Write, view: &ShowView) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, view)?;
-    writeln!(out)
-}
-
-/// Writes the change for people.
-pub(crate) fn write(out: &mut dyn Write, paint: Paint, view: &ShowView) -> io::Result<()> {
-    let done = |state| state == ItemState::Done;
-    let stories_done = view.stories.iter().filter(|it| done(it.state)).count();
-    let tasks = || view.stories.iter().flat_map(|story| &story.tasks);
-    let tasks_done = tasks().filter(|task| task.done).count();
-    writeln!(
-        out,
-        "{}  {stories_done} of {}, {tasks_done} of {} done",
-        paint.apply(STRONG, clean(&view.change)),
-        Count(view.stories.len(), Noun::Story),
-        Count(tasks().count(), Noun::Task),
-    )?;
-    writeln!(out, "{}", paint.apply(DIM, clean(&view.source)))?;
-    let next = view
-        .stories
-        .iter()
-        .position(|story| story.state == ItemState::Open);
-    for (index, story) in view.stories.iter().enumerate() {
-        write_story(out, paint, story, next == Some(index))?;
-    }
-    write_scenarios(out, paint, &view.scenarios)
-}
-
-fn write_story(
+/// Writes the change; files below `here` are named from there.
+pub(crate) fn write(
     out: &mut dyn Write,
     paint: Paint,
-    story: &StoryView,
-    is_next: bool,
+    change: &Change,
+    here: &Path,
 ) -> io::Result<()> {
+    let (stories, tasks) = (change.story_tally(), change.task_tally());
+    writeln!(
+        out,
+        "{}  {} of {}, {} of {} done",
+        paint.apply(STRONG, clean(&change.name)),
+        stories.done,
+        Count(stories.total, Noun::Story),
+        tasks.done,
+        Count(tasks.total, Noun::Task),
+    )?;
+    for file in &change.task_files {
+        let path = file.path.strip_prefix(here).unwrap_or(&file.path);
+        let path = clean(&path.to_string_lossy());
+        writeln!(out, "{}", paint.apply(DIM, path))?;
+    }
+    if change.stories.is_empty() {
+        let note = "no tasks: nothing in it looks like `- [ ] 1.1 Do something`";
+        writeln!(out, "\n{}", paint.apply(WARN, note))?;
+    }
+    let next = change.next_open().map(|story| &story.id);
+    for story in &change.stories {
+        write_story(out, paint, story, next == Some(&story.id))?;
+    }
+    write_scenarios(out, paint, &change.scenarios)
+}
+
+fn write_story(out: &mut dyn Write, paint: Paint, story: &Story, is_next: bool) -> io::Result<()> {
     let (style, mark) = match story.state {
-        ItemState::Done => (GOOD, "done"),
-        ItemState::Deferred => (WARN, "set aside"),
-        ItemState::Open if is_next => (NAME, "next"),
-        ItemState::Open => (DIM, "open"),
+        StoryState::Done => (GOOD, "done"),
+        StoryState::Deferred => (WARN, "set aside"),
+        StoryState::Open if is_next => (NAME, "next"),
+        StoryState::Open => (DIM, "open"),
     };
-    let done = story.tasks.iter().filter(|task| task.done).count();
+    let is_done = |task: &&Task| task.state == TaskState::Done;
+    let done = story.tasks.iter().filter(is_done).count();
     writeln!(out)?;
     writeln!(
         out,
         "{} {}  {}",
-        paint.apply(style, clean(&story.id)),
+        paint.apply(style, clean(&story.id.0)),
         paint.apply(STRONG, clean(&story.title)),
         paint.apply(style, format!("{done}/{} {mark}", story.tasks.len())),
     )?;
     for task in &story.tasks {
-        let (style, mark) = match task.state {
-            ItemState::Done => (GOOD, "[x]"),
-            ItemState::Open => (anstyle::Style::new(), "[ ]"),
-            ItemState::Deferred => (WARN, "[~]"),
-        };
-        writeln!(out, "  {} {}", paint.apply(style, mark), clean(&task.raw))?;
+        write_task(out, paint, task, depth(task, &story.tasks))?;
     }
     Ok(())
 }
 
-fn write_scenarios(
-    out: &mut dyn Write,
-    paint: Paint,
-    scenarios: &[ScenarioView],
-) -> io::Result<()> {
+/// How many tasks it is nested under.
+fn depth(task: &Task, tasks: &[Task]) -> usize {
+    let parent = |task: &&Task| tasks.get(task.parent?);
+    std::iter::successors(parent(&task), parent).count()
+}
+
+fn write_task(out: &mut dyn Write, paint: Paint, task: &Task, depth: usize) -> io::Result<()> {
+    let (style, mark) = match task.state {
+        TaskState::Done => (GOOD, "[x]"),
+        TaskState::Open => (anstyle::Style::new(), "[ ]"),
+        TaskState::Deferred => (WARN, "[~]"),
+    };
+    let text = match task.kind {
+        TaskKind::Work => clean(&task.raw),
+        TaskKind::Textless => paint.apply(DIM, "(no text)"),
+        TaskKind::Fenced => {
+            let note = paint.apply(DIM, "(in a code fence, never run)");
+            format!("{} {note}", clean(&task.raw))
+        }
+    };
+    let margin = "  ".repeat(depth + 1);
+    writeln!(out, "{margin}{} {text}", paint.apply(style, mark))
+}
+
+fn write_scenarios(out: &mut dyn Write, paint: Paint, scenarios: &[Scenario]) -> io::Result<()> {
     if scenarios.is_empty() {
         return Ok(());
     }
@@ -168,73 +115,81 @@ fn write_scenarios(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::boxes::grouping;
+    use crate::domain::change::{SourceKind, TaskFile};
+    use crate::domain::stories::read_stories;
+    use pretty_assertions::assert_eq;
 
-    fn task(raw: &str, state: ItemState) -> TaskView {
-        let (id, text) = raw.split_once(' ').unwrap();
-        TaskView {
-            id: Some(id.to_owned()),
-            raw: raw.to_owned(),
-            text: text.to_owned(),
-            done: state == ItemState::Done,
-            state,
-        }
-    }
+    const TASKS: &str = "\
+## 1. Setup
+- [x] 1.1 Add the crate
 
-    fn story(id: &str, title: &str, state: ItemState, tasks: Vec<TaskView>) -> StoryView {
-        StoryView {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            state,
-            tasks,
-        }
-    }
+## 2. Retry the upload
+- [x] 2.1 Wrap the client
+- [ ] 2.2 Add a \u{1b}[31mdelay
+    - [ ] 2.2.1 Let it grow
+        * [x] 2.2.1.1 Cap it
+- [~] 2.3 Add jitter
+- [ ]
 
-    fn view() -> ShowView {
-        use ItemState::{Deferred, Done, Open};
-        let scenario = |name: &str| ScenarioView {
+```
+- [ ] An example
+```
+
+## 3. Docs
+- [ ] 3.1 Document it
+
+## 4. Metrics
+- [/] 4.1 Count
+";
+
+    fn change(tasks: &str) -> Change {
+        let scenario = |name: &str| Scenario {
             capability: "upload".to_owned(),
             requirement: "Failed uploads are retried".to_owned(),
             name: name.to_owned(),
             text: "- **WHEN** the server answers 503\n- **THEN** it is tried again".to_owned(),
         };
-        ShowView {
-            change: "add-retry".to_owned(),
-            root: "openspec".to_owned(),
-            source: "openspec/changes/add-retry/tasks.md".to_owned(),
-            stories: vec![
-                story("1", "Setup", Done, vec![task("1.1 Add the crate", Done)]),
-                story(
-                    "2",
-                    "Retry the upload",
-                    Open,
-                    vec![
-                        task("2.1 Wrap the client", Done),
-                        task("2.2 Add a \u{1b}[31mdelay", Open),
-                        task("2.3 Add jitter", Deferred),
-                    ],
-                ),
-                story("3", "Docs", Open, vec![task("3.1 Document it", Open)]),
-                story("4", "Metrics", Deferred, vec![task("4.1 Count", Deferred)]),
-            ],
+        let task_files = vec![TaskFile {
+            path: "/work/openspec/changes/add-retry/tasks.md".into(),
+            label: "tasks.md".to_owned(),
+            bytes: tasks.into(),
+        }];
+        let (stories, _) = read_stories(&task_files, grouping(SourceKind::OpenSpec));
+        Change {
+            name: "add-retry".to_owned(),
+            root: "/work".into(),
+            source: SourceKind::OpenSpec,
+            stories,
             scenarios: vec![scenario("Server is busy"), scenario("Server is down")],
+            documents: Vec::new(),
+            context: None,
+            guidance: Vec::new(),
+            warnings: Vec::new(),
+            task_files,
         }
+    }
+
+    fn shown(change: &Change) -> String {
+        let mut out = Vec::new();
+        write(&mut out, Paint::Plain, change, Path::new("/work")).unwrap();
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_change_is_shown_with_stories_tasks_and_scenarios() {
-        let mut out = Vec::new();
-        write(&mut out, Paint::Plain, &view()).unwrap();
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        insta::assert_snapshot!(shown(&change(TASKS)));
     }
 
     #[test]
-    fn the_json_of_a_change_has_the_promised_keys() {
-        let mut view = view();
-        view.stories.truncate(1);
-        view.scenarios.truncate(1);
-        view.stories[0].tasks[0].id = None;
-        let mut out = Vec::new();
-        write_json(&mut out, &view).unwrap();
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    fn a_change_without_tasks_says_so() {
+        let mut change = change("Nothing yet.\n");
+        change.scenarios.clear();
+        assert_eq!(
+            shown(&change),
+            "add-retry  0 of 0 stories, 0 of 0 tasks done\n\
+             openspec/changes/add-retry/tasks.md\n\n\
+             no tasks: nothing in it looks like `- [ ] 1.1 Do something`\n"
+        );
     }
 }

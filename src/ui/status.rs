@@ -1,11 +1,15 @@
 //! The one live line: where the run is right now, folded from its records.
 
 use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr as _;
 
-use super::text::clean;
+use super::text::{clean, truncate};
 use super::words;
 use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::event::{Event, Record};
+
+/// A title keeps this many columns, however narrow the terminal is.
+const SHORTEST_TITLE: usize = 8;
 
 /// What the loop is doing.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +29,8 @@ enum Doing {
 /// Where the run is right now.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Status {
-    story: Option<String>,
+    /// `story 2/5` and the title, which gives way where there is no room.
+    story: Option<(String, String)>,
     doing: Doing,
     /// What finished attempts used.
     past: Usage,
@@ -52,7 +57,7 @@ impl Status {
                 position,
                 total,
                 ..
-            } => self.story = Some(format!("story {position}/{total} {}", clean(title))),
+            } => self.story = Some((format!("story {position}/{total}"), clean(title))),
             Event::AttemptStarted {
                 attempt,
                 max_attempts,
@@ -102,9 +107,9 @@ impl Status {
         self.doing = Doing::Nothing;
     }
 
-    /// The line, where there is something to say.
-    pub(crate) fn line(&self, now: Timestamp) -> Option<String> {
-        let mut parts: Vec<String> = self.story.clone().into_iter().collect();
+    /// The line, where there is something to say, in so many columns.
+    pub(crate) fn line(&self, now: Timestamp, columns: usize) -> Option<String> {
+        let mut parts: Vec<String> = Vec::new();
         match &self.doing {
             Doing::Nothing => {}
             Doing::Attempt { label, since } | Doing::Gate { label, since } => {
@@ -122,13 +127,28 @@ impl Status {
                 parts.push(words::clock(millis(*since, now)));
             }
         }
-        if parts.is_empty() {
+        if parts.is_empty() && self.story.is_none() {
             return None;
         }
         let mut used = self.past;
         used.add(&self.current);
         parts.extend(words::usage(&used));
-        Some(parts.join(" · "))
+        let mut tail = String::new();
+        for part in parts {
+            let gap = if self.story.is_none() && tail.is_empty() {
+                ""
+            } else {
+                " · "
+            };
+            tail.push_str(gap);
+            tail.push_str(&part);
+        }
+        let Some((number, title)) = &self.story else {
+            return Some(truncate(&tail, columns));
+        };
+        let room = columns.saturating_sub(number.width() + 1 + tail.width());
+        let title = truncate(title, room.max(SHORTEST_TITLE));
+        Some(truncate(&format!("{number} {title}{tail}"), columns))
     }
 }
 

@@ -101,7 +101,7 @@ impl Summary {
         for (name, value) in self.figures(ended) {
             writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 10)))?;
         }
-        self.write_next(out, paint, ended)
+        Ok(())
     }
 
     fn figures(&self, ended: &Ended) -> Vec<(&'static str, String)> {
@@ -142,8 +142,10 @@ impl Summary {
         }
     }
 
-    fn write_next(&self, out: &mut dyn Write, paint: Paint, ended: &Ended) -> io::Result<()> {
-        let next = self.next(ended);
+    /// Writes what to type next, where there is something.
+    pub(crate) fn write_next(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+        let next = self.ended.as_ref().map(|ended| self.next(ended));
+        let next = next.unwrap_or_default();
         if next.is_empty() {
             return Ok(());
         }

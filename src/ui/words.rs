@@ -130,7 +130,7 @@ pub(crate) const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Crashed => "the agent crashed",
         FailureKind::Timeout => "the agent took too long",
         FailureKind::Limit => "the agent hit a limit",
-        FailureKind::Auth => "the agent is not logged in",
+        FailureKind::Auth => "the agent has no login or no credit",
         FailureKind::Budget => "the budget is used up",
         FailureKind::Stopped => "stopped on request",
         FailureKind::Interrupted => "the run was interrupted",
@@ -158,7 +158,7 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
             format!("story {story} used up its attempts; at the last one {why}")
         }
         Outcome::Stopped => "stopped on request".to_owned(),
-        Outcome::Limited { .. } => "a limit ended the run".to_owned(),
+        Outcome::Limited { .. } => "the agent cannot go on now".to_owned(),
         Outcome::Broken { .. } => "git or the system failed; nothing is lost".to_owned(),
     }
 }

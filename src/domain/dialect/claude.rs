@@ -19,10 +19,23 @@ use crate::domain::promise::{Promise, PromiseScanner, promise};
 /// How many refused tools are named.
 const REFUSALS_KEPT: usize = 20;
 
+/// The HTTP status of an API that has no room for anybody right now.
+const OVERLOADED: u64 = 529;
+/// The category of a refused login or key.
+const LOGIN: &str = "authentication_failed";
+/// The category of an account that cannot pay.
+const CREDIT: &str = "billing_error";
+/// How often a refused login is tried again before it counts as final: Claude Code goes on for
+/// minutes, but a login that is being renewed is good again within seconds.
+const LOGIN_RETRIES: u64 = 5;
+/// How errors begin that are for Claude Code's makers.
+const DIAGNOSTIC: &str = "[ede_diagnostic]";
+
 /// Reads Claude Code's stream.
 #[derive(Debug, Default)]
 pub(crate) struct Claude {
     session: Option<String>,
+    folder: String,
     turn: TurnEnd,
     promise: Option<Promise>,
     trouble: Option<Trouble>,
@@ -85,7 +98,7 @@ impl Claude {
         let head: Head = serde_json::from_slice(line).ok()?;
         let events = match (head.kind.as_str(), head.subtype.as_str()) {
             ("system", "init") => self.on_init(parse(line)?),
-            ("system", "api_retry") => vec![on_retry(&parse(line)?)],
+            ("system", "api_retry") => self.on_retry(&parse(line)?),
             ("system", "permission_denied") => self.on_refusal(parse(line)?),
             ("assistant", _) => self.on_assistant(parse(line)?),
             ("user", _) => on_user(&parse(line)?),
@@ -101,6 +114,7 @@ impl Claude {
     fn on_init(&mut self, init: Init) -> Vec<AgentEvent> {
         self.begin_turn();
         self.session = Some(init.session_id.clone());
+        self.folder = init.cwd.0;
         vec![AgentEvent::Session {
             id: init.session_id,
             model: init.model,
@@ -146,7 +160,7 @@ impl Claude {
                     });
                 }
                 "tool_use" => events.push(AgentEvent::ToolCall {
-                    summary: block.input.summary(),
+                    summary: block.input.summary(&self.folder),
                     tool: block.name.0,
                 }),
                 _ => {}
@@ -177,6 +191,19 @@ impl Claude {
         );
         self.trouble = Some(trouble.clone());
         vec![trouble.event()]
+    }
+
+    fn on_retry(&mut self, line: &ApiRetry) -> Vec<AgentEvent> {
+        let mut events = vec![AgentEvent::Retrying {
+            message: retrying(line),
+        }];
+        let is_hopeless = line.error.0 == LOGIN && line.attempt.count() >= LOGIN_RETRIES;
+        if is_hopeless && !matches!(self.trouble, Some(Trouble::Auth(_))) {
+            let trouble = Trouble::auth(&failure(line), LOGIN);
+            events.push(trouble.event());
+            self.trouble = Some(trouble);
+        }
+        events
     }
 
     /// A rejection alone ends nothing (the agent may go on beyond its plan); it tells when the
@@ -230,11 +257,17 @@ impl Claude {
     }
 
     fn result_trouble(&self, line: &Turn) -> Trouble {
-        let errors: Vec<&str> = line.errors.iter().map(|error| error.0.as_str()).collect();
+        let errors: Vec<&str> = line
+            .errors
+            .iter()
+            .map(|error| error.0.as_str())
+            .filter(|error| !error.starts_with(DIAGNOSTIC))
+            .collect();
         let message = match &line.result {
             Some(text) if !text.is_empty() => event_text(text),
             _ if !errors.is_empty() => errors.join("; "),
-            _ => line.subtype.0.clone(),
+            _ if line.terminal_reason.0.starts_with("aborted") => "interrupted".to_owned(),
+            _ => line.subtype.0.replace('_', " "),
         };
         let signs = Signs {
             category: "",
@@ -246,23 +279,23 @@ impl Claude {
 
     fn trouble(&self, message: String, signs: &Signs<'_>) -> Trouble {
         match (signs.category, signs.api_error, signs.status) {
-            ("rate_limit", _, _) | (_, "usage_limit_reached", _) | (_, _, Some(429)) => {
-                Trouble::Limit(Limit {
-                    message,
-                    resets_at: self.resets_at,
-                })
-            }
+            ("rate_limit", _, _)
+            | (_, "usage_limit_reached", _)
+            | (_, _, Some(429 | OVERLOADED)) => Trouble::Limit(Limit {
+                message,
+                resets_at: self.resets_at,
+            }),
             (
-                "authentication_failed"
-                | "billing_error"
+                LOGIN
+                | CREDIT
                 | "oauth_org_not_allowed"
                 | "account_on_hold"
                 | "verification_required"
                 | "cloud_credential_error",
                 _,
                 _,
-            )
-            | ("", _, Some(401 | 403)) => Trouble::Auth(message),
+            ) => Trouble::auth(&message, signs.category),
+            ("", _, Some(401 | 403)) => Trouble::auth(&message, LOGIN),
             _ => Trouble::Other(message),
         }
     }
@@ -276,6 +309,16 @@ struct Signs<'a> {
 }
 
 impl Trouble {
+    /// Adds to the agent's words what to do about it, where that is known.
+    fn auth(message: &str, category: &str) -> Self {
+        let advice = match category {
+            LOGIN => "start `claude` and type `/login`, or check `ANTHROPIC_API_KEY`",
+            CREDIT => "add credit to the account, or log in with another one",
+            _ => return Self::Auth(message.to_owned()),
+        };
+        Self::Auth(format!("{message}\n{advice}"))
+    }
+
     fn event(&self) -> AgentEvent {
         match self.clone() {
             Self::Limit(limit) => AgentEvent::Limit {
@@ -308,23 +351,29 @@ fn on_user(line: &User) -> Vec<AgentEvent> {
         .collect()
 }
 
-fn on_retry(line: &ApiRetry) -> AgentEvent {
-    use std::fmt::Write as _;
-    let mut message = match line.error.0.as_str() {
+/// What went wrong with a request.
+fn failure(line: &ApiRetry) -> String {
+    let what = match line.error.0.as_str() {
         "" => "the request failed".to_owned(),
         error => error.replace('_', " "),
     };
-    // Writing to a string cannot fail.
-    if let Some(status) = line.error_status.whole() {
-        let _ = write!(message, " ({status})");
+    match line.error_status.whole() {
+        Some(status) => format!("{what} ({status})"),
+        None => what,
     }
+}
+
+fn retrying(line: &ApiRetry) -> String {
+    use std::fmt::Write as _;
+    let mut message = failure(line);
+    // Writing to a string cannot fail.
     if let (Some(attempt), Some(all)) = (line.attempt.whole(), line.max_retries.whole()) {
         let _ = write!(message, ", retry {attempt} of {all}");
     }
     if let Some(delay) = line.retry_delay_ms.0 {
         let _ = write!(message, " in {:.1} s", delay / 1000.0);
     }
-    AgentEvent::Retrying { message }
+    message
 }
 
 fn parse<'de, T: serde::Deserialize<'de>>(line: &'de [u8]) -> Option<T> {

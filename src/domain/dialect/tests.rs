@@ -129,6 +129,30 @@ fn claude_tells_words_tools_and_usage() {
 }
 
 #[test]
+fn claude_names_files_as_seen_from_its_folder() {
+    let init = r#"{"type":"system","subtype":"init","cwd":"/home/me/repo","session_id":"s1"}"#;
+    let call = |input: &str| {
+        let line = format!(
+            r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","name":"T","input":{input}}}]}}}}"#
+        );
+        let (events, _) = claude(&[init, &line]);
+        let AgentEvent::ToolCall { summary, .. } = &events[1] else {
+            panic!("{events:?}");
+        };
+        summary.clone()
+    };
+    let read = |path: &str| call(&format!(r#"{{"file_path":"{path}"}}"#));
+    assert_eq!(read("/home/me/repo/src/lib.rs"), "src/lib.rs");
+    assert_eq!(read("/home/me/repo"), ".");
+    assert_eq!(read("/home/me/repository/a"), "/home/me/repository/a");
+    assert_eq!(read("/etc/hosts"), "/etc/hosts");
+    assert_eq!(
+        call(r#"{"command":"/home/me/repo/run"}"#),
+        "/home/me/repo/run"
+    );
+}
+
+#[test]
 fn claude_ignores_what_sub_agents_tools_and_thoughts_promise() {
     let sub = r#"{"type":"assistant","message":{"id":"b1","content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":"t1"}"#;
     let thought = r#"{"type":"assistant","message":{"id":"b2","content":[{"type":"thinking","thinking":"<promise>COMPLETE</promise>"}]}}"#;
@@ -221,26 +245,62 @@ fn claude_reports_limits_with_their_end() {
     );
     let plain = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit"}"#;
     assert_eq!(claude(&[plain]).1.limit, limit(None));
+    let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"You've hit your limit"}]},"error":"server_error","is_api_error_message":true,"api_error_status":529,"api_error_type":"overloaded_error"}"#;
+    let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"You've hit your limit"}"#;
+    assert_eq!(claude(&[error, overloaded]).1.limit, limit(None));
 }
 
 #[test]
 fn claude_reports_login_and_credit_trouble() {
-    for category in ["authentication_failed", "billing_error"] {
+    let login = "no key\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    for (category, want) in [
+        ("authentication_failed", login),
+        (
+            "billing_error",
+            "no key\nadd credit to the account, or log in with another one",
+        ),
+        ("account_on_hold", "no key"),
+    ] {
         let error = format!(
             r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"no key"}}]}},"error":"{category}","is_api_error_message":true,"api_error_status":400}}"#
         );
         let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"no key"}"#;
         let (events, end) = claude(&[&error, result]);
-        assert_eq!(end.auth.as_deref(), Some("no key"));
+        assert_eq!(end.auth.as_deref(), Some(want));
         assert_eq!(
             events[0],
             AgentEvent::Auth {
-                message: "no key".into()
+                message: want.into()
             }
         );
     }
     let bare = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"no key"}"#;
-    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some("no key"));
+    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some(login));
+}
+
+#[test]
+fn claude_gives_a_refused_login_up_early() {
+    let retry = |attempt: u32, error: &str, status: u32| {
+        format!(
+            r#"{{"type":"system","subtype":"api_retry","attempt":{attempt},"max_retries":10,"retry_delay_ms":500,"error_status":{status},"error":"{error}"}}"#
+        )
+    };
+    let told = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (events, end) = claude(&lines);
+        let is_auth = |event: &&AgentEvent| matches!(event, AgentEvent::Auth { .. });
+        (events.iter().filter(is_auth).count(), end.auth)
+    };
+    let refused = |attempt| retry(attempt, "authentication_failed", 401);
+    let message = "authentication failed (401)\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    assert_eq!(told(&[refused(1), refused(4)]), (0, None));
+    assert_eq!(
+        told(&[refused(4), refused(5), refused(6)]),
+        (1, Some(message.into()))
+    );
+    assert_eq!(told(&[retry(9, "overloaded", 529)]), (0, None));
+    let recovered = [refused(5), INIT.into(), COMPLETE.into()];
+    assert_eq!(told(&recovered), (1, None));
 }
 
 #[test]
@@ -250,6 +310,30 @@ fn claude_keeps_other_api_errors_apart() {
     let (_, end) = claude(&[error, result]);
     assert_eq!(end.error.as_deref(), Some("<promise>COMPLETE</promise>"));
     assert_eq!((end.promise, end.limit, end.auth), (None, None, None));
+}
+
+#[test]
+fn claude_spares_people_its_own_diagnostics() {
+    #[track_caller]
+    fn case(fields: &str, want: &str) {
+        let line = format!(
+            r#"{{"type":"result","subtype":"error_during_execution","is_error":true,{fields}}}"#
+        );
+        let (events, end) = claude(&[&line]);
+        assert_eq!(end.error.as_deref(), Some(want));
+        let message = want.to_owned();
+        assert!(events.contains(&AgentEvent::Error { message }));
+    }
+    let noise = r#""[ede_diagnostic] result_type=user stop_reason=tool_use""#;
+    case(
+        &format!(r#""terminal_reason":"aborted_tools","errors":[{noise}]"#),
+        "interrupted",
+    );
+    case(
+        &format!(r#""terminal_reason":"aborted_tools","errors":[{noise},"no disk"]"#),
+        "no disk",
+    );
+    case(&format!(r#""errors":[{noise}]"#), "error during execution");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::stories::Current;
 use super::verdict::{Miss, judge};
 use super::{Machine, Phase, list};
 use crate::domain::agent_event::{AgentEvent, Usage};
-use crate::domain::event::{Event, Outcome};
+use crate::domain::event::{Event, FailureKind, Outcome};
 use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::in_words;
 
@@ -149,14 +149,22 @@ impl Machine {
             _ => {}
         }
         self.take_back_final(work, &event);
+        let refused = match &event {
+            AgentEvent::Auth { message } => Some(message.clone()),
+            _ => None,
+        };
         self.announce(Event::Agent {
             story: work.attempt.id.story.clone(),
             attempt: work.attempt.id.attempt,
             agent: event,
         });
-        if work.ending == Ending::Open
-            && let Some(reason) = self.used_up(&work.attempt.usage)
-        {
+        if work.ending != Ending::Open {
+            return;
+        }
+        if let Some(message) = refused {
+            // It would only go on trying.
+            self.end_agent(work, Miss::new(FailureKind::Auth, message));
+        } else if let Some(reason) = self.used_up(&work.attempt.usage) {
             self.end_agent(work, Miss::budget(reason));
         }
     }

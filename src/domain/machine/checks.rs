@@ -58,12 +58,12 @@ impl Machine {
         duration: Duration,
     ) -> Phase {
         let Baseline { story, gate } = baseline;
-        let verdict = verdict(&result);
-        self.announce_gate(&story.view.id, gate, true, (result, duration));
         if self.stop.is_some() {
+            // A gate that was ended on request says nothing about the checkpoint.
             return self.end(Outcome::Stopped);
         }
-        self.before[gate] = verdict;
+        self.before[gate] = verdict(&result);
+        self.announce_gate(&story.view.id, gate, true, (result, duration));
         self.next_baseline(story, gate + 1)
     }
 

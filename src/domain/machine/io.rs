@@ -281,6 +281,8 @@ pub(crate) struct AgentEnd {
     pub(crate) auth: Option<String>,
     /// The end of its stderr.
     pub(crate) last_words: String,
+    /// The last line of its own text.
+    pub(crate) last_line: Option<String>,
     /// Processes it left behind, which had to be ended.
     pub(crate) swept: Vec<String>,
     /// What it used; without it the last figures it gave count.

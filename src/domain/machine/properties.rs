@@ -318,6 +318,7 @@ impl World {
             1 => AgentEvent::Usage { usage },
             2 => return Input::AgentActive { ticket },
             3 => return Input::AgentFinal { ticket },
+            12 if pick > 200 => AgentEvent::Auth { message: text },
             _ => {
                 self.agent = None;
                 let end = agent_end(pick, life.stopping, self.now);

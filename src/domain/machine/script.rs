@@ -244,6 +244,7 @@ pub(super) fn silent() -> AgentEnd {
         limit: None,
         auth: None,
         last_words: String::new(),
+        last_line: None,
         swept: Vec::new(),
         usage: None,
     }

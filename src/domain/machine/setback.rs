@@ -126,7 +126,7 @@ impl Machine {
             if until > later(from, most) {
                 let reason = format!(
                     "{}; waiting until {until:.0} is longer than the {} allowed",
-                    miss.reason,
+                    miss.reason.trim_end_matches('.'),
                     in_words(most)
                 );
                 return Next::End(Outcome::Limited { reason });

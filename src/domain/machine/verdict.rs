@@ -6,6 +6,9 @@ use crate::domain::event::FailureKind;
 use crate::domain::policy;
 use crate::domain::promise::Promise;
 
+/// How an attempt without a promise is explained.
+const LAST_LINE: &str = "the agent's last line was: ";
+
 /// Why an attempt did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Miss {
@@ -63,8 +66,14 @@ impl Miss {
         Self::new(FailureKind::Failed, reason.to_owned())
     }
 
-    fn no_signal() -> Self {
-        let reason = "the agent ended without a promise".to_owned();
+    fn no_signal(last_line: Option<&str>) -> Self {
+        let reason = match last_line {
+            None => "the agent ended without a promise".to_owned(),
+            Some(line) if line.contains("<promise>") => {
+                format!("{LAST_LINE}{line}\na promise counts only alone on its line")
+            }
+            Some(line) => format!("{LAST_LINE}{line}"),
+        };
         Self::new(FailureKind::NoSignal, reason)
     }
 
@@ -117,7 +126,7 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
         AgentExit::StoppedByUs => end.final_seen,
     };
     if ended_well && !end.is_error {
-        return Miss::no_signal();
+        return Miss::no_signal(end.last_line.as_deref());
     }
     Miss::crashed(end)
 }

@@ -41,11 +41,15 @@ impl Checkpoints {
         self.record(
             run,
             Step::BeginIntent {
-                intent: intent.clone(),
+                intent: Box::new(intent.clone()),
             },
         )
         .await?;
-        self.carry_out_begin(&intent, &prepared.refs).await?;
+        if let Err(error) = self.carry_out_begin(&intent, &prepared.refs).await {
+            // Half a begin helps nobody; should this fail too, the next start does it.
+            let _ = self.recover().await;
+            return Err(error);
+        }
         self.record(run, Step::Begun).await?;
         Ok(Begun {
             branch: short(&intent.branch).to_owned(),
@@ -88,7 +92,7 @@ impl Checkpoints {
         self.link_objects().await?;
 
         let branch = format!("refs/heads/ralph/{change}");
-        let first = self.first_checkpoint(first_id, &start, &branch, commit);
+        let first = Self::first_checkpoint(first_id, &start, &branch, commit);
         let places = Arc::clone(&self.places);
         let (start, first) = blocking(move || {
             start.write(&places.vault, None)?;
@@ -127,13 +131,7 @@ impl Checkpoints {
     }
 
     /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
-    fn first_checkpoint(
-        &self,
-        id: String,
-        start: &Snapshot,
-        branch: &str,
-        commit: ObjectId,
-    ) -> Snapshot {
+    fn first_checkpoint(id: String, start: &Snapshot, branch: &str, commit: ObjectId) -> Snapshot {
         let mut control = start.control.clone();
         control.refs.insert(branch.to_owned(), commit);
         control.head = Head::Branch {

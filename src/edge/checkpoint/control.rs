@@ -2,6 +2,7 @@
 //! the stash, and operations in progress. Taken with every checkpoint, put back after a failed
 //! attempt.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -122,12 +123,6 @@ impl Control {
             .map(|file| file.bytes.as_slice())
     }
 
-    /// The bytes of one file of the work tree's own git directory.
-    pub(super) fn own(&self, path: &str) -> Option<&[u8]> {
-        self.find(Place::Own, path)
-            .map(|file| file.bytes.as_slice())
-    }
-
     fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
         self.files
             .iter()
@@ -150,7 +145,7 @@ impl Control {
             }
         }
         for file in &self.files {
-            if file.path != "logs/refs/stash" && self.restore_file(repository, file, trash)? {
+            if file.path != "logs/refs/stash" && restore_file(repository, file, trash)? {
                 changed.push(file.path.clone());
             }
         }
@@ -189,48 +184,44 @@ impl Control {
     /// Puts the stash's log back, after its ref.
     pub(super) fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
         if let Some(file) = self.find(Place::Shared, "logs/refs/stash") {
-            self.restore_file(repository, file, trash)?;
+            restore_file(repository, file, trash)?;
         }
         Ok(())
-    }
-
-    fn restore_file(
-        &self,
-        repository: &Repository,
-        file: &ControlFile,
-        trash: &Path,
-    ) -> Result<bool> {
-        let full = root(repository, file.place).join(&file.path);
-        let same = match fs::symlink_metadata(&full) {
-            Ok(metadata) => {
-                metadata.is_file()
-                    && metadata.mode() & 0o777 == file.mode
-                    && read_if_present(&full)?.as_deref() == Some(file.bytes.as_slice())
-            }
-            Err(error) if absent(&error) => false,
-            Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
-        };
-        if same {
-            return Ok(false);
-        }
-        if fs::symlink_metadata(&full).is_ok() {
-            move_away(&full, &trash.join("git").join(&file.path))?;
-        }
-        if let Some(parent) = full.parent() {
-            create_private_folder(parent)?;
-        }
-        write_whole(&full, &file.bytes, file.mode)?;
-        Ok(true)
     }
 
     /// Writes all refs as a packed list, for a git directory that is made anew.
     pub(super) fn packed_refs(&self) -> String {
         let mut text = String::from("# pack-refs with: sorted \n");
         for (name, id) in &self.refs {
-            text.push_str(&format!("{id} {name}\n"));
+            let _ = writeln!(text, "{id} {name}");
         }
         text
     }
+}
+
+/// Writes one file back where it differs; what is in its place moves to the trash.
+fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Result<bool> {
+    let full = root(repository, file.place).join(&file.path);
+    let same = match fs::symlink_metadata(&full) {
+        Ok(metadata) => {
+            metadata.is_file()
+                && metadata.mode() & 0o777 == file.mode
+                && read_if_present(&full)?.as_deref() == Some(file.bytes.as_slice())
+        }
+        Err(error) if absent(&error) => false,
+        Err(error) => return Err(error).tried("look at", &full).map_err(Into::into),
+    };
+    if same {
+        return Ok(false);
+    }
+    if fs::symlink_metadata(&full).is_ok() {
+        move_away(&full, &trash.join("git").join(&file.path))?;
+    }
+    if let Some(parent) = full.parent() {
+        create_private_folder(parent)?;
+    }
+    write_whole(&full, &file.bytes, file.mode)?;
+    Ok(true)
 }
 
 /// All control files that exist now.

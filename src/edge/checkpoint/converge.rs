@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
@@ -145,7 +146,7 @@ impl Checkpoints {
             for path in paths {
                 let full = absolute(&places.repository.work_tree, &path);
                 if fs::symlink_metadata(&full).is_ok() {
-                    move_away(&full, &free_name(absolute(&trash, &path)))?;
+                    move_away(&full, &free_name(&absolute(&trash, &path)))?;
                 }
             }
             Ok(())
@@ -194,7 +195,7 @@ impl Checkpoints {
         let mut input = String::new();
         for (_, entry) in portion {
             if let Content::Git(id) = entry.content {
-                input.push_str(&format!("{id}\n"));
+                let _ = writeln!(input, "{id}");
             }
         }
         if input.is_empty() {
@@ -272,7 +273,7 @@ impl Writer<'_> {
         }
         self.make_parents(&full)?;
         if fs::symlink_metadata(&full).is_ok() {
-            move_away(&full, &free_name(absolute(self.trash, path)))?;
+            move_away(&full, &free_name(&absolute(self.trash, path)))?;
         }
         let unlocked = full
             .parent()
@@ -329,7 +330,7 @@ impl Writer<'_> {
         self.make_parents(parent)?;
         if fs::symlink_metadata(parent).is_ok() {
             let relative = parent.strip_prefix(top).unwrap_or(parent);
-            move_away(parent, &free_name(self.trash.join(relative)))?;
+            move_away(parent, &free_name(&self.trash.join(relative)))?;
         }
         match fs::create_dir(parent) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -346,11 +347,11 @@ fn folder_bits(entry: &Entry) -> u32 {
 }
 
 /// A name nothing has yet: a second obstacle of the same name must not replace the first.
-fn free_name(path: PathBuf) -> PathBuf {
-    let mut candidate = path.clone();
+fn free_name(path: &Path) -> PathBuf {
+    let mut candidate = path.to_owned();
     let mut number = 1;
     while fs::symlink_metadata(&candidate).is_ok() {
-        let mut name = path.clone().into_os_string();
+        let mut name = path.as_os_str().to_owned();
         name.push(format!(".{number}"));
         candidate = PathBuf::from(name);
         number += 1;

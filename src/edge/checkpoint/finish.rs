@@ -249,9 +249,9 @@ impl Checkpoints {
                 ));
             }
             if status == b"D" {
-                gone.push(path)
+                gone.push(path);
             } else {
-                written.push(path)
+                written.push(path);
             }
         }
         git.run(["read-tree", "--reset", &to]).await?;
@@ -341,7 +341,7 @@ impl Checkpoints {
         if ids.is_empty() {
             return Ok(());
         }
-        let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let input = super::mend::lines(ids);
         let answer = self
             .work
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())

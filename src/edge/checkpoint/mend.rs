@@ -2,6 +2,7 @@
 //! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
 /// A git directory that can be used.
@@ -88,8 +90,7 @@ impl Checkpoints {
             .common_dir
             .join(&current.intent.branch);
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let broken = path.is_file()
-            && crate::edge::object_id::ObjectId::parse(text.trim().as_bytes()).is_none();
+        let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
             move_away(&path, &trash.join("git").join(&current.intent.branch))?;
         }
@@ -102,7 +103,7 @@ impl Checkpoints {
     /// something was missing.
     async fn bring_back_pruned(&self, current: &Current) -> Result<bool> {
         let checkpoint = self.checkpoint_refs(current);
-        let input: String = checkpoint.iter().map(|id| format!("{id}\n")).collect();
+        let input = lines(&checkpoint);
         let answer = self
             .git
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())
@@ -124,13 +125,21 @@ impl Checkpoints {
     }
 
     /// The commits a restore needs: the checkpoint and the user's own refs.
-    fn checkpoint_refs(&self, current: &Current) -> Vec<crate::edge::object_id::ObjectId> {
+    fn checkpoint_refs(&self, current: &Current) -> Vec<ObjectId> {
         let mut ids = vec![current.commit];
         if let Some(loaded) = &self.loaded {
             ids.extend(loaded.control.refs.values());
         }
         ids
     }
+}
+
+/// Ids, one a line.
+pub(super) fn lines(ids: &[ObjectId]) -> String {
+    ids.iter().fold(String::new(), |mut text, id| {
+        let _ = writeln!(text, "{id}");
+        text
+    })
 }
 
 /// Makes a git directory from what the vault holds.

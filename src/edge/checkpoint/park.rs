@@ -1,6 +1,7 @@
 //! Park: the whole state a failed attempt left goes to the vault before anything is put back:
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,6 +103,7 @@ impl Checkpoints {
                 format!("the parked attempt has no diff to read: {error}"),
             ));
         }
+        self.drop_index(&id);
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
@@ -205,16 +207,16 @@ impl Checkpoints {
         let mut commands = String::new();
         for (name, id) in now {
             if before.get(name) != Some(id) {
-                commands.push_str(&format!("update {folder}/now/{name} {id}\n"));
+                let _ = writeln!(commands, "update {folder}/now/{name} {id}");
             }
         }
         for (name, id) in before {
             if now.get(name) != Some(id) {
-                commands.push_str(&format!("update {folder}/before/{name} {id}\n"));
+                let _ = writeln!(commands, "update {folder}/before/{name} {id}");
             }
         }
         if let Some(commit) = head.commit().filter(|commit| *commit != current.commit) {
-            commands.push_str(&format!("update {folder}/HEAD {commit}\n"));
+            let _ = writeln!(commands, "update {folder}/HEAD {commit}");
         }
         if !commands.is_empty() {
             self.store

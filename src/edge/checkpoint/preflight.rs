@@ -43,6 +43,7 @@ impl Checkpoints {
     /// Refuses where a run could not begin. Changes nothing.
     pub(crate) async fn preflight(&self, change: &str) -> Result<()> {
         refuse_home(&self.places.repository.work_tree)?;
+        self.refuse_vault_inside()?;
         refuse_hook()?;
         self.refuse_operation()?;
         self.refuse_full_disk()?;
@@ -74,6 +75,24 @@ impl Checkpoints {
             ));
         }
         Ok(())
+    }
+
+    fn refuse_vault_inside(&self) -> Result<()> {
+        let vault = self.places.vault.folder();
+        let work_tree = &self.places.repository.work_tree;
+        let inside = vault
+            .canonicalize()
+            .is_ok_and(|vault| vault.starts_with(work_tree));
+        if !inside {
+            return Ok(());
+        }
+        Err(CheckpointError::refused(
+            format!(
+                "ralphtool's state directory `{}` is inside the repository",
+                vault.display()
+            ),
+            "set XDG_STATE_HOME to a folder elsewhere",
+        ))
     }
 
     fn refuse_full_disk(&self) -> Result<()> {

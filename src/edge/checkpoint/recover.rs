@@ -146,7 +146,7 @@ impl Checkpoints {
         self.mark(&current.intent.run);
         let head = self.check_on_branch().await?;
         let base = self.checkpoint().await?;
-        let index = self.derive_index(&base.id, &Snapshot::new_id()).await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self
             .take(&base.manifest, Self::known_of(&base), &index)
             .await?;

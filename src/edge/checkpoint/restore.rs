@@ -114,7 +114,7 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        if self.agent_moved(current, name)? {
+        if self.agent_moved_refs(current) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
@@ -122,14 +122,11 @@ impl Checkpoints {
     }
 
     /// True where the record of the agent's own git commands shows one that moves refs.
-    fn agent_moved(&self, current: &Current, _name: &str) -> Result<bool> {
-        let Some(last) = &current.last_attempt else {
-            return Ok(false);
-        };
-        let folder = self
-            .attempt_folder(&current.intent.run, &last.attempt)
-            .join("git");
-        Ok(ran_git_that_moves_refs(&folder))
+    fn agent_moved_refs(&self, current: &Current) -> bool {
+        current.last_attempt.as_ref().is_some_and(|last| {
+            let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+            ran_git_that_moves_refs(&folder.join("git"))
+        })
     }
 }
 

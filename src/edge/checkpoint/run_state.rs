@@ -118,7 +118,7 @@ impl RunState {
         match &line.step {
             Step::BeginIntent { intent } => {
                 self.current = Some(Current {
-                    intent: intent.clone(),
+                    intent: intent.as_ref().clone(),
                     commit: intent.commit,
                     snapshot: intent.checkpoint.clone(),
                     phase: Phase::Beginning,

@@ -1,5 +1,6 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,6 +99,7 @@ impl Checkpoints {
         .await?;
         self.carry_out_save(&current, &snapshot.id, commit).await?;
         self.record(&run, Step::Saved).await?;
+        self.drop_index(&base.id);
         self.loaded = Some(Arc::new(snapshot));
         Ok(SaveReport {
             commit: commit.to_string(),
@@ -123,6 +125,12 @@ impl Checkpoints {
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count())
+    }
+
+    /// Removes the index of a snapshot that no step needs any more; it can be made again.
+    pub(super) fn drop_index(&self, snapshot: &str) {
+        // What stays behind only takes up room.
+        let _ = std::fs::remove_file(Snapshot::index(&self.places.vault, snapshot));
     }
 
     /// A copy of a checkpoint's index to go on from.
@@ -253,7 +261,7 @@ fn message(story: &Story, run: &str) -> String {
         story.id, story.title, story.attempts
     );
     if !story.gates.is_empty() {
-        text.push_str(&format!("Gates: {}\n", story.gates.join(", ")));
+        let _ = writeln!(text, "Gates: {}", story.gates.join(", "));
     }
     text
 }

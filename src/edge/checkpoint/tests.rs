@@ -196,10 +196,7 @@ async fn undone(misdeed: &str) {
     checkpoints.begin(&run_id(), "c").await.unwrap();
     let before = yard.everything();
     let main = yard.git("rev-parse main");
-    checkpoints
-        .attempt_started(&attempt("1", 1))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     let trace = checkpoints
         .attempt_folder(&run_id(), &attempt("1", 1))
         .join("git");
@@ -286,10 +283,7 @@ async fn ignored_files_an_attempt_creates_are_left_alone() {
     let yard = Yard::new();
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
-    checkpoints
-        .attempt_started(&attempt("1", 1))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     yard.write("target/x/y", "built\n");
     yard.write("new/a.log", "log\n");
     yard.write("new/b.txt", "junk\n");
@@ -320,10 +314,7 @@ async fn a_parked_attempt_is_kept_whole_with_a_diff() {
     let yard = Yard::new();
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
-    checkpoints
-        .attempt_started(&attempt("1", 1))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     yard.write("a.txt", "changed\n");
     yard.write("junk.txt", "junk\n");
     let report = checkpoints
@@ -349,10 +340,7 @@ async fn a_story_becomes_one_commit_and_a_cleanup_takes_it_home() {
     let staged_before = yard.git("ls-files --stage");
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
-    checkpoints
-        .attempt_started(&attempt("1", 1))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     yard.write("made.txt", "made\n");
     fs::remove_file(yard.repo.join("dir/b.txt")).unwrap();
     let report = checkpoints.save(&story("1")).await.unwrap();
@@ -496,20 +484,14 @@ async fn an_interrupted_attempt_is_parked_and_undone_at_the_next_start() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     let before = yard.everything();
-    checkpoints
-        .attempt_started(&attempt("1", 1))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     let reason = Some("it failed".to_owned());
     checkpoints
         .park(&attempt("1", 1), reason.clone(), true)
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
-    checkpoints
-        .attempt_started(&attempt("1", 2))
-        .await
-        .unwrap();
+    checkpoints.attempt_started(&attempt("1", 2)).await.unwrap();
     drop(checkpoints);
     yard.write("half.txt", "half\n");
     let mut checkpoints = yard.open().await;

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use super::control::Control;
+use super::frozen_config::flat;
 use super::taking::{Known, show};
 use super::{Checkpoints, Notice, Result, blocking};
-use crate::edge::files::{create_private_folder, write_whole};
+use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
 use crate::edge::manifest::{Changes, Entry, Manifest};
 use crate::edge::object_id::ObjectId;
@@ -20,38 +21,37 @@ const FALLBACK_IDENTITY: &[(&str, &str)] = &[
 ];
 
 impl Checkpoints {
-    /// Makes the private git directory: our own configuration, the user's included as it was.
+    /// Makes the private git directory: the user's configuration as it is now, and ours over it.
     pub(super) async fn prepare_work_dir(&self, control: &Control) -> Result<()> {
-        let folder = self.places.vault.scratch("work");
+        let listing = self.git.run(["config", "--list", "-z"]).await?;
         let format = self.places.repository.format;
-        let config = control.shared("config").unwrap_or_default().to_vec();
-        let own_config = control.own("config.worktree").map(<[u8]>::to_vec);
-        let exclude = control.shared("info/exclude").unwrap_or_default().to_vec();
-        let attributes = control
-            .shared("info/attributes")
-            .unwrap_or_default()
-            .to_vec();
+        let config = format!(
+            "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
+             \tsparseCheckout = false\n[index]\n\tsparse = false\n\
+             [extensions]\n\tobjectFormat = {}\n",
+            flat(&listing),
+            format.name()
+        );
+        let files = [
+            ("config", config.into_bytes()),
+            ("HEAD", b"ref: refs/heads/none\n".to_vec()),
+            ("info/exclude", bytes_of(control, "info/exclude")),
+            ("info/attributes", bytes_of(control, "info/attributes")),
+        ];
+        let folder = self.places.vault.scratch("work");
+        let shared = self.places.repository.common_dir.clone();
         blocking(move || {
             for name in ["refs/heads", "info", "objects"] {
                 create_private_folder(&folder.join(name))?;
             }
-            write_whole(&folder.join("user-config"), &config, 0o600)?;
-            write_whole(
-                &folder.join("user-config.worktree"),
-                &own_config.unwrap_or_default(),
-                0o600,
-            )?;
-            write_whole(&folder.join("info/exclude"), &exclude, 0o600)?;
-            write_whole(&folder.join("info/attributes"), &attributes, 0o600)?;
-            let text = format!(
-                "[include]\n\tpath = user-config\n\tpath = user-config.worktree\n\
-                 [core]\n\trepositoryformatversion = 1\n\tbare = false\n\
-                 \tsplitIndex = false\n\tsparseCheckout = false\n\
-                 [index]\n\tsparse = false\n[extensions]\n\tobjectFormat = {}\n",
-                format.name()
-            );
-            write_whole(&folder.join("config"), text.as_bytes(), 0o600)?;
-            write_whole(&folder.join("HEAD"), b"ref: refs/heads/none\n", 0o600)?;
+            for (name, bytes) in files {
+                write_whole(&folder.join(name), &bytes, 0o600)?;
+            }
+            // Git LFS keeps its objects in the git directory; they belong into the user's.
+            let lfs = folder.join("lfs");
+            if fs::symlink_metadata(&lfs).is_err() {
+                std::os::unix::fs::symlink(shared.join("lfs"), &lfs).tried("create", &lfs)?;
+            }
             Ok(())
         })
         .await
@@ -216,6 +216,10 @@ impl Checkpoints {
         }
         Ok(())
     }
+}
+
+fn bytes_of(control: &Control, path: &str) -> Vec<u8> {
+    control.shared(path).unwrap_or_default().to_vec()
 }
 
 /// The paths of the changes that belong into a commit.

@@ -233,6 +233,7 @@ impl RunningProcess {
     }
 
     /// Stops the process and finishes it; what it still writes is only kept on disk.
+    #[cfg(test)]
     pub(crate) async fn stop(mut self, grace: Duration) -> Ending {
         self.request_stop(grace);
         self.finish(Duration::ZERO).await

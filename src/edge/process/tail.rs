@@ -86,7 +86,7 @@ impl Growth {
 }
 
 /// The last lines of a file, at most `count`; nothing if it cannot be read.
-pub(crate) fn last_lines(path: &Path, count: usize) -> String {
+pub(super) fn last_lines(path: &Path, count: usize) -> String {
     let end = end_of(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&end);
     let lines: Vec<&str> = text.trim_end().lines().collect();

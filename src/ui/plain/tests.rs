@@ -9,6 +9,7 @@ fn look(screen: Screen, paint: Paint, verbosity: Verbosity) -> Look {
         screen,
         paint,
         verbosity,
+        next: NextSteps::Told,
         zone: TimeZone::UTC,
     }
 }
@@ -97,7 +98,7 @@ fn the_live_line_shows_place_time_tokens_and_cost() {
     let mut lines = vec![];
     for record in script::run() {
         status.apply(&record);
-        let line = status.line(record.at + SignedDuration::from_secs(7));
+        let line = status.line(record.at + SignedDuration::from_secs(7), 120);
         lines.push(line.unwrap_or_else(|| "-".to_owned()));
     }
     lines.dedup();

@@ -8,7 +8,7 @@ use super::lenient::{Anything, Lenient, Short};
 /// How long a summary is, in characters.
 const SUMMARY_CAP: usize = 160;
 
-/// The arguments that tell what a tool call does, the most telling first.
+/// The argument that tells most of what a tool call does, with its rank.
 #[derive(Debug, Default)]
 pub(super) struct ToolInput(Option<(usize, String)>);
 
@@ -27,11 +27,19 @@ const TELLING: [&str; 11] = [
     "prompt",
 ];
 
+/// Those of them that name a file.
+const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
+
 impl ToolInput {
-    /// One line that says what the call does.
-    pub(super) fn summary(&self) -> String {
-        let Some((_, text)) = &self.0 else {
+    /// One line that says what the call does; a file is named as seen from `folder`.
+    pub(super) fn summary(&self, folder: &str) -> String {
+        let Some((rank, text)) = &self.0 else {
             return String::new();
+        };
+        let text = if PATHS.contains(&TELLING[*rank]) {
+            inside(text, folder)
+        } else {
+            text
         };
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.chars().count() <= SUMMARY_CAP {
@@ -39,6 +47,15 @@ impl ToolInput {
         }
         let start: String = line.chars().take(SUMMARY_CAP - 1).collect();
         format!("{start}…")
+    }
+}
+
+fn inside<'a>(path: &'a str, folder: &str) -> &'a str {
+    let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
+    match rest {
+        Some("") => ".",
+        Some(rest) => rest.strip_prefix('/').unwrap_or(path),
+        None => path,
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Init {
     pub(super) session_id: String,
     #[serde(default)]
     pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) cwd: Short,
 }
 
 /// `system` / `api_retry`.
@@ -114,6 +116,7 @@ pub(super) struct Turn {
     pub(super) is_error: bool,
     pub(super) result: Option<String>,
     pub(super) errors: Vec<Short>,
+    pub(super) terminal_reason: Short,
     pub(super) api_error: Short,
     pub(super) api_error_status: Number,
     pub(super) total_cost_usd: Number,

@@ -141,6 +141,23 @@ fn no_signal_tells_nothing() {
 }
 
 #[test]
+fn no_signal_shows_how_the_agent_ended() {
+    #[track_caller]
+    fn case(line: &str, reason: &str) {
+        let end = AgentEnd {
+            last_line: Some(line.to_owned()),
+            ..silent()
+        };
+        uses_a_retry(end, FailureKind::NoSignal, reason, None);
+    }
+    case("All done.", "the agent's last line was: All done.");
+    case(
+        "Done. <promise>COMPLETE</promise>",
+        "the agent's last line was: Done. <promise>COMPLETE</promise>\na promise counts only alone on its line",
+    );
+}
+
+#[test]
 fn crashed_tells_nothing_but_shows_the_last_words() {
     #[track_caller]
     fn case(end: AgentEnd, reason: &str) {
@@ -331,6 +348,26 @@ fn auth_stops_at_once() {
     };
     assert_eq!(
         script.give(|ticket| ended(ticket, end)),
+        [park(4, 1, FailureKind::Auth, message)]
+    );
+    stops(&mut script, FailureKind::Auth, message);
+}
+
+#[test]
+fn auth_ends_an_agent_that_goes_on_trying() {
+    let mut script = Script::working(keep());
+    let message = "authentication failed (401)";
+    let said = script.give(|ticket| Input::AgentSaid {
+        ticket,
+        event: AgentEvent::Auth {
+            message: message.to_owned(),
+        },
+    });
+    let grace = Duration::from_secs(5);
+    let ticket = Ticket(3);
+    assert_eq!(said[1..], [Effect::StopAgent { ticket, grace }]);
+    assert_eq!(
+        script.give(ended_by_us),
         [park(4, 1, FailureKind::Auth, message)]
     );
     stops(&mut script, FailureKind::Auth, message);
