@@ -13,15 +13,35 @@ use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
 use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs};
+
+/// How closely objects are looked for that an agent may have collected as garbage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// The checkpoint's commit is enough: the tree is saved, nothing old is needed.
+    ForSave,
+    /// Whatever a restore may bring back, old stashes too.
+    ForRestore,
+}
+
+/// A git directory that can be used.
+pub(super) struct Mended {
+    /// What was wrong.
+    pub(super) notices: Vec<Notice>,
+    /// All refs, as they are now.
+    pub(super) refs: Refs,
+    /// Where HEAD points now.
+    pub(super) head: Head,
+}
 
 impl Checkpoints {
-    /// Makes the git directory usable, and says what was wrong.
+    /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
     pub(super) async fn mend(
         &self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
-        trash: &Path,
-    ) -> Result<Vec<Notice>> {
+        (trash, care): (&Path, Care),
+    ) -> Result<Mended> {
         let mut notices = Vec::new();
         if !self.places.vault.belongs_to(&self.places.repository)? {
             let places = Arc::clone(&self.places);
@@ -42,11 +62,19 @@ impl Checkpoints {
         }
         notices.extend(self.free_locks(&current.intent.branch, trash).await?);
         self.mend_branch(current, trash)?;
-        if self.observe().await.is_err() {
+        let mut seen = self.observe().await;
+        if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
         }
-        self.bring_back_pruned(current).await?;
-        Ok(notices)
+        if self.bring_back_pruned(current, care).await? || seen.is_err() {
+            seen = self.observe().await;
+        }
+        let (refs, head) = seen?;
+        Ok(Mended {
+            notices,
+            refs,
+            head,
+        })
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
@@ -80,8 +108,13 @@ impl Checkpoints {
 }
 
 impl Checkpoints {
-    /// An agent may have collected garbage: what the checkpoint needs is linked back.
-    async fn bring_back_pruned(&self, current: &Current) -> Result<()> {
+    /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
+    /// something was missing.
+    async fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+        // A commit of ours lies loose until somebody packs or prunes.
+        if care == Care::ForSave && is_loose(&self.places, current.commit) {
+            return Ok(false);
+        }
         let checkpoint = self.checkpoint_refs(current);
         let input = lines(&checkpoint);
         let answer = self
@@ -101,7 +134,7 @@ impl Checkpoints {
             })
             .await?;
         }
-        Ok(())
+        Ok(missing)
     }
 
     /// The commits a restore needs: the checkpoint and the user's own refs.
@@ -121,6 +154,12 @@ impl Checkpoints {
 fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
     log.split(|byte| *byte == b'\n')
         .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
+}
+
+fn is_loose(places: &Places, id: ObjectId) -> bool {
+    let text = id.to_string();
+    let (folder, name) = text.split_at(2);
+    places.repository.objects().join(folder).join(name).exists()
 }
 
 /// Ids, one a line.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::control::Control;
+use super::mend::{Care, Mended};
 use super::run_state::Current;
 use super::save::changed_refs;
 use super::snapshot::Snapshot;
@@ -78,9 +79,14 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let trash = self.new_trash("park");
-        let mut notices = self.mend(&current, &base, &trash).await?;
+        let Mended {
+            mut notices,
+            refs,
+            head,
+        } = self
+            .mend(&current, &base, (&trash, Care::ForRestore))
+            .await?;
         self.link_objects().await?;
-        let (refs, head) = self.observe().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         notices.extend(changed_refs(&current, &base.control.refs, &refs));
 

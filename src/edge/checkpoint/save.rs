@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
+use super::mend::{Care, Mended};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::visible::{forget, to_forget, visible_paths};
@@ -47,11 +48,14 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let trash = self.new_trash("save");
-        let mut notices = self.mend(&current, &base, &trash).await?;
+        let Mended {
+            mut notices,
+            refs,
+            head,
+        } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.link_objects().await?;
-        let (refs, head) = self.observe().await?;
         notices.extend(changed_refs(&current, &base.control.refs, &refs));
 
         let id = Snapshot::new_id();
@@ -76,7 +80,7 @@ impl Checkpoints {
         self.link_objects().await?;
         let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
         let snapshot = self
-            .checkpoint_snapshot(id, &base, &taken, (commit, &submodules))
+            .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
             .await?;
         let run = current.intent.run.clone();
         self.record(
@@ -88,7 +92,8 @@ impl Checkpoints {
             },
         )
         .await?;
-        self.carry_out_save(&current, &snapshot.id, commit).await?;
+        self.switch_to(&current, &snapshot.id, commit, (&refs, &head))
+            .await?;
         self.record(&run, Step::Saved).await?;
         self.drop_index(&base.id);
         self.loaded = Some(Arc::new(snapshot));
@@ -146,15 +151,26 @@ impl Checkpoints {
         snapshot: &str,
         commit: ObjectId,
     ) -> Result<()> {
-        let trash = self.new_trash("save");
         let (refs, head) = self.observe().await?;
-        self.move_ref(&current.intent.branch, &refs, Some(commit))
+        self.switch_to(current, snapshot, commit, (&refs, &head))
+            .await
+    }
+
+    async fn switch_to(
+        &self,
+        current: &Current,
+        snapshot: &str,
+        commit: ObjectId,
+        (refs, head): (&Refs, &Head),
+    ) -> Result<()> {
+        let trash = self.new_trash("save");
+        self.move_ref(&current.intent.branch, refs, Some(commit))
             .await?;
         let target = Head::Branch {
             name: current.intent.branch.clone(),
             commit: Some(commit),
         };
-        self.point_head(&target, &head).await?;
+        self.point_head(&target, head).await?;
         let index = Snapshot::index(&self.places.vault, snapshot);
         self.swap_index(&index, &trash).await
     }
@@ -162,12 +178,11 @@ impl Checkpoints {
     async fn checkpoint_snapshot(
         &self,
         id: String,
-        base: &Arc<Snapshot>,
+        (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
         taken: &super::taking::Taken,
-        (commit, submodules): (ObjectId, &[Vec<u8>]),
+        (mut refs, commit): (Refs, ObjectId),
     ) -> Result<Snapshot> {
         let branch = self.current()?.intent.branch;
-        let (mut refs, _) = self.observe().await?;
         refs.insert(branch.clone(), commit);
         let head = Head::Branch {
             name: branch,
