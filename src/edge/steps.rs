@@ -82,6 +82,26 @@ pub(crate) enum Step {
     },
 }
 
+impl Step {
+    /// The step says of files, objects or refs that they are there, so they must be durable first.
+    const fn leans_on_files(&self) -> bool {
+        match self {
+            // What these need was made durable by the step before them.
+            Self::AttemptStarted { .. } | Self::RestoreIntent => false,
+            Self::BeginIntent { .. }
+            | Self::Begun
+            | Self::BeginTakenBack
+            | Self::Parked { .. }
+            | Self::Restored
+            | Self::Verified { .. }
+            | Self::SaveIntent { .. }
+            | Self::Saved
+            | Self::FinishIntent { .. }
+            | Self::Finished { .. } => true,
+        }
+    }
+}
+
 /// What a checkpoint commit says of its story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoryNote {
@@ -166,10 +186,12 @@ impl Journal {
         Ok((journal, lines))
     }
 
-    /// Makes everything so far durable, then writes a step and makes that durable.
+    /// Makes what the step leans on durable, then writes the step and makes that durable.
     pub(crate) fn write(&mut self, line: &Line) -> Result<(), FileError> {
-        for folder in &self.barriers {
-            sync_file_system(folder)?;
+        if line.step.leans_on_files() {
+            for folder in &self.barriers {
+                sync_file_system(folder)?;
+            }
         }
         let json = serde_json::to_string(line)
             .map_err(std::io::Error::other)
