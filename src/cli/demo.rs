@@ -7,6 +7,7 @@ use clap::Args;
 use super::context::Context;
 use super::{launch, output, terminal};
 use crate::domain::settings::{Settings, SettingsProblem};
+use crate::edge::agent::find_program;
 use crate::edge::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
 use crate::edge::settings::{self, Places};
 use crate::edge::source::{self, Surroundings};
@@ -45,6 +46,7 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         change: CHANGE,
         edited: EDITED,
         untracked: UNTRACKED,
+        program: &program(context),
     };
     output::present(|out| demo::write_start(out, paint, &view, stories))?;
     let run_folder = ready.run_folder();
@@ -64,6 +66,20 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         .await
         .map_err(|error| Failure::system("could not look at what the run left").because(error))?;
     output::present(|out| demo::write_end(out, paint, &view, &remains))
+}
+
+/// What to type for this program: its name where the shell finds it, else where it is.
+fn program(context: &Context) -> String {
+    const NAME: &str = "ralphtool";
+    let path = context.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| value.as_os_str());
+    if find_program(NAME.as_ref(), path, &context.directory).is_some() {
+        return NAME.to_owned();
+    }
+    std::env::current_exe().map_or_else(
+        |_| NAME.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
 }
 
 /// The run of the demo's change, by the repository's own configuration and nobody else's.

@@ -26,6 +26,8 @@ pub(crate) struct DemoView<'a> {
     pub(crate) edited: &'a str,
     /// A file git has not been told about.
     pub(crate) untracked: &'a str,
+    /// What to type for this program.
+    pub(crate) program: &'a str,
 }
 
 /// Says what is about to happen.
@@ -181,7 +183,7 @@ fn commands(view: &DemoView<'_>, remains: &Remains) -> Vec<(String, &'static str
     }
     commands.extend([
         (
-            format!("ralphtool show {change}"),
+            format!("{} show {change}", shell(view.program)),
             "the change that was worked through",
         ),
         remove(view),
@@ -266,6 +268,7 @@ mod tests {
             change: "greeting",
             edited: "README.md",
             untracked: "ideas.txt",
+            program: "ralphtool",
         };
         let mut out = Vec::new();
         write_start(&mut out, Paint::Plain, &view, 3).unwrap();
@@ -281,6 +284,7 @@ mod tests {
             change: "greeting",
             edited: "README.md",
             untracked: "ideas.txt",
+            program: "ralphtool",
         };
         let mut out = Vec::new();
         write_cut_short(&mut out, Paint::Plain, &view).unwrap();
