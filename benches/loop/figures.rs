@@ -27,9 +27,10 @@ impl Spread {
         let mut values: Vec<f64> = values.map(|value| value.as_secs_f64() * 1000.0).collect();
         values.sort_by(f64::total_cmp);
         let at = |index: usize| values.get(index).copied().unwrap_or_default();
+        let middle = at(values.len().saturating_sub(1) / 2) + at(values.len() / 2);
         Self {
             lowest: at(0),
-            median: at(values.len() / 2),
+            median: middle / 2.0,
             highest: at(values.len().saturating_sub(1)),
         }
     }

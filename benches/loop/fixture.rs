@@ -1,10 +1,11 @@
 //! The repositories: one is made, every run gets a fresh copy, and nothing of the user's home or
 //! git configuration is seen.
 
-use std::fmt::Write as _;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -24,6 +25,10 @@ const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invali
 const SPEC: &str = "## ADDED Requirements\n\n### Requirement: Files\n\
     Every story SHALL write its file.\n\n\
     #### Scenario: A story is done\n- **WHEN** a story is done\n- **THEN** its file is there\n";
+
+/// Files younger than two seconds may change unseen, so `ralphtool` reads them again: a tree that
+/// was copied just now would be read whole once, which no tree of a user's is.
+const SETTLE: Duration = Duration::from_secs(3);
 
 /// Files in one folder of the repository.
 const FOLDER: usize = 100;
@@ -76,6 +81,7 @@ impl Fixture {
         )?;
         // Else the first contender that makes its work durable writes our copy to disk.
         contender::must(&mut Command::new("sync"))?;
+        std::thread::sleep(SETTLE);
         Ok(place)
     }
 }
@@ -131,9 +137,9 @@ fn write_files(top: &Path, options: &Options) -> Result<()> {
     fs::write(change.join("specs/files/spec.md"), SPEC)?;
     let mut tasks = String::new();
     for story in 1..=options.stories {
-        let _ = write!(
+        let _ = writeln!(
             tasks,
-            "## {story}. Story {story}\n\n{OPEN}{story}.1 Write its file\n\n"
+            "## {story}. Story {story}\n\n{OPEN}{story}.1 Write its file\n"
         );
     }
     fs::write(top.join(TASKS), tasks)?;
