@@ -39,6 +39,8 @@ pub(crate) enum Event {
         branch: String,
         /// Where the user was: a branch name, or a commit for a detached HEAD.
         original: String,
+        /// The commit that was; none on a branch without one.
+        original_commit: Option<String>,
         /// The agent's name.
         agent: String,
         /// The model asked for.

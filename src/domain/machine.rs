@@ -231,9 +231,12 @@ impl Machine {
             (
                 Phase::Beginning(stories),
                 Input::BeginDone {
-                    branch, original, ..
+                    branch,
+                    original,
+                    original_commit,
+                    ..
                 },
-            ) => self.on_begun(&stories, branch, original),
+            ) => self.on_begun(&stories, branch, (original, original_commit)),
             (
                 Phase::Baseline(baseline),
                 Input::GateEnded {

@@ -118,6 +118,7 @@ impl Progress {
             change,
             branch,
             original,
+            original_commit: _,
             agent,
             model,
             stories_total,

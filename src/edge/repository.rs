@@ -80,7 +80,15 @@ impl Head {
         }
     }
 
-    /// As people say it: the branch's short name, or the commit.
+    /// As records say it: the branch's short name, or the whole commit id.
+    pub(crate) fn recorded(&self) -> String {
+        match self {
+            Self::Branch { .. } => self.shown(),
+            Self::Detached { commit } => commit.to_string(),
+        }
+    }
+
+    /// As people say it: the branch's short name, or the start of the commit id.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Branch { name, .. } => {

@@ -102,6 +102,7 @@ impl Engine {
                     ticket,
                     branch: begun.branch,
                     original: begun.original,
+                    original_commit: begun.original_commit,
                 });
             }
             Err(error) => self.failed(ticket, "could not make the checkpoint branch", &error),

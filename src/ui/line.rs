@@ -111,6 +111,7 @@ fn run_started(record: &Record) -> Line {
         change,
         branch,
         original,
+        original_commit: _,
         agent,
         model,
         stories_total,

@@ -14,6 +14,8 @@ pub(crate) struct Summary {
     change: String,
     branch: String,
     original: String,
+    /// There was no commit when the run began.
+    is_unborn: bool,
     transcript: Option<String>,
     completed: usize,
     ended: Option<Ended>,
@@ -44,11 +46,13 @@ impl Summary {
                 change,
                 branch,
                 original,
+                original_commit,
                 ..
             } => {
                 self.change = clean(change);
                 self.branch = clean(branch);
                 self.original = clean(original);
+                self.is_unborn = original_commit.is_none();
             }
             Event::AttemptStarted { transcript, .. } => self.transcript = Some(clean(transcript)),
             Event::StoryCompleted { .. } => self.completed += 1,
@@ -187,6 +191,11 @@ impl Summary {
                 ("git status".to_owned(), "what changed"),
                 ("git diff".to_owned(), "the changes to tracked files"),
             ],
+            // Without a commit there is nothing to compare with or to go back to.
+            _ if self.is_unborn => vec![(
+                format!("git log --stat {}", shell(branch)),
+                "the commits and their files",
+            )],
             _ => vec![
                 (
                     format!(

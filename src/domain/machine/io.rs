@@ -87,6 +87,7 @@ pub(crate) enum Input {
         ticket: Ticket,
         branch: String,
         original: String,
+        original_commit: Option<String>,
     },
     /// The agent process runs.
     AgentStarted { ticket: Ticket, transcript: String },

@@ -202,6 +202,7 @@ pub(super) fn begin_done(ticket: Ticket) -> Input {
         ticket,
         branch: "ralph/my-feature".to_owned(),
         original: "main".to_owned(),
+        original_commit: Some("c0".to_owned()),
     }
 }
 

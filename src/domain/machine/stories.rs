@@ -52,7 +52,7 @@ impl Machine {
         &mut self,
         stories: &[StoryView],
         branch: String,
-        original: String,
+        original: (String, Option<String>),
     ) -> Phase {
         self.begun = true;
         self.announce_run(branch, original);
@@ -62,12 +62,14 @@ impl Machine {
         self.choose(stories)
     }
 
-    fn announce_run(&mut self, branch: String, original: String) {
+    fn announce_run(&mut self, branch: String, original: (String, Option<String>)) {
+        let (original, original_commit) = original;
         let policy = self.policy();
         let event = Event::RunStarted {
             change: self.setup.change.clone(),
             branch,
             original,
+            original_commit,
             agent: self.setup.agent.clone(),
             model: self.setup.model.clone(),
             stories_total: self.tally.stories_total,

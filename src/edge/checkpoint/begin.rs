@@ -21,6 +21,8 @@ pub(crate) struct Begun {
     pub(crate) branch: String,
     /// Where the user was.
     pub(crate) original: String,
+    /// The commit that was; none on a branch without one.
+    pub(crate) original_commit: Option<String>,
     /// What the user should hear.
     pub(crate) notices: Vec<Notice>,
 }
@@ -53,7 +55,8 @@ impl Checkpoints {
         self.record(run, Step::Begun).await?;
         Ok(Begun {
             branch: short(&intent.branch).to_owned(),
-            original: intent.original.shown(),
+            original: intent.original.recorded(),
+            original_commit: intent.original.commit().map(|commit| commit.to_string()),
             notices: prepared.notices,
         })
     }

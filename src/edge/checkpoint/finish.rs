@@ -75,7 +75,7 @@ impl Checkpoints {
                 .await?;
                 self.carry_out_finish(&current, choice, (home.commit, tip))
                     .await?;
-                current.intent.original.shown()
+                current.intent.original.recorded()
             }
         };
         self.record(&run, Step::Finished { choice }).await?;

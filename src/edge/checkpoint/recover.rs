@@ -217,7 +217,8 @@ impl Checkpoints {
         let intent = self.current()?.intent;
         Ok(super::Begun {
             branch: super::begin::short(&intent.branch).to_owned(),
-            original: intent.original.shown(),
+            original: intent.original.recorded(),
+            original_commit: intent.original.commit().map(|commit| commit.to_string()),
             notices: Vec::new(),
         })
     }

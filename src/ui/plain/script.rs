@@ -144,6 +144,7 @@ pub(crate) fn started() -> Event {
         change: "add-retry".to_owned(),
         branch: "ralph/add-retry".to_owned(),
         original: "main".to_owned(),
+        original_commit: Some("c0".to_owned()),
         agent: "claude".to_owned(),
         model: Some("opus".to_owned()),
         stories_total: 3,

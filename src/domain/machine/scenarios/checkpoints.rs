@@ -24,6 +24,7 @@ fn run_started() -> Effect {
         change: "my-feature".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         original: "main".to_owned(),
+        original_commit: Some("c0".to_owned()),
         agent: "demo".to_owned(),
         model: None,
         stories_total: 2,
