@@ -362,6 +362,35 @@ fn store_original_branch_without_a_commit() {
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
 }
 
+/// The commands the closing words tell people to type.
+fn commands_told(output: &str) -> Vec<String> {
+    let told = output.lines().skip_while(|line| *line != "next").skip(1);
+    told.filter_map(|line| line.trim().split_once("  "))
+        .map(|(command, _)| command.to_owned())
+        .collect()
+}
+
+#[test]
+fn the_commands_that_are_told_work_wherever_the_run_began() {
+    let begin: [&[&str]; 3] = [
+        &[],
+        &["switch -q --detach"],
+        &["update-ref -d HEAD", "rm -rq --cached ."],
+    ];
+    for steps in begin {
+        let sandbox = Sandbox::new();
+        for step in steps {
+            sandbox.git(step);
+        }
+        let output = sandbox.run(&["loop", "c"]).ends_with(0);
+        let told = commands_told(&output.stdout);
+        assert!(!told.is_empty(), "{}", output.stdout);
+        for command in told {
+            sandbox.git(command.strip_prefix("git ").unwrap());
+        }
+    }
+}
+
 #[test]
 fn retries_are_three_by_default_and_then_the_loop_stops() {
     let sandbox = Sandbox::new();
