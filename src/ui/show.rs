@@ -151,14 +151,14 @@ mod tests {
             text: "- **WHEN** the server answers 503\n- **THEN** it is tried again".to_owned(),
         };
         let task_files = vec![TaskFile {
-            path: "/work/openspec/changes/add-retry/tasks.md".into(),
+            path: "/repo/openspec/changes/add-retry/tasks.md".into(),
             label: "tasks.md".to_owned(),
             bytes: tasks.into(),
         }];
         let (stories, _) = read_stories(&task_files, grouping(SourceKind::OpenSpec));
         Change {
             name: "add-retry".to_owned(),
-            root: "/work".into(),
+            root: "/repo".into(),
             source: SourceKind::OpenSpec,
             stories,
             scenarios: vec![scenario("Server is busy"), scenario("Server is down")],
@@ -172,7 +172,7 @@ mod tests {
 
     fn shown(change: &Change) -> String {
         let mut out = Vec::new();
-        write(&mut out, Paint::Plain, change, Path::new("/work")).unwrap();
+        write(&mut out, Paint::Plain, change, Path::new("/repo")).unwrap();
         String::from_utf8(out).unwrap()
     }
 
