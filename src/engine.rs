@@ -19,9 +19,9 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use crate::domain::change::Change;
-use crate::domain::event::{Event, Outcome, Record};
+use crate::domain::event::{Event, Record};
 use crate::domain::ids::RunId;
-use crate::domain::machine::{Effect, Input, Machine, Ticket};
+use crate::domain::machine::{Input, Machine, Ticket};
 use crate::domain::policy::Gate;
 use crate::edge::agent::Agent;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
@@ -93,8 +93,6 @@ pub(crate) struct Engine {
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
     story_base: Option<Change>,
-    /// The branch began, or was adopted.
-    begun: bool,
     end: Option<End>,
 }
 
@@ -117,7 +115,6 @@ impl Engine {
             running: None,
             ready: VecDeque::new(),
             story_base: None,
-            begun: false,
             end: None,
         })
     }
@@ -130,7 +127,7 @@ impl Engine {
         let mut effects = self.machine.start(Timestamp::now());
         loop {
             for effect in effects {
-                self.perform(effect).await?;
+                perform::perform(&mut self, effect).await?;
             }
             if let Some(end) = self.end.take() {
                 return Ok(end);
@@ -225,16 +222,4 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
-}
-
-/// What an effect needs to end a run.
-impl Engine {
-    fn finish_with(&mut self, _outcome: &Outcome, exit_code: u8) {
-        self.end = Some(End { exit_code });
-    }
-
-    /// Performs one effect; its answer, if it is there at once, goes to `ready`.
-    async fn perform(&mut self, effect: Effect) -> Result<(), EngineError> {
-        perform::perform(self, effect).await
-    }
 }

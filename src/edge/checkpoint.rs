@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
-use super::repository::{Repository, RepositoryError};
+use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
 use crate::domain::ids::{AttemptId, RunId};
@@ -194,6 +194,8 @@ pub(crate) struct Checkpoints {
     state: RunState,
     /// The snapshot of the current checkpoint, once it was needed.
     loaded: Option<Arc<Snapshot>>,
+    /// Refs after the last restore: what changed before it was told already.
+    told_refs: Option<Refs>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
 }
@@ -253,6 +255,7 @@ impl Checkpoints {
             opaque: Arc::default(),
             state,
             loaded: None,
+            told_refs: None,
             parked: None,
         })
     }

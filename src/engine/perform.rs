@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::gate_run::GateRunning;
 use super::start::outside_of_last;
-use super::{Engine, EngineError, Running, chain};
+use super::{End, Engine, EngineError, Running, chain};
 use crate::domain::boxes::StoryCheck;
 use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, FinishChoice};
@@ -66,7 +66,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         }),
         Effect::Finish { ticket, choice } => return engine.finish(ticket, choice).await,
         Effect::Announce(event) => engine.recorder.record(*event).await?,
-        Effect::End { outcome, exit_code } => engine.finish_with(&outcome, exit_code),
+        Effect::End { exit_code, .. } => engine.end = Some(End { exit_code }),
     }
     Ok(())
 }
@@ -96,7 +96,6 @@ impl Engine {
         };
         match begun {
             Ok(begun) => {
-                self.begun = true;
                 self.warn(begun.notices).await?;
                 self.ready.push_back(Input::BeginDone {
                     ticket,

@@ -88,7 +88,8 @@ impl Checkpoints {
             .await?;
         self.link_objects().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
-        notices.extend(changed_refs(&current, &base.control.refs, &refs));
+        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        notices.extend(changed_refs(&current, known, &refs));
 
         let id = Snapshot::new_id();
         let visible_index = self.derive_index(&base.id, &id).await?;

@@ -45,6 +45,8 @@ impl Checkpoints {
         lock(&self.opaque).adopt(&base.opaque);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
+        let (refs, _) = self.observe().await?;
+        self.told_refs = Some(refs);
         Ok(notices)
     }
 

@@ -56,7 +56,8 @@ impl Checkpoints {
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.link_objects().await?;
-        notices.extend(changed_refs(&current, &base.control.refs, &refs));
+        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        notices.extend(changed_refs(&current, known, &refs));
 
         let id = Snapshot::new_id();
         let index = self.derive_index(&base.id, &id).await?;
@@ -96,6 +97,7 @@ impl Checkpoints {
             .await?;
         self.record(&run, Step::Saved).await?;
         self.drop_index(&base.id);
+        self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));
         Ok(SaveReport {
             commit: commit.to_string(),

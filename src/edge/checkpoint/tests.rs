@@ -333,6 +333,25 @@ async fn ignored_files_an_attempt_creates_are_left_alone() {
 }
 
 #[tokio::test]
+async fn a_branch_an_attempt_leaves_is_told_once() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let mut told = Vec::new();
+    for number in 1..=2 {
+        let attempt = attempt("1", number);
+        checkpoints.attempt_started(&attempt).await.unwrap();
+        if number == 1 {
+            yard.git("branch left-behind");
+        }
+        let report = checkpoints.park(&attempt, None, true).await.unwrap();
+        checkpoints.restore().await.unwrap();
+        told.push(report.notices.iter().map(|it| it.code).collect::<Vec<_>>());
+    }
+    assert_eq!(told, [vec!["refs_changed"], vec![]]);
+}
+
+#[tokio::test]
 async fn a_parked_attempt_is_kept_whole_with_a_diff() {
     let yard = Yard::new();
     let mut checkpoints = yard.open().await;
