@@ -117,8 +117,9 @@ impl RunningProcess {
             if let Some(line) = self.lines.pop_front() {
                 return ProcessEvent::Line(line);
             }
-            let wrote = self.pull();
+            // In this order: once it is seen to have ended, all it wrote is there to be pulled.
             self.look();
+            let wrote = self.pull();
             match self.phase {
                 Phase::Ended(exit) => return ProcessEvent::Exited(exit),
                 Phase::Draining(exit) if !wrote => {
