@@ -225,6 +225,28 @@ fn a_killed_run_takes_its_agent_along_and_the_next_start_goes_on() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_dry_run_says_that_it_would_go_on_and_mends_nothing() {
+    let sandbox = killed();
+    let look = || (files(&sandbox.repo), files(&sandbox.vault()));
+    let before = look();
+    let output = sandbox
+        .run(&["loop", "c", "--dry-run", "--story", "2"])
+        .ends_with(0);
+    assert!(
+        output.stdout.contains("the interrupted run 2"),
+        "{}",
+        output.stdout
+    );
+    assert!(output.stdout.contains("\n1 story\n"), "{}", output.stdout);
+    assert_eq!(look(), before);
+    // The real run ends what the killed one left running.
+    sandbox.agent(GOOD);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    nothing_runs(&sandbox);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_killed_run_goes_on_with_the_retries_it_had_left() {
     let sandbox = killed();
     sandbox.agent("failed \"try $attempt\"");

@@ -12,6 +12,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
 use crate::domain::settings::Settings;
 use crate::domain::summary::ChangeState;
+use crate::edge::checkpoint::peek;
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
@@ -109,7 +110,13 @@ async fn start_in(
             .hint("a task is a line such as `- [ ] 1.1 Add the retry`"));
     }
     if arguments.dry_run {
-        return dry_run(&change, &settings, context, &repository).await;
+        return dry_run(
+            &change,
+            &settings,
+            context,
+            (&repository, arguments.story.as_deref()),
+        )
+        .await;
     }
     let order = Order {
         state: state_directory(&context.environment)?,
@@ -189,8 +196,11 @@ async fn dry_run(
     change: &Change,
     settings: &Settings,
     context: &Context,
-    repository: &Repository,
+    (repository, only): (&Repository, Option<&str>),
 ) -> Result<ExitCode, Failure> {
+    let open = peek(&state_directory(&context.environment)?, repository)
+        .map_err(|error| Failure::system("could not look for an open run").because(error))?
+        .filter(|open| open.change == change.name);
     let git = repository.git(settings.command_timeout.value.or_zero());
     let refs = repository.refs(&git).await.map_err(broken_git)?;
     let head = repository.head(&git, &refs).await.map_err(broken_git)?;
@@ -198,6 +208,7 @@ async fn dry_run(
         .stories
         .iter()
         .filter(|story| story.state == StoryState::Open)
+        .filter(|story| only.is_none_or(|only| story.id.0 == only))
         .map(|story| PlannedStory {
             id: &story.id.0,
             title: &story.title,
@@ -208,7 +219,7 @@ async fn dry_run(
         change: &change.name,
         branch: &format!("ralph/{}", change.name),
         original: &head.shown(),
-        resumes: None,
+        resumes: open.as_ref().map(|open| open.run.0.as_str()),
         stories,
         command: std::slice::from_ref(&settings.agent.value),
         settings,

@@ -30,7 +30,7 @@ use self::attempt::{Attempt, Work};
 pub(crate) use self::carry::Carry;
 use self::checks::{Baseline, Gating, Verified};
 pub(crate) use self::io::{
-    AgentEnd, AgentExit, Effect, Input, Limit, Previous, Save, StoppedBy, StoryCheck, StoryState,
+    AgentEnd, AgentExit, Effect, Input, Previous, Save, StoppedBy, StoryCheck, StoryState,
     StoryView, Ticket, Timer, TimerKind,
 };
 use self::setback::Setback;

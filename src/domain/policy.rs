@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::agent_event::Usage;
 use super::event::FailureKind;
 use super::ids::StoryId;
+pub(crate) use super::settings::OnFinish;
 
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,17 +71,6 @@ pub(crate) struct Gate {
     pub(crate) timeout: Option<Duration>,
     /// A gate that was red at the story's start does not fail the attempt.
     pub(crate) baseline: bool,
-}
-
-/// What to do with the branch when the loop is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnFinish {
-    /// Ask the user.
-    Ask,
-    /// Back to the original branch, the work as uncommitted changes.
-    Cleanup,
-    /// Stay on the checkpoint branch.
-    Keep,
 }
 
 /// Pauses that double from `first` up to `most`.

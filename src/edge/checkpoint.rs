@@ -364,6 +364,13 @@ impl Checkpoints {
     }
 }
 
+/// The open run of a work tree, looked up without the lock and without touching anything.
+pub(crate) fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
+    let journal = Vault::folder_for(state_directory, repository).join("journal");
+    let lines = super::steps::read(&journal)?;
+    Ok(RunState::from_journal(&lines).open_run())
+}
+
 /// Folders whose file systems must be durable before a step is written, one per file system.
 fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
     let mut seen = Vec::new();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FileError, Tried, open_append, sync_file_system};
+use super::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
 use super::object_id::ObjectId;
 use super::repository::Head;
 use crate::domain::event::FinishChoice;
@@ -208,6 +208,12 @@ impl Journal {
         }
         written.tried("write", &self.path)
     }
+}
+
+/// What a journal says, without opening it for writing; nothing where there is none.
+pub(crate) fn read(path: &Path) -> Result<Vec<Line>, FileError> {
+    let bytes = read_if_present(path)?.unwrap_or_default();
+    Ok(parse(&bytes).0)
 }
 
 /// Reads whole lines up to the first that is not; gives how many bytes were good.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Happened;
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::{Dialect, StreamEnd, TurnEnd};
-use crate::domain::machine::{AgentEnd, AgentExit, Input, Limit, Ticket};
+use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
 use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess};
 
 /// What an agent leaves running may end by itself for this long after it.
@@ -127,10 +127,7 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         final_seen: stream.turn != TurnEnd::Open,
         is_error: stream.turn == TurnEnd::EndedWithError,
         promise: stream.promise,
-        limit: stream.limit.map(|limit| Limit {
-            message: limit.message,
-            resets_at: limit.resets_at,
-        }),
+        limit: stream.limit,
         auth: stream.auth,
         last_words: stream.error.unwrap_or(ending.stderr_tail),
         last_line: None,

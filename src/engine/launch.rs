@@ -12,11 +12,11 @@ use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
 use crate::domain::dialect::Output;
 use crate::domain::event::{Event, FinishChoice, Record};
-use crate::domain::ids::{AttemptNumber, RunId, StoryId};
-use crate::domain::machine::{Carry, Machine, Origin, Previous, Setup};
+use crate::domain::ids::{RunId, StoryId};
+use crate::domain::machine::{Carry, Machine, Origin, Setup};
 use crate::domain::policy::{Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
-use crate::domain::settings::{self, AgentOutput, Settings};
+use crate::domain::settings::{AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
@@ -251,20 +251,9 @@ fn other_run(change: &str) -> Failure {
 /// Where an open run goes on.
 fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin {
     let max_retries = order.settings.max_retries.value;
-    let carry = open.last_attempt.map(|last| Carry {
-        story: last.attempt.story.clone(),
-        next_attempt: AttemptNumber(last.attempt.attempt.0 + 1),
-        // A story that used up its retries starts afresh: going on was the user's wish.
-        retries_used: if last.retries_used > max_retries {
-            0
-        } else {
-            last.retries_used
-        },
-        previous: Some(Previous {
-            reason: last.reason,
-            parked: last.attempt,
-        }),
-    });
+    let carry = open
+        .last_attempt
+        .map(|last| Carry::after(last.attempt, last.retries_used, last.reason, max_retries));
     let records = checkpoints.run_folder(&open.run).join("events.jsonl");
     Origin::Resumed {
         carry,
@@ -376,8 +365,8 @@ fn policy(settings: &Settings, only_story: Option<StoryId>) -> Policy {
             .collect(),
         on_finish: match settings.on_finish.value {
             // Nobody is there to ask: keeping loses nothing.
-            settings::OnFinish::Ask | settings::OnFinish::Keep => OnFinish::Keep,
-            settings::OnFinish::Cleanup => OnFinish::Cleanup,
+            OnFinish::Ask | OnFinish::Keep => OnFinish::Keep,
+            OnFinish::Cleanup => OnFinish::Cleanup,
         },
         ..Policy::default()
     }

@@ -18,6 +18,31 @@ pub(crate) struct Carry {
     pub(crate) previous: Option<Previous>,
 }
 
+impl Carry {
+    /// What is carried from the last attempt of an interrupted run.
+    pub(crate) fn after(
+        last: AttemptId,
+        retries_used: u32,
+        reason: Option<String>,
+        max_retries: u32,
+    ) -> Self {
+        Self {
+            story: last.story.clone(),
+            next_attempt: AttemptNumber(last.attempt.0.saturating_add(1)),
+            // A story that used up its retries starts afresh: going on was the user's wish.
+            retries_used: if retries_used > max_retries {
+                0
+            } else {
+                retries_used
+            },
+            previous: Some(Previous {
+                reason,
+                parked: last,
+            }),
+        }
+    }
+}
+
 /// What the next attempt is told after a failure.
 pub(super) fn told_next(
     before: Option<Previous>,
@@ -33,4 +58,33 @@ pub(super) fn told_next(
         reason: told,
         parked,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_story_that_used_up_its_retries_starts_afresh_and_keeps_its_numbers() {
+        let last = AttemptId {
+            story: StoryId("2".to_owned()),
+            attempt: AttemptNumber(4),
+        };
+        let reason = Some("no luck".to_owned());
+        for (used, want) in [(2, 2), (3, 3), (4, 0)] {
+            assert_eq!(
+                Carry::after(last.clone(), used, reason.clone(), 3),
+                Carry {
+                    story: StoryId("2".to_owned()),
+                    next_attempt: AttemptNumber(5),
+                    retries_used: want,
+                    previous: Some(Previous {
+                        reason: reason.clone(),
+                        parked: last.clone(),
+                    }),
+                }
+            );
+        }
+    }
 }

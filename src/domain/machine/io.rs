@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::dialect::Limit;
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
@@ -288,15 +289,6 @@ pub(crate) struct AgentEnd {
     pub(crate) swept: Vec<String>,
     /// What it used; without it the last figures it gave count.
     pub(crate) usage: Option<Usage>,
-}
-
-/// A rate or usage limit an agent ran into.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Limit {
-    /// In the agent's words.
-    pub(crate) message: String,
-    /// When it ends, where the agent says so.
-    pub(crate) resets_at: Option<Timestamp>,
 }
 
 /// What a checkpoint commit says.

@@ -1,6 +1,7 @@
 //! Shared by the machine's tests: a machine with a fixed clock, and short names for values.
 
 use super::*;
+use crate::domain::dialect::Limit;
 use crate::domain::event::{FailureKind, GateResult, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::{Gate, OnFinish};

@@ -1,7 +1,8 @@
 //! What an agent's end means: its promise counts, or the attempt is a miss of some kind.
 
 use super::attempt::Ending;
-use super::io::{AgentEnd, AgentExit, Limit};
+use super::io::{AgentEnd, AgentExit};
+use crate::domain::dialect::Limit;
 use crate::domain::event::FailureKind;
 use crate::domain::policy;
 use crate::domain::promise::Promise;
