@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::kill_point::{Point, reached};
+
 /// A fault in the file system, with what was tried on what.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {action} `{}`", path.display())]
@@ -81,8 +83,10 @@ pub(crate) fn place(
         .tempfile_in(folder)
         .tried("write beside", path)?;
     fill(temporary.as_file_mut()).tried("write", path)?;
-    temporary
-        .persist(path)
+    reached(Point::Rename);
+    let placed = temporary.persist(path);
+    reached(Point::Renamed);
+    placed
         .map(drop)
         .map_err(|error| FileError::new("replace", path, error.error))
 }
@@ -132,7 +136,10 @@ pub(crate) fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
     if let Some(parent) = to.parent() {
         create_private_folder(parent)?;
     }
-    match fs::rename(from, to) {
+    reached(Point::Rename);
+    let renamed = fs::rename(from, to);
+    reached(Point::Renamed);
+    match renamed {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let parent = from.parent().unwrap_or(Path::new("/"));
             let mode = make_writable(parent);
@@ -224,6 +231,7 @@ fn copy_whole(from: &Path, to: &Path, metadata: &fs::Metadata) -> Result<(), Fil
 
 /// Makes everything written so far on the file system of `folder` durable.
 pub(crate) fn sync_file_system(folder: &Path) -> Result<(), FileError> {
+    reached(Point::Sync);
     let handle = File::open(folder).tried("open", folder)?;
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(&handle)

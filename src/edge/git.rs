@@ -14,6 +14,8 @@ use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
+use super::kill_point::{Point, reached};
+
 /// Variables that would point git at another repository or change what it writes.
 pub(crate) const SCRUBBED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -269,8 +271,10 @@ impl Git {
     ) -> Result<GitOutput, GitError> {
         let mut command = self.command(args);
         let mut child = command.spawn().map_err(GitError::Spawn)?;
+        reached(Point::GitStarted);
         let pid = child.id();
         let finished = tokio::time::timeout(self.timeout, converse(&mut child, input)).await;
+        reached(Point::GitEnded);
         match finished {
             Ok(Ok(output)) => Ok(output),
             Ok(Err(source)) => {

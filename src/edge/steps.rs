@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
+use super::kill_point::{Point, reached, reached_after};
 use super::object_id::ObjectId;
 use super::repository::Head;
 use crate::domain::event::FinishChoice;
@@ -198,10 +199,15 @@ impl Journal {
             .tried("write", &self.path)?;
         let text = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
         let length = self.file.metadata().tried("write", &self.path)?.len();
+        reached(Point::JournalLine);
+        reached_after(Point::TornLine, || {
+            let _ = self.file.write_all(&text.as_bytes()[..text.len() / 2]);
+        });
         let written = self
             .file
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data());
+        reached(Point::JournalSynced);
         if written.is_err() {
             // Half a line would spoil the next one.
             let _ = self.file.set_len(length);

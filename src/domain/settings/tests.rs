@@ -192,7 +192,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
         ("RALPHTOOL_RUN", "20261115-194501-x7k2"),
-        ("RALPHTOOL_CRASH_AT", "3"),
+        ("RALPHTOOL_KILL_AT", "3"),
         ("RALPHTOOL_MODLE", "x"),
         ("RALPHTOOL_SOMETHING_ELSE", "x"),
     ])

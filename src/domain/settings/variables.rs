@@ -25,13 +25,14 @@ const KNOWN: [&str; 11] = [
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 6] = [
+const INTERNAL: [&str; 7] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
     "RALPHTOOL_CHANGE",
     "RALPHTOOL_LEARNINGS",
-    "RALPHTOOL_CRASH_AT",
+    "RALPHTOOL_KILL_AT",
+    "RALPHTOOL_KILL_LOG",
 ];
 
 /// What the variables say, and warnings about those that say nothing.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::taking::{Known, show};
 use super::{Notice, Places, Result};
 use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
+use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, absolute};
@@ -184,6 +185,7 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
     let reader = File::open(temporary.path()).tried("read", temporary.path())?;
     let id = ObjectId::of_blob(format, copied, reader).tried("hash", full)?;
     let target = raw_path(places, &id)?;
+    reached(Point::Rename);
     temporary
         .persist(&target)
         .map_err(|error| FileError::new("keep", full, error.error))?;

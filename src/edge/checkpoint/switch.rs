@@ -11,6 +11,7 @@ use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{
     FileError, Tried, absent, copy_with_time, create_private_folder, move_away, write_whole,
 };
+use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
@@ -204,7 +205,12 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
         .tried("lock", index)?;
     let written = io::copy(&mut source, &mut target)
         .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
-        .and_then(|()| fs::rename(lock, index));
+        .and_then(|()| {
+            reached(Point::Rename);
+            let renamed = fs::rename(lock, index);
+            reached(Point::Renamed);
+            renamed
+        });
     if let Err(error) = written {
         let _ = fs::remove_file(lock);
         return Err(FileError::new("replace", index, error).into());

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Gid, Uid};
 
 use super::error::SourceError;
+use crate::edge::kill_point::{Point, reached};
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -120,7 +121,9 @@ fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // After the owner: changing that may clear mode bits.
     new.as_file().set_permissions(old.permissions())?;
     new.as_file().sync_all()?;
+    reached(Point::Rename);
     new.persist(&target).map_err(|error| error.error)?;
+    reached(Point::Renamed);
     File::open(folder)?.sync_all()
 }
 
