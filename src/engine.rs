@@ -4,8 +4,10 @@
 //! the machine set, and the record of what happened.
 
 mod agent_run;
+pub(crate) mod gaps;
 mod gate_run;
 pub(crate) mod launch;
+pub(crate) mod mend;
 mod perform;
 mod recorder;
 mod signals;

@@ -309,4 +309,6 @@ pub(crate) enum FinishChoice {
     Cleanup,
     /// Stay on the checkpoint branch.
     Keep,
+    /// Everything back to how it was before the run.
+    Abandon,
 }

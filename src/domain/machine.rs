@@ -20,7 +20,7 @@ mod scenarios;
 #[cfg(test)]
 mod script;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use std::time::Duration;
 
@@ -66,6 +66,8 @@ pub(crate) enum Origin {
         carry: Option<Carry>,
         /// What the run used so far.
         usage: Usage,
+        /// The highest attempt of each story so far: no number is used twice.
+        attempts: BTreeMap<StoryId, u32>,
     },
 }
 
@@ -156,9 +158,9 @@ impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
         let before = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let usage = match setup.origin {
+        let usage = match &setup.origin {
             Origin::Fresh => Usage::default(),
-            Origin::Resumed { usage, .. } => usage,
+            Origin::Resumed { usage, .. } => *usage,
         };
         Self {
             setup,

@@ -8,7 +8,12 @@
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
-//! | `finish` | the work goes home, or the branch stays |
+//! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
+//! | `incoming` | what the original branch gained meanwhile |
+//! | `rewind` | back to before a story |
+//! | `parked` | parked attempts, looked at and put back |
+//! | `undo` | the last of these is taken back |
+//! | `moving` | how all of them move everything from one state to another |
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
@@ -27,13 +32,17 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod incoming;
 mod keeping;
 mod mend;
+mod moving;
 mod objects;
 mod park;
+mod parked;
 mod preflight;
 mod recover;
 mod restore;
+mod rewind;
 mod run_state;
 mod save;
 mod snapshot;
@@ -43,6 +52,7 @@ mod switch;
 mod taking;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod visible;
 
 use std::path::{Path, PathBuf};
@@ -57,8 +67,15 @@ use super::vault::{Vault, VaultError};
 use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
+pub(crate) use finish::{FinishReport, PreparedFinish};
+pub(crate) use moving::{Outline, PreparedMove};
+pub(crate) use park::Setback;
+pub(crate) use parked::{ParkedAttempt, ParkedChanges, parked_attempts};
+pub(crate) use rewind::PreparedRewind;
 pub(crate) use run_state::OpenRun;
+pub(crate) use undo::{PreparedUndo, Undone};
 
+use control::Control;
 use objects::ObjectLinks;
 use park::Parked;
 use run_state::{Current, Phase, RunState};
@@ -321,6 +338,22 @@ impl Checkpoints {
     /// The run that has begun and not been finished, if any.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
         self.state.open_run()
+    }
+
+    /// The run that is open, or whose move is under way.
+    pub(crate) fn unsettled_run(&self) -> Option<RunId> {
+        let moving = self.state.moving.as_ref().map(|(run, _)| run.clone());
+        moving.or_else(|| Some(self.state.current.as_ref()?.intent.run.clone()))
+    }
+
+    /// The run whose branch was kept last.
+    pub(crate) fn kept_run(&self) -> Option<OpenRun> {
+        self.state.kept().map(Current::seen)
+    }
+
+    /// Everything the journal says.
+    pub(crate) fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
+        super::steps::read(&self.places.vault.journal())
     }
 
     /// True where an attempt was started and neither saved nor undone.

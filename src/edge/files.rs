@@ -71,6 +71,16 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fi
     })
 }
 
+/// The start of the name of a file that is being written.
+const TEMPORARY: &str = ".ralph-";
+
+/// True for the path of a file that was being written, and may be half of one.
+pub(crate) fn is_temporary(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.and_then(|name| name.strip_prefix(TEMPORARY.as_bytes()))
+        .is_some_and(|rest| rest.len() == 6)
+}
+
 /// Creates a temporary file beside `path`, lets `fill` write it, renames it into place.
 pub(crate) fn place(
     path: &Path,
@@ -79,7 +89,7 @@ pub(crate) fn place(
     let folder = path.parent().unwrap_or(Path::new("/"));
     // A short fixed-length name: the target's own name may already be 255 bytes long.
     let mut temporary = tempfile::Builder::new()
-        .prefix(".ralph-")
+        .prefix(TEMPORARY)
         .tempfile_in(folder)
         .tried("write beside", path)?;
     fill(temporary.as_file_mut()).tried("write", path)?;

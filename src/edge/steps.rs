@@ -13,7 +13,7 @@ use super::files::{FileError, Tried, open_append, read_if_present, sync_file_sys
 use super::kill_point::{Point, reached, reached_after};
 use super::object_id::ObjectId;
 use super::repository::Head;
-use crate::domain::event::FinishChoice;
+use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
 
 /// A step of the checkpoint protocol.
@@ -46,6 +46,9 @@ pub(crate) enum Step {
         reason: Option<String>,
         /// It uses up a retry.
         counts: bool,
+        /// What is known of it, for people.
+        #[serde(flatten)]
+        note: ParkedNote,
     },
     /// The tree is about to be put back to the checkpoint.
     RestoreIntent,
@@ -64,23 +67,27 @@ pub(crate) enum Step {
         snapshot: String,
         /// The story.
         story: String,
+        /// Files the commit changes.
+        changed_files: usize,
     },
     /// The branch is at the commit.
     Saved,
-    /// The work is about to be taken home, or the branch kept.
-    FinishIntent {
-        /// Which.
-        choice: FinishChoice,
-        /// The commit HEAD's branch is to be at, for a cleanup.
-        target: Option<ObjectId>,
-        /// The branch tip that is kept in the vault.
-        tip: ObjectId,
+    /// The run is over and its branch was kept.
+    Kept {
+        /// Files that differ from where the run began.
+        changed_files: usize,
     },
-    /// The run is over.
-    Finished {
-        /// Which.
-        choice: FinishChoice,
+    /// A run whose branch was kept is gone on with, or to be finished in another way.
+    Reopened,
+    /// Everything is about to be moved from one state to another; both are in the vault.
+    MoveIntent {
+        /// What.
+        intent: Box<MoveIntent>,
     },
+    /// Everything is where the intent said.
+    Moved,
+    /// A move was interrupted, and somebody has gone on working since: it was left as found.
+    MoveGivenUp,
 }
 
 impl Step {
@@ -88,7 +95,10 @@ impl Step {
     const fn leans_on_files(&self) -> bool {
         match self {
             // What these need was made durable by the step before them.
-            Self::AttemptStarted { .. } | Self::RestoreIntent => false,
+            Self::AttemptStarted { .. }
+            | Self::RestoreIntent
+            | Self::Kept { .. }
+            | Self::Reopened => false,
             Self::BeginIntent { .. }
             | Self::Begun
             | Self::BeginTakenBack
@@ -97,10 +107,84 @@ impl Step {
             | Self::Verified { .. }
             | Self::SaveIntent { .. }
             | Self::Saved
-            | Self::FinishIntent { .. }
-            | Self::Finished { .. } => true,
+            | Self::MoveIntent { .. }
+            | Self::Moved
+            | Self::MoveGivenUp => true,
         }
     }
+}
+
+/// Why everything is moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum MoveKind {
+    /// The work goes home to the original branch, uncommitted.
+    Cleanup {
+        /// Files that differ from where the run began.
+        changed_files: usize,
+    },
+    /// Everything goes back to how it was before the run.
+    Abandon,
+    /// Back to the checkpoint before a story.
+    Rewind {
+        /// The story.
+        story: String,
+        /// How many checkpoints are left.
+        left: usize,
+    },
+    /// Files of a parked attempt come back into the tree.
+    PutBack {
+        /// The attempt.
+        label: String,
+    },
+    /// The last move is taken back.
+    Undo,
+}
+
+/// One branch in a move. Where both ends are the same, it only must be there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefMove {
+    /// Full name.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) from: Option<ObjectId>,
+    /// Where it is to be.
+    pub(crate) to: Option<ObjectId>,
+}
+
+/// What a move is about to do. Paths that are the same in both snapshots are not touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MoveIntent {
+    /// Why.
+    #[serde(flatten)]
+    pub(crate) kind: MoveKind,
+    /// Snapshot of everything just before, the user's index included.
+    pub(crate) before: String,
+    /// Snapshot of everything as it is to be, the index included.
+    pub(crate) after: String,
+    /// Branches.
+    pub(crate) refs: Vec<RefMove>,
+    /// Where HEAD is.
+    pub(crate) head_from: Head,
+    /// Where HEAD is to be.
+    pub(crate) head_to: Head,
+    /// Config, hooks and the stash go along.
+    pub(crate) with_control: bool,
+}
+
+/// What people want to know of a parked attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ParkedNote {
+    /// Its name: `2.1`, or with a suffix where the same attempt was parked again.
+    pub(crate) label: String,
+    /// Why it was parked.
+    pub(crate) kind: FailureKind,
+    /// The same in words.
+    pub(crate) why: String,
+    /// Files it had changed.
+    pub(crate) changed_files: usize,
+    /// Its commit in the vault's store, where one could be made.
+    pub(crate) commit: Option<ObjectId>,
 }
 
 /// What a checkpoint commit says of its story.

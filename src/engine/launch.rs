@@ -1,17 +1,15 @@
-//! To a loop that can run: first what an earlier run left is mended; then, from settings and a
-//! change, a run that is open is gone on with, and everything that would make a run impossible is
-//! refused before anything is touched.
+//! To a loop that can run: from settings and a change, a run that is open is gone on with, and
+//! everything that would make a run impossible is refused before anything is touched. What an
+//! earlier run left is mended by then.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::start::{PROCESS_FILE, outside_of_last};
 use super::{Engine, EngineError, Job, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
 use crate::domain::dialect::Output;
-use crate::domain::event::{Event, FinishChoice, Record};
+use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Setup};
 use crate::domain::policy::{Gate, OnFinish, Policy};
@@ -19,17 +17,10 @@ use crate::domain::progress::Progress;
 use crate::domain::settings::{AgentOutput, Settings};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
-use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
-use crate::edge::source::{self, Surroundings};
+use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
 use crate::failure::Failure;
-
-/// How long processes of a crashed run may take to end.
-const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
-
-/// How long a git command may take while a run is mended; the settings are not read by then.
-const MENDING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is to be run.
 pub(crate) struct Order {
@@ -143,90 +134,6 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     })))
 }
 
-/// What to do about a run that was interrupted.
-pub(crate) struct Mending<'a> {
-    /// Where the command was given.
-    pub(crate) directory: &'a Path,
-    /// The user's state directory.
-    pub(crate) state: &'a Path,
-    /// The change that is asked for, if one is.
-    pub(crate) change: Option<&'a str>,
-    /// An open run is not gone on with.
-    pub(crate) fresh: bool,
-}
-
-/// Mends what an interrupted run left, and says what that was. Comes before the settings and the
-/// change are read: what lies in the tree may be the work of an attempt that never ended.
-pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
-    let Mending {
-        directory,
-        state,
-        change,
-        fresh,
-    } = mending;
-    let mut checkpoints = Checkpoints::open(directory, state, MENDING_TIMEOUT)
-        .await
-        .map_err(|error| refusal(&error))?;
-    let mut said = Vec::new();
-    let Some(open) = checkpoints.open_run() else {
-        return Ok(said);
-    };
-    if change.is_some_and(|change| change != open.change) && !fresh {
-        return Err(other_run(&open.change));
-    }
-    let recorded: Vec<ProcessIdentity> = open
-        .last_attempt
-        .iter()
-        .filter_map(|last| {
-            let folder = checkpoints.attempt_folder(&open.run, &last.attempt);
-            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
-            serde_json::from_slice(&text).ok()
-        })
-        .collect();
-    let runs = std::slice::from_ref(&open.run);
-    let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
-    if !ended.ended.is_empty() {
-        said.push(Event::Recovered {
-            found: format!(
-                "processes of the interrupted run: {}",
-                ended.ended.join(", ")
-            ),
-            done: "ended them".to_owned(),
-        });
-    }
-    if checkpoints.is_attempt_open()
-        && let Some(kept) = outside_of_last(&checkpoints)
-    {
-        source::put_back_outside(&kept).map_err(|error| {
-            Failure::system(format!(
-                "could not put the task file back: {}",
-                chain(&error)
-            ))
-        })?;
-    }
-    if let Some(recovery) = checkpoints
-        .recover()
-        .await
-        .map_err(|error| broken(&error))?
-    {
-        said.push(Event::Recovered {
-            found: recovery.found,
-            done: recovery.done,
-        });
-    }
-    if fresh && checkpoints.open_run().is_some() {
-        let report = checkpoints
-            .finish(FinishChoice::Keep)
-            .await
-            .map_err(|error| broken(&error))?;
-        said.push(Event::Recovered {
-            found: format!("an unfinished run of `{}`", open.change),
-            done: format!("kept its branch `{}`", report.branch),
-        });
-    }
-    Ok(said)
-}
-
 /// The run that is to be gone on with.
 async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<OpenRun>, Failure> {
     let Some(open) = checkpoints.open_run() else {
@@ -242,7 +149,7 @@ async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<O
     Ok(Some(open))
 }
 
-fn other_run(change: &str) -> Failure {
+pub(super) fn other_run(change: &str) -> Failure {
     Failure::refused(format!("a run of `{change}` was interrupted in this tree"))
         .hint(format!("go on with it: `ralphtool loop {change}`"))
         .hint("or keep its branch and start this one: pass `--fresh`")
@@ -258,6 +165,7 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
     Origin::Resumed {
         carry,
         usage: used_so_far(&records),
+        attempts: open.attempts,
     }
 }
 
@@ -393,7 +301,7 @@ fn warning(text: &str) -> Event {
 }
 
 /// Before anything was touched, every failure is a refusal, but for faults of the system.
-fn refusal(error: &CheckpointError) -> Failure {
+pub(super) fn refusal(error: &CheckpointError) -> Failure {
     let failure = if error.is_refusal() {
         Failure::refused(chain(error))
     } else {
@@ -402,7 +310,7 @@ fn refusal(error: &CheckpointError) -> Failure {
     with_hint(failure, error)
 }
 
-fn broken(error: &CheckpointError) -> Failure {
+pub(super) fn broken(error: &CheckpointError) -> Failure {
     with_hint(
         Failure::system(format!(
             "what an interrupted run left could not be mended: {}",

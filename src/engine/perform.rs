@@ -12,6 +12,7 @@ use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{self, Effect, Input, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
 use crate::domain::tasks::{Task, TaskState};
+use crate::edge::checkpoint::Setback;
 use crate::edge::files::create_private_folder;
 use crate::edge::gate::GateRun;
 use crate::edge::source::{self, SourceError};
@@ -227,9 +228,14 @@ impl Engine {
         kind: FailureKind,
         reason: String,
     ) -> Result<(), EngineError> {
-        let told = policy::is_told(kind).then_some(reason);
-        let counts = policy::consequence(kind) == Consequence::Retry;
-        match self.checkpoints.park(attempt, told, counts).await {
+        let setback = Setback {
+            attempt: attempt.clone(),
+            told: policy::is_told(kind).then(|| reason.clone()),
+            counts: policy::consequence(kind) == Consequence::Retry,
+            kind,
+            why: reason,
+        };
+        match self.checkpoints.park(setback).await {
             Ok(report) => {
                 self.warn(report.notices).await?;
                 self.ready.push_back(Input::Parked {

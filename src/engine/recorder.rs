@@ -12,6 +12,24 @@ use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::RunId;
 use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
 
+/// What the record of a run says; a line that a crash cut off says nothing.
+pub(super) fn read_records(path: &Path) -> Vec<Record> {
+    let Ok(file) = File::open(path) else {
+        return Vec::new();
+    };
+    BufReader::new(file)
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| serde_json::from_str::<Record>(&line).ok())
+        .collect()
+}
+
+/// The number of the next record.
+pub(super) fn next_number(path: &Path) -> u64 {
+    let last = read_records(path).into_iter().next_back();
+    last.map_or(0, |record| record.seq + 1)
+}
+
 /// Writes and passes on.
 pub(super) struct Recorder {
     file: File,
@@ -31,12 +49,7 @@ impl Recorder {
         create_private_folder(folder)?;
         let path = folder.join("events.jsonl");
         let file = open_append(&path)?;
-        let next = BufReader::new(&file)
-            .lines()
-            .map_while(Result::ok)
-            .filter_map(|line| serde_json::from_str::<Record>(&line).ok())
-            .last()
-            .map_or(0, |record| record.seq + 1);
+        let next = next_number(&path);
         Ok(Self {
             file,
             path,

@@ -142,6 +142,10 @@ impl Summary {
                 choice: FinishChoice::Keep,
                 ..
             }) => format!("{}, one commit a story", self.branch),
+            Some(Finished {
+                choice: FinishChoice::Abandon,
+                head,
+            }) => format!("{head}, everything as it was before the run"),
             None => self.branch.clone(),
         }
     }

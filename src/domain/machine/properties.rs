@@ -1,6 +1,6 @@
 //! What holds in every history: random answers, stray ones, stops and timers at any moment.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use proptest::prelude::*;
 
@@ -99,6 +99,7 @@ fn origins() -> impl Strategy<Value = Origin> {
     let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
         carry,
         usage: Usage::default(),
+        attempts: BTreeMap::new(),
     });
     prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
 }

@@ -124,6 +124,10 @@ impl Machine {
             limits: 0,
             limited_since: None,
         };
+        if let Origin::Resumed { attempts, .. } = &self.setup.origin {
+            let highest = attempts.get(&story.view.id).copied();
+            story.next_attempt = highest.unwrap_or(0).saturating_add(1);
+        }
         if let Origin::Resumed { carry, .. } = &mut self.setup.origin
             && let Some(carry) = carry.take_if(|carry| carry.story == story.view.id)
         {

@@ -125,9 +125,11 @@ impl Checkpoints {
     /// Where the user was; a run that starts on a kept branch of ours goes home to where that
     /// one began.
     fn original(&self, branch: &str, head: &Head) -> Head {
-        match (&self.state.kept, head) {
-            (Some(kept), Head::Branch { name, .. }) if name == branch && kept.branch == *branch => {
-                kept.original.clone()
+        match (self.state.kept(), head) {
+            (Some(kept), Head::Branch { name, .. })
+                if name == branch && kept.intent.branch == *branch =>
+            {
+                kept.intent.original.clone()
             }
             _ => head.clone(),
         }
@@ -153,6 +155,7 @@ impl Checkpoints {
         let places = Arc::clone(&self.places);
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
+        let saved = kept.clone();
         let target = private.clone();
         let split = blocking(move || {
             for path in [&kept, &target] {
@@ -165,11 +168,13 @@ impl Checkpoints {
         })
         .await?;
         if split {
-            // A split index is half an index; the copy is made whole.
-            self.work
-                .with_index(&private)
-                .run(["update-index", "--no-split-index"])
-                .await?;
+            // A split index is half an index; the copies are made whole.
+            for copy in [&saved, &private] {
+                self.work
+                    .with_index(copy)
+                    .run(["update-index", "--no-split-index"])
+                    .await?;
+            }
         }
         self.clear_flags(&private).await?;
         Ok(private)
@@ -265,7 +270,7 @@ fn to_update(
 }
 
 /// The other half of a split index is looked for in the git directory.
-fn copy_shared_index(git_dir: &std::path::Path, work: &std::path::Path) -> Result<bool> {
+pub(super) fn copy_shared_index(git_dir: &std::path::Path, work: &std::path::Path) -> Result<bool> {
     let mut any = false;
     let Ok(listing) = std::fs::read_dir(git_dir) else {
         return Ok(false);

@@ -32,15 +32,34 @@ const PORTION: u64 = 32 * 1024 * 1024;
 /// One path to write back.
 type Wanted = (Vec<u8>, Entry);
 
+/// What the tree is to become.
+pub(super) struct Goal<'a> {
+    /// Everything as it is to be.
+    pub(super) snapshot: &'a Snapshot,
+    /// An index that knows what is tracked there.
+    pub(super) index: &'a Path,
+    /// Which created files go.
+    pub(super) reach: Reach,
+}
+
+/// Which files go that the goal does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All but those git ignores.
+    LeavingIgnored,
+    /// All but cache folders.
+    Everything,
+}
+
 impl Checkpoints {
-    /// Makes the tree, which is as `now` says, what `target` says.
+    /// Makes the tree, which is as `parked` says, what the goal says.
     pub(super) async fn converge(
         &self,
-        base: &Snapshot,
+        goal: &Goal<'_>,
         parked: &Parked,
-        (index, trash): (&Path, &Path),
+        trash: &Path,
     ) -> Result<Vec<Notice>> {
-        let (target, now) = (&base.manifest, &parked.manifest);
+        let (target, now) = (&goal.snapshot.manifest, &parked.manifest);
         let changes = compare(target, now);
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut notices = Vec::new();
@@ -84,7 +103,7 @@ impl Checkpoints {
             .into_iter()
             .filter(|path| !is_rules(path))
             .collect();
-        let goners = self.goners(base, parked, created, index).await?;
+        let goners = self.goners(goal, parked, created).await?;
         notices.extend(self.trash_all(goners, trash).await?);
         let others = wanted
             .into_iter()
@@ -98,12 +117,11 @@ impl Checkpoints {
     /// Which created paths go: all but ignored ones, whole folders where nothing in them stays.
     async fn goners(
         &self,
-        base: &Snapshot,
+        goal: &Goal<'_>,
         parked: &Parked,
         created: Vec<Vec<u8>>,
-        index: &Path,
     ) -> Result<Vec<Vec<u8>>> {
-        let now = &parked.manifest;
+        let (base, now) = (goal.snapshot, &parked.manifest);
         let is_folder = |path: &Vec<u8>| {
             now.entries
                 .get(path)
@@ -119,7 +137,7 @@ impl Checkpoints {
             .partition(|folder| base.opaque.contains(folder));
         let asked: Vec<Vec<u8>> = created
             .iter()
-            .filter(|path| !is_folder(path))
+            .filter(|path| !is_folder(path) && goal.reach == Reach::LeavingIgnored)
             .chain(new.iter().copied())
             .filter(|path| !elsewhere(path))
             .cloned()
@@ -127,7 +145,7 @@ impl Checkpoints {
         let ignored = if asked.is_empty() {
             HashSet::new()
         } else {
-            check_ignore(&self.work.patient().with_index(index), &asked).await?
+            check_ignore(&self.work.patient().with_index(goal.index), &asked).await?
         };
         let stays: BTreeSet<&Vec<u8>> = ignored.iter().chain(known).collect();
         let holds_what_stays = |folder: &[u8]| {

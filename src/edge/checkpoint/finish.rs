@@ -1,27 +1,27 @@
-//! Finish: the branch is kept, or the work goes home: HEAD back on the original branch, all of the
-//! run's changes as uncommitted modifications, no file rewritten.
+//! Finish: the branch is kept; or the work goes home, HEAD back on the original branch, all of the
+//! run's changes as uncommitted modifications; or everything goes back to how it was before.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::begin::short;
+use super::incoming::Home;
+use super::moving::{Outline, PreparedMove, Present};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::taking::Taken;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::event::FinishChoice;
-use crate::edge::files::{copy_with_time, move_away};
-use crate::edge::git::{Git, GitError, nul_separated};
-use crate::edge::manifest::{Kind, Manifest};
+use crate::edge::files::{copy_with_time, create_private_folder};
+use crate::edge::git::nul_separated;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::Step;
-use crate::edge::walk::absolute;
+use crate::edge::steps::{MoveIntent, MoveKind, RefMove, Step};
 
 /// What a finish did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FinishReport {
+    /// What was done; not always what was asked for.
+    pub(crate) choice: FinishChoice,
     /// Where HEAD is now.
     pub(crate) head: String,
     /// Short name of the checkpoint branch.
@@ -32,174 +32,196 @@ pub(crate) struct FinishReport {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// Where a cleanup leads.
-struct Home {
-    /// Commit of the original branch; none for an unborn one.
-    commit: Option<ObjectId>,
-    /// Tree to bring into the work tree where the original branch moved on.
-    merged: Option<ObjectId>,
+/// A finish that is ready; nothing is touched yet.
+pub(crate) struct PreparedFinish {
+    report: FinishReport,
+    /// None where the branch is only kept.
+    prepared: Option<PreparedMove>,
+}
+
+impl PreparedFinish {
+    /// What will be done.
+    pub(crate) fn report(&self) -> &FinishReport {
+        &self.report
+    }
+
+    #[cfg(test)]
+    pub(super) fn intent(&self) -> Option<&MoveIntent> {
+        self.prepared.as_ref().map(|prepared| &prepared.intent)
+    }
+
+    /// What will be moved.
+    pub(crate) fn outline(&self) -> Option<&Outline> {
+        self.prepared.as_ref().map(|prepared| &prepared.outline)
+    }
 }
 
 impl Checkpoints {
     /// Ends the open run.
     pub(crate) async fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
+        let prepared = self.prepare_finish(choice).await?;
+        self.carry_out_finish(prepared).await
+    }
+
+    /// Makes a finish ready.
+    pub(crate) async fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
         let current = self.current()?;
         let (choice, notices) = possible(&current, choice);
-        let run = current.intent.run.clone();
+        let (refs, head) = self.observe().await?;
+        let tip = refs.get(&current.intent.branch).copied();
+        let changed_files = self
+            .changed_since_start(&current, tip.unwrap_or(current.commit))
+            .await?;
+        let mut report = FinishReport {
+            choice,
+            head: short(&current.intent.branch).to_owned(),
+            branch: short(&current.intent.branch).to_owned(),
+            changed_files,
+            notices,
+        };
+        let prepared = match choice {
+            FinishChoice::Keep => None,
+            FinishChoice::Cleanup => {
+                let tip = self.tip(&current, &refs)?;
+                report.head = current.intent.original.recorded();
+                let prepared = self.prepare_cleanup(&current, &refs, (tip, head), changed_files);
+                Some(prepared.await?)
+            }
+            FinishChoice::Abandon => {
+                report.head = current.intent.head.recorded();
+                Some(self.prepare_abandon(&current, &refs, head).await?)
+            }
+        };
+        Ok(PreparedFinish { report, prepared })
+    }
+
+    /// Carries a finish out.
+    pub(crate) async fn carry_out_finish(
+        &mut self,
+        prepared: PreparedFinish,
+    ) -> Result<FinishReport> {
+        let PreparedFinish {
+            mut report,
+            prepared,
+        } = prepared;
+        let run = self.current()?.intent.run;
+        match prepared {
+            None => {
+                self.archive_end(&run.0).await?;
+                let changed_files = report.changed_files;
+                self.record(&run, Step::Kept { changed_files }).await?;
+            }
+            Some(prepared) => {
+                report.notices.extend(prepared.outline.notices.clone());
+                report.notices.extend(self.carry_out(prepared).await?);
+            }
+        }
+        self.loaded = None;
+        Ok(report)
+    }
+
+    /// A kept branch may be rewritten by anybody later: its tip is kept.
+    async fn archive_end(&self, run: &str) -> Result<()> {
+        let current = self.current()?;
         let (refs, _) = self.observe().await?;
-        let tip = refs
-            .get(&current.intent.branch)
-            .copied()
-            .unwrap_or(current.commit);
-        let changed_files = self.changed_since_start(&current, tip).await?;
-        let branch = short(&current.intent.branch).to_owned();
-        let name = format!("refs/archive/{run}/end");
+        let Some(tip) = refs.get(&current.intent.branch) else {
+            return Ok(());
+        };
         self.link_objects().await?;
+        let name = format!("refs/archive/{run}/end");
         self.store
             .run(["update-ref", &name, &tip.to_string()])
             .await?;
-        let head = match choice {
-            FinishChoice::Keep => branch.clone(),
-            FinishChoice::Cleanup => {
-                let home = self.home(&current, &refs, tip).await?;
-                let taken = self.take_for_cleanup().await?;
-                self.prepare_cleanup(&current, &home, &taken, tip).await?;
-                self.record(
-                    &run,
-                    Step::FinishIntent {
-                        choice,
-                        target: home.commit,
-                        tip,
-                    },
-                )
-                .await?;
-                self.carry_out_finish(&current, choice, (home.commit, tip))
-                    .await?;
-                current.intent.original.recorded()
-            }
-        };
-        self.record(&run, Step::Finished { choice }).await?;
-        self.loaded = None;
-        Ok(FinishReport {
-            head,
-            branch,
-            changed_files,
-            notices,
-        })
+        Ok(())
     }
 
-    async fn take_for_cleanup(&mut self) -> Result<Taken> {
-        let base = self.checkpoint().await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        self.take(&base.manifest, Self::known_of(&base), &index)
-            .await
+    fn tip(&self, current: &Current, refs: &Refs) -> Result<ObjectId> {
+        refs.get(&current.intent.branch).copied().ok_or_else(|| {
+            let branch = short(&current.intent.branch);
+            CheckpointError::failed(
+                format!("the branch `{branch}` no longer exists; nothing was changed"),
+                format!(
+                    "bring it back with `git branch {branch} {}`, then finish again",
+                    current.commit
+                ),
+            )
+        })
     }
 
     async fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
         let from = current.intent.commit.to_string();
-        let output = self
-            .git
-            .patient()
-            .run([
-                "diff-tree",
-                "-r",
-                "-z",
-                "--name-only",
-                "--no-renames",
-                &from,
-                &tip.to_string(),
-            ])
-            .await?;
+        let mut args = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let tip = tip.to_string();
+        args.extend([from.as_str(), tip.as_str()]);
+        let output = self.git.patient().run(args).await?;
         Ok(nul_separated(&output).count())
     }
 
-    /// Where the original branch is now, and whether it can take the work.
-    async fn home(&self, current: &Current, refs: &Refs, tip: ObjectId) -> Result<Home> {
-        let (name, began) = match &current.intent.original {
-            Head::Detached { commit } => {
-                return Ok(Home {
-                    commit: Some(*commit),
-                    merged: None,
-                });
-            }
-            Head::Branch { name, commit } => (name, *commit),
-        };
-        let now = refs.get(name).copied();
-        match (began, now) {
-            (began, now) if began == now => Ok(Home {
-                commit: now,
-                merged: None,
-            }),
-            (Some(began), None) => Err(CheckpointError::failed(
-                format!(
-                    "the branch `{}` no longer exists; nothing was changed",
-                    short(name)
-                ),
-                format!(
-                    "bring it back with `git branch {} {began}`, or keep `{}`",
-                    short(name),
-                    short(&current.intent.branch)
-                ),
-            )),
-            (_, Some(now)) => self.merge(current, name, now, tip).await,
-            (None, None) => Ok(Home {
-                commit: None,
-                merged: None,
-            }),
-        }
-    }
-
-    /// The original branch moved on: merge first, in memory.
-    async fn merge(
-        &self,
-        current: &Current,
-        name: &str,
-        now: ObjectId,
-        tip: ObjectId,
-    ) -> Result<Home> {
-        let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages"];
-        let mut words: Vec<std::ffi::OsString> = args.iter().map(Into::into).collect();
-        words.extend([now.to_string().into(), tip.to_string().into()]);
-        let output = self.git.patient().output(&words, &[]).await?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut lines = text.lines();
-        let tree = lines
-            .next()
-            .and_then(|line| ObjectId::parse(line.as_bytes()));
-        match (output.status.code(), tree) {
-            (Some(0), Some(tree)) => Ok(Home {
-                commit: Some(now),
-                merged: Some(tree),
-            }),
-            (Some(1), _) => {
-                let files: Vec<_> = lines.filter(|line| !line.is_empty()).take(5).collect();
-                Err(conflict(current, name, &files))
-            }
-            _ => Err(GitError::Failed {
-                command: "merge-tree".to_owned(),
-                status: output.status,
-                stderr: output.stderr,
-            }
-            .into()),
-        }
-    }
-
-    /// Builds the index HEAD's branch will have, and brings in what the original branch gained.
     async fn prepare_cleanup(
         &mut self,
         current: &Current,
-        home: &Home,
-        taken: &Taken,
-        tip: ObjectId,
-    ) -> Result<()> {
-        let index = self.finish_index();
-        let from = Snapshot::index(&self.places.vault, &current.snapshot);
-        let target = index.clone();
-        blocking(move || Ok(copy_with_time(&from, &target).map(drop)?)).await?;
-        let git = self.work.patient().with_index(&index);
-        if let Some(merged) = home.merged {
-            self.bring_in(&git, (tip, merged), taken).await?;
+        refs: &Refs,
+        (tip, head): (ObjectId, Head),
+        changed_files: usize,
+    ) -> Result<PreparedMove> {
+        self.refuse_elsewhere(current, &head)?;
+        let home = self.home(current, refs, tip).await?;
+        let base = self.checkpoint().await?;
+        let present = self.take_present(&base).await?;
+        let head_to = match &current.intent.original {
+            Head::Branch { name, .. } => Head::Branch {
+                name: name.clone(),
+                commit: home.commit,
+            },
+            detached @ Head::Detached { .. } => detached.clone(),
+        };
+        let mut branches = vec![RefMove {
+            name: current.intent.branch.clone(),
+            from: Some(tip),
+            to: None,
+        }];
+        if let Head::Branch { name, commit } = &head_to {
+            branches.push(RefMove {
+                name: name.clone(),
+                from: *commit,
+                to: *commit,
+            });
         }
+        let after = self
+            .after_cleanup(current, &home, &present, (tip, &head_to))
+            .await?;
+        let intent = MoveIntent {
+            kind: MoveKind::Cleanup { changed_files },
+            before: present.snapshot.id.clone(),
+            after: after.id.clone(),
+            refs: branches,
+            head_from: head,
+            head_to,
+            with_control: false,
+        };
+        self.prepare_move(&current.intent.run, intent, present, &after)
+            .await
+    }
+
+    /// The state a cleanup leads to, with its index.
+    async fn after_cleanup(
+        &self,
+        current: &Current,
+        home: &Home,
+        present: &Present,
+        (tip, head): (ObjectId, &Head),
+    ) -> Result<Snapshot> {
+        let id = Snapshot::new_id();
+        let index = self.derive_index(&current.snapshot, &id).await?;
+        let now = &present.snapshot.manifest;
+        let manifest = match home.merged {
+            None => Arc::clone(now),
+            Some(merged) => {
+                let edits = (now.as_ref(), &present.changes);
+                Arc::new(self.with_incoming(&index, (tip, merged), edits).await?)
+            }
+        };
+        let git = self.work.patient().with_index(&index);
         match home.commit {
             Some(commit) => {
                 git.run(["read-tree", "--reset", &commit.to_string()])
@@ -209,119 +231,152 @@ impl Checkpoints {
                 git.run(["read-tree", "--empty"]).await?;
             }
         }
-        if home.merged.is_none() {
-            self.stage_again(current, &git, taken).await?;
-        }
-        Ok(())
+        self.stage_again(current, home.commit, (&git, &manifest))
+            .await?;
+        let mut control = present.snapshot.control.clone();
+        control.refs.remove(&current.intent.branch);
+        control.head = head.clone();
+        let after = Snapshot {
+            id,
+            manifest,
+            control,
+            ..present.snapshot.as_ref().clone()
+        };
+        self.write_snapshot(after, &present.snapshot).await
     }
 
-    /// Writes what the original branch gained into the work tree; refuses where the user has
-    /// uncommitted edits in the same files.
-    async fn bring_in(
-        &self,
-        git: &Git,
-        (tip, merged): (ObjectId, ObjectId),
-        taken: &Taken,
-    ) -> Result<()> {
-        let (from, to) = (tip.to_string(), merged.to_string());
-        let args = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--no-renames",
-            "--name-status",
-            &from,
-            &to,
-        ];
-        let output = git.run(args).await?;
-        let mut fields = nul_separated(&output);
-        let mut written = Vec::new();
-        let mut gone = Vec::new();
-        let touched: BTreeSet<&Vec<u8>> = taken.changes.paths().collect();
-        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-            let path = path.to_vec();
-            let in_the_way = status == b"A" && is_occupied(&taken.manifest, &path);
-            if touched.contains(&path) || in_the_way {
-                return Err(CheckpointError::failed(
-                    format!(
-                        "`{}` has edits that are not in a checkpoint, and the original branch changed it too; nothing was changed",
-                        String::from_utf8_lossy(&path)
-                    ),
-                    "commit or move those edits away, then finish again",
-                ));
+    /// Everything as it was before the run: the snapshot its begin took.
+    async fn prepare_abandon(
+        &mut self,
+        current: &Current,
+        refs: &Refs,
+        head: Head,
+    ) -> Result<PreparedMove> {
+        let intent = &current.intent;
+        let mut branches = vec![RefMove {
+            name: intent.branch.clone(),
+            from: refs.get(&intent.branch).copied(),
+            to: intent.old_branch,
+        }];
+        if let Head::Branch { name, commit } = &intent.head
+            && *name != intent.branch
+        {
+            let now = refs.get(name).copied();
+            if now.is_some() && now != *commit {
+                return Err(original_moved(current, name, *commit));
             }
-            if status == b"D" {
-                gone.push(path);
-            } else {
-                written.push(path);
-            }
+            branches.push(RefMove {
+                name: name.clone(),
+                from: now,
+                to: *commit,
+            });
         }
-        git.run(["read-tree", "--reset", &to]).await?;
-        let mut input = Vec::new();
-        for path in &written {
-            input.extend_from_slice(path);
-            input.push(0);
+        let at_home = same_place(&head, &intent.head);
+        if !at_home {
+            self.refuse_elsewhere(current, &head)?;
         }
-        git.run_with_input(["checkout-index", "-f", "-z", "--stdin"], &input)
-            .await?;
+        let base = self.checkpoint().await?;
+        let present = self.take_present(&base).await?;
         let places = Arc::clone(&self.places);
-        let trash = self.new_trash("cleanup").join("files");
+        let id = intent.start.clone();
+        let start = blocking(move || Snapshot::read(&places.vault, &id)).await?;
+        let abandon = MoveIntent {
+            kind: MoveKind::Abandon,
+            before: present.snapshot.id.clone(),
+            after: start.id.clone(),
+            refs: branches,
+            head_from: head,
+            head_to: intent.head.clone(),
+            with_control: true,
+        };
+        self.prepare_move(&intent.run, abandon, present, &start)
+            .await
+    }
+
+    /// A finish takes the tree for the run's; on another branch it is not.
+    fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
+        self.refuse_operation()?;
+        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Ok(());
+        }
+        let branch = short(&current.intent.branch);
+        Err(CheckpointError::refused(
+            format!(
+                "the run is on `{branch}`, but HEAD is on `{}`",
+                head.shown()
+            ),
+            format!("`git switch {branch}` first, then finish again"),
+        ))
+    }
+
+    /// A run whose branch was kept is open again.
+    pub(crate) async fn reopen(&mut self) -> Result<()> {
+        let Some(kept) = self.state.kept().cloned() else {
+            return Err(CheckpointError::refused(
+                "there is no run to go on with",
+                "start one with `ralphtool loop CHANGE`",
+            ));
+        };
+        let (_, head) = self.observe().await?;
+        let at_home = same_place(&head, &kept.intent.head);
+        if !at_home {
+            self.refuse_elsewhere(&kept, &head)?;
+        }
+        self.record(&kept.intent.run, Step::Reopened).await
+    }
+
+    /// Writes a snapshot as the difference to another.
+    pub(super) async fn write_snapshot(
+        &self,
+        snapshot: Snapshot,
+        parent: &Arc<Snapshot>,
+    ) -> Result<Snapshot> {
+        let places = Arc::clone(&self.places);
+        let parent = Arc::clone(parent);
         blocking(move || {
-            for path in gone {
-                let full = absolute(&places.repository.work_tree, &path);
-                if std::fs::symlink_metadata(&full).is_ok() {
-                    move_away(&full, &absolute(&trash, &path))?;
-                }
-            }
-            Ok(())
+            snapshot.write(&places.vault, Some(&parent))?;
+            Ok(snapshot)
         })
         .await
     }
 
-    fn finish_index(&self) -> PathBuf {
-        self.places.vault.scratch("finish-index")
-    }
-
-    /// Moves HEAD and the index home and deletes the branch; doing it again changes nothing.
-    pub(super) async fn carry_out_finish(
-        &mut self,
-        current: &Current,
-        choice: FinishChoice,
-        (target, _tip): (Option<ObjectId>, ObjectId),
-    ) -> Result<()> {
-        if choice == FinishChoice::Keep {
-            return Ok(());
+    /// A copy of the user's index, with its time and whole even where it is split.
+    pub(super) async fn copy_user_index(&self, to: &Path) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = to.to_owned();
+        let split = blocking(move || {
+            if let Some(folder) = target.parent() {
+                create_private_folder(folder)?;
+            }
+            copy_with_time(&places.repository.index(), &target)?;
+            super::begin::copy_shared_index(
+                &places.repository.git_dir,
+                &places.vault.scratch("work"),
+            )
+        })
+        .await?;
+        if split && to.exists() {
+            let git = self.work.patient().with_index(to);
+            git.run(["update-index", "--no-split-index"]).await?;
         }
-        let trash = self.new_trash("cleanup");
-        let (refs, head) = self.observe().await?;
-        let home = match &current.intent.original {
-            Head::Branch { name, .. } => Head::Branch {
-                name: name.clone(),
-                commit: target,
-            },
-            detached @ Head::Detached { .. } => detached.clone(),
-        };
-        self.keep_index(&trash).await?;
-        self.point_head(&home, &head).await?;
-        let index: &Path = &self.finish_index();
-        self.swap_index(index, &trash).await?;
-        self.move_ref(&current.intent.branch, &refs, None).await
+        Ok(())
     }
 }
 
-/// True where something is at the path, or something other than a folder above it.
-fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
-    let entries = &manifest.entries;
-    let above = (0..path.len()).filter(|at| path[*at] == b'/');
-    let mut above = above.filter_map(|at| entries.get(&path[..at]));
-    entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
+/// The same branch, or the same commit where both are detached.
+pub(super) fn same_place(one: &Head, two: &Head) -> bool {
+    match (one, two) {
+        (Head::Branch { name, .. }, Head::Branch { name: other, .. }) => name == other,
+        (Head::Detached { commit }, Head::Detached { commit: other }) => commit == other,
+        _ => false,
+    }
 }
 
 /// A run that began on its own branch has no other one to go home to.
 fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notice>) {
     let branch = &current.intent.branch;
     let homeless = matches!(&current.intent.original, Head::Branch { name, .. } if name == branch);
-    if choice == FinishChoice::Keep || !homeless {
+    if choice != FinishChoice::Cleanup || !homeless {
         return (choice, Vec::new());
     }
     let message = format!(
@@ -332,17 +387,20 @@ fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notic
     (FinishChoice::Keep, vec![notice])
 }
 
-fn conflict(current: &Current, name: &str, files: &[&str]) -> CheckpointError {
-    let branch = short(&current.intent.branch);
+fn original_moved(current: &Current, name: &str, began: Option<ObjectId>) -> CheckpointError {
     let original = short(name);
-    CheckpointError::failed(
+    let back = match began {
+        Some(began) => format!("`git branch -f {original} {began}`"),
+        None => format!("`git branch -D {original}`"),
+    };
+    CheckpointError::refused(
         format!(
-            "`{original}` moved on and conflicts with `{branch}` in {}; nothing was changed",
-            files.join(", ")
+            "`{original}` has moved since the run of `{}` began; nothing was changed",
+            current.intent.change
         ),
         format!(
-            "either merge on the branch (`git merge {original}`, resolve, commit) and finish again, \
-             or keep the branch and take over by hand (`git switch {original}`, `git merge --squash {branch}`)"
+            "to give its new commits up too, put it back with {back} and abandon again; \
+             else `ralphtool finish --cleanup` brings the work onto it"
         ),
     )
 }

@@ -15,7 +15,7 @@ use crate::edge::files::{FileError, Tried, absent, create_private_folder, place}
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Found, absolute};
+use crate::edge::walk::{Found, absolute, look};
 
 /// An ignored file larger than this is not kept.
 const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
@@ -138,6 +138,26 @@ fn left_out_notice(left_out: &[String]) -> Vec<Notice> {
             shown.join(", ")
         ),
     )]
+}
+
+/// The entry of a file or link that lies anywhere, its bytes kept; it belongs into a commit.
+pub(super) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
+    let Some(found) = look(full, b"")? else {
+        return Ok(None);
+    };
+    let content = match found.kind {
+        Kind::Link => {
+            let target = fs::read_link(full).tried("read", full)?;
+            Content::Link(target.as_os_str().as_bytes().to_vec())
+        }
+        _ => Content::Raw(copy_raw(places, full)?),
+    };
+    Ok(Some(Entry {
+        kind: found.kind,
+        stat: found.stat,
+        content,
+        visible: true,
+    }))
 }
 
 /// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.

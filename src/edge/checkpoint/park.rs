@@ -13,11 +13,13 @@ use super::snapshot::Snapshot;
 use super::taking::Taken;
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
+use crate::domain::event::FailureKind;
 use crate::domain::ids::AttemptId;
 use crate::edge::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use crate::edge::manifest::Manifest;
+use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::Step;
+use crate::edge::steps::{ParkedNote, Step};
 use crate::edge::walk::absolute;
 
 /// What a park did.
@@ -27,6 +29,21 @@ pub(crate) struct ParkReport {
     pub(crate) changed_files: usize,
     /// What the user should hear.
     pub(crate) notices: Vec<Notice>,
+}
+
+/// An attempt that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setback {
+    /// Which.
+    pub(crate) attempt: AttemptId,
+    /// What the next attempt is told.
+    pub(crate) told: Option<String>,
+    /// It uses up a retry.
+    pub(crate) counts: bool,
+    /// What sort of failure.
+    pub(crate) kind: FailureKind,
+    /// The same in words.
+    pub(crate) why: String,
 }
 
 /// What the park took, for the restore that follows.
@@ -58,24 +75,13 @@ impl Checkpoints {
     }
 
     /// Puts everything the attempt left into the vault.
-    pub(crate) async fn park(
-        &mut self,
-        attempt: &AttemptId,
-        reason: Option<String>,
-        counts: bool,
-    ) -> Result<ParkReport> {
-        self.park_as(attempt, &attempt.to_string(), reason, counts)
-            .await
+    pub(crate) async fn park(&mut self, setback: Setback) -> Result<ParkReport> {
+        let label = setback.attempt.to_string();
+        self.park_as(setback, &label).await
     }
 
     /// The same under another name, so that an earlier park of the attempt stays.
-    pub(super) async fn park_as(
-        &mut self,
-        attempt: &AttemptId,
-        label: &str,
-        reason: Option<String>,
-        counts: bool,
-    ) -> Result<ParkReport> {
+    pub(super) async fn park_as(&mut self, setback: Setback, label: &str) -> Result<ParkReport> {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let trash = self.new_trash("park");
@@ -100,12 +106,13 @@ impl Checkpoints {
         let committed = self
             .commit_parked(&current, label, &visible_index, (&paths, &hidden))
             .await;
-        if let Err(error) = committed {
+        let commit = committed.unwrap_or_else(|error| {
             notices.push(Notice::new(
                 "no_diff",
                 format!("the parked attempt has no diff to read: {error}"),
             ));
-        }
+            None
+        });
         self.drop_index(&id);
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
@@ -115,10 +122,17 @@ impl Checkpoints {
         self.record(
             &run,
             Step::Parked {
-                attempt: attempt.clone(),
+                attempt: setback.attempt,
                 snapshot: snapshot.id.clone(),
-                reason,
-                counts,
+                reason: setback.told,
+                counts: setback.counts,
+                note: ParkedNote {
+                    label: label.to_owned(),
+                    kind: setback.kind,
+                    why: setback.why,
+                    changed_files: paths.len(),
+                    commit,
+                },
             },
         )
         .await?;
@@ -134,7 +148,7 @@ impl Checkpoints {
 
     /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
     /// their modes back with the restore.
-    async fn take_all(&self, base: &Arc<Snapshot>, index: &Path) -> Result<Taken> {
+    pub(super) async fn take_all(&self, base: &Arc<Snapshot>, index: &Path) -> Result<Taken> {
         loop {
             let known = Self::known_of(base);
             let taken = self.take(&base.manifest, known, index).await?;
@@ -175,7 +189,7 @@ impl Checkpoints {
         label: &str,
         index: &Path,
         (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
-    ) -> Result<()> {
+    ) -> Result<Option<ObjectId>> {
         let own = self.places.vault.store().join("objects");
         let also = self.places.repository.objects();
         let git = self
@@ -211,7 +225,8 @@ impl Checkpoints {
             }
             Ok(write_whole(&path, &diff, 0o600)?)
         })
-        .await
+        .await?;
+        Ok(Some(commit))
     }
 
     /// Where the diff of a parked attempt is.

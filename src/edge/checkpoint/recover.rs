@@ -2,13 +2,16 @@
 //! what the journal says was the last step.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use super::run_state::{Current, Phase};
+use super::mend::Care;
+use super::park::{Parked, Setback};
+use super::run_state::{Current, LastAttempt, Phase, Saved};
 use super::save::descends;
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Result};
-use crate::domain::event::FinishChoice;
-use crate::edge::object_id::ObjectId;
+use super::{CheckpointError, Checkpoints, Result, blocking};
+use crate::domain::event::FailureKind;
+use crate::edge::files::is_temporary;
 use crate::edge::repository::Head;
 use crate::edge::steps::{Step, StoryNote};
 
@@ -25,6 +28,9 @@ impl Checkpoints {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
     /// run must be dead.
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
+        if let Some((run, intent)) = self.state.moving.clone() {
+            return self.move_again(&run, &intent).await.map(Some);
+        }
         let Some(current) = self.state.current.clone() else {
             return Ok(None);
         };
@@ -35,14 +41,7 @@ impl Checkpoints {
             Phase::Working(_) => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
-            Phase::Saving { commit, snapshot } => {
-                self.save_again(&current, &snapshot, commit).await?
-            }
-            Phase::Finishing {
-                choice,
-                target,
-                tip,
-            } => self.finish_again(&current, choice, (target, tip)).await?,
+            Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
         Ok(Some(recovery))
     }
@@ -50,9 +49,11 @@ impl Checkpoints {
     async fn save_again(
         &mut self,
         current: &Current,
-        snapshot: &str,
-        commit: ObjectId,
+        Saved {
+            commit, snapshot, ..
+        }: &Saved,
     ) -> Result<Recovery> {
+        let commit = *commit;
         let branch = &current.intent.branch;
         let (refs, _) = self.observe().await?;
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
@@ -74,44 +75,6 @@ impl Checkpoints {
         self.record(&current.intent.run, Step::Saved).await?;
         Ok(Recovery {
             found: "a checkpoint whose commit was made, but not yet the branch moved".to_owned(),
-            done,
-        })
-    }
-
-    /// Carries a finish out, unless somebody has gone on working since: then what it was about to
-    /// do is no longer right.
-    async fn finish_again(
-        &mut self,
-        current: &Current,
-        choice: FinishChoice,
-        (target, tip): (Option<ObjectId>, ObjectId),
-    ) -> Result<Recovery> {
-        let intent = &current.intent;
-        let (refs, head) = self.observe().await?;
-        let (home, at) = match &intent.original {
-            Head::Branch { name, .. } => (Some(name), refs.get(name).copied()),
-            Head::Detached { commit } => (None, Some(*commit)),
-        };
-        let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
-        let at_home = match &head {
-            Head::Branch { name, .. } => Some(name) == home,
-            Head::Detached { commit } => home.is_none() && Some(*commit) == at,
-        };
-        let branch = refs.get(&intent.branch).copied();
-        let (choice, done) = if branch.is_none() && !on_branch {
-            (choice, "it was done already".to_owned())
-        } else if branch == Some(tip) && at == target && (on_branch || at_home) {
-            self.carry_out_finish(current, choice, (target, tip))
-                .await?;
-            (choice, "carried it out".to_owned())
-        } else {
-            let name = super::begin::short(&intent.branch);
-            let done = format!("left everything as it is, `{name}` too: it has changed since");
-            (FinishChoice::Keep, done)
-        };
-        self.record(&intent.run, Step::Finished { choice }).await?;
-        Ok(Recovery {
-            found: "a finish that was interrupted".to_owned(),
             done,
         })
     }
@@ -168,7 +131,8 @@ impl Checkpoints {
             ));
         };
         self.refuse_moved_head(current)?;
-        let parked = self.park(&last.attempt, last.reason, false).await?;
+        let label = last.attempt.to_string();
+        let parked = self.park_as(interrupted(&last), &label).await?;
         self.restore().await?;
         Ok(Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
@@ -179,19 +143,58 @@ impl Checkpoints {
         })
     }
 
-    /// The tree is anything between the attempt and the checkpoint, and the user may have edited
-    /// since: all of it is parked once more under a name of its own.
+    /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
+    /// it holds something that is neither, somebody edited since: then all of it is parked once
+    /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
-        if let Some(last) = current.last_attempt.clone() {
+        let mut done = "put the tree back to the checkpoint".to_owned();
+        if let Some(last) = current.last_attempt.clone()
+            && !self.holds_nothing_new(current, &last).await?
+        {
             let label = format!("{}-{}", last.attempt, crate::edge::vault::random_name(4));
-            self.park_as(&last.attempt, &label, last.reason, false)
-                .await?;
+            self.park_as(interrupted(&last), &label).await?;
+            let _ = write!(done, "; what was edited since is parked as {label}");
         }
         self.restore().await?;
         Ok(Recovery {
             found: "a restore that was interrupted".to_owned(),
-            done: "put the tree back to the checkpoint".to_owned(),
+            done,
         })
+    }
+
+    /// True where every file is as the parked attempt or the checkpoint has it; the restore then
+    /// knows what is there.
+    async fn holds_nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<bool> {
+        let Some(id) = last.parked.clone() else {
+            return Ok(false);
+        };
+        let base = self.checkpoint().await?;
+        let trash = self.new_trash("restore");
+        self.mend(current, &base, (&trash, Care::ForRestore))
+            .await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take_all(&base, &index).await?;
+        let places = Arc::clone(&self.places);
+        let parked = blocking(move || Snapshot::read(&places.vault, &id)).await?;
+        let known = |path: &Vec<u8>| {
+            let now = taken.manifest.entries.get(path);
+            let in_parked = parked.manifest.entries.get(path);
+            is_temporary(path)
+                || match (now, in_parked) {
+                    (Some(now), Some(then)) => now.same_state(then),
+                    // Not there: as in the checkpoint, or moved away to be written again.
+                    (None, _) => true,
+                    (Some(_), None) => false,
+                }
+        };
+        let nothing_new = taken.changes.paths().all(known);
+        if nothing_new {
+            self.parked = Some(Parked {
+                manifest: Arc::new(taken.manifest),
+                passed_over: taken.passed_over,
+            });
+        }
+        Ok(nothing_new)
     }
 
     /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
@@ -261,5 +264,16 @@ impl Checkpoints {
             self.save_as("resumed state", &message).await?;
         }
         Ok(())
+    }
+}
+
+/// An interrupted attempt uses no retry; what the one before it was to be told still counts.
+fn interrupted(last: &LastAttempt) -> Setback {
+    Setback {
+        attempt: last.attempt.clone(),
+        told: last.reason.clone(),
+        counts: false,
+        kind: FailureKind::Interrupted,
+        why: "the program was interrupted".to_owned(),
     }
 }

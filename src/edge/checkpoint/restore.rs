@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::converge::{Goal, Reach};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::taking::Opaque;
@@ -39,7 +40,12 @@ impl Checkpoints {
         };
         let mut notices = self.restore_control(base, &trash).await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
-        notices.extend(self.converge(base, &parked, (&index, &trash)).await?);
+        let goal = Goal {
+            snapshot: base,
+            index: &index,
+            reach: Reach::LeavingIgnored,
+        };
+        notices.extend(self.converge(&goal, &parked, &trash).await?);
         // What the attempt's own rules made of cache folders is no longer so.
         *lock(&self.opaque) = Opaque::default();
         lock(&self.opaque).adopt(&base.opaque);
@@ -50,7 +56,11 @@ impl Checkpoints {
         Ok(notices)
     }
 
-    async fn restore_control(&self, base: &Arc<Snapshot>, trash: &Path) -> Result<Vec<Notice>> {
+    pub(super) async fn restore_control(
+        &self,
+        base: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
         let places = Arc::clone(&self.places);
         let snapshot = Arc::clone(base);
         let trash = trash.to_owned();
@@ -61,10 +71,7 @@ impl Checkpoints {
         }
         Ok(vec![Notice::new(
             "git_files_restored",
-            format!(
-                "the attempt had changed in the git directory: {}",
-                changed.join(", ")
-            ),
+            format!("put back in the git directory: {}", changed.join(", ")),
         )])
     }
 
@@ -86,6 +93,25 @@ impl Checkpoints {
         self.restore_stash(current, base, &refs, trash).await
     }
 
+    /// Puts the stash back where it lost something; one that only grew stays.
+    pub(super) async fn restore_stash_of(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let (refs, _) = self.observe().await?;
+        let stash = "refs/stash";
+        if snapshot.control.refs.get(stash) == refs.get(stash) {
+            return Ok(Vec::new());
+        }
+        if snapshot.control.stash_only_grew(&self.places.repository)? {
+            let message = "the stash holds more than it did; it was left as it is";
+            return Ok(vec![Notice::new("stash_left", message)]);
+        }
+        self.put_stash_back(snapshot, &refs, trash).await?;
+        Ok(Vec::new())
+    }
+
     async fn restore_stash(
         &self,
         current: &Current,
@@ -99,6 +125,11 @@ impl Checkpoints {
         if only_grew && refs.contains_key(stash) && !self.agent_ran(current, STASHING) {
             return Ok(());
         }
+        self.put_stash_back(base, refs, trash).await
+    }
+
+    async fn put_stash_back(&self, base: &Arc<Snapshot>, refs: &Refs, trash: &Path) -> Result<()> {
+        let stash = "refs/stash";
         if base.control.refs.get(stash) != refs.get(stash) {
             self.move_ref(stash, refs, base.control.refs.get(stash).copied())
                 .await?;

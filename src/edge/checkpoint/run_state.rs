@@ -1,11 +1,12 @@
-//! What the journal says: the fold of its lines into the one run that may be open, and where the
-//! last finished one began.
+//! What the journal says: the fold of its lines into the one run that may be open, the one that
+//! ended last, and what can be taken back.
+
+use std::collections::BTreeMap;
 
 use crate::domain::event::FinishChoice;
-use crate::domain::ids::{AttemptId, RunId};
+use crate::domain::ids::{AttemptId, RunId, StoryId};
 use crate::edge::object_id::ObjectId;
-use crate::edge::repository::Head;
-use crate::edge::steps::{BeginIntent, Line, Step, StoryNote};
+use crate::edge::steps::{BeginIntent, Line, MoveIntent, MoveKind, Step, StoryNote};
 
 /// How far an open run got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,24 +22,21 @@ pub(super) enum Phase {
     /// A story is done and verified, but its commit may not be made.
     Verified(StoryNote),
     /// The commit exists; branch, HEAD and index may be old or new.
-    Saving {
-        /// The commit.
-        commit: ObjectId,
-        /// Its snapshot.
-        snapshot: String,
-    },
-    /// HEAD, index and branch may be old or new.
-    Finishing {
-        /// Which way.
-        choice: FinishChoice,
-        /// What the original branch is to be at.
-        target: Option<ObjectId>,
-        /// The branch's tip.
-        tip: ObjectId,
-    },
+    Saving(Saved),
 }
 
-/// Where an open run is.
+/// A checkpoint of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Saved {
+    /// The story it completes, or what else it holds.
+    pub(super) story: String,
+    /// Its commit.
+    pub(super) commit: ObjectId,
+    /// Its snapshot.
+    pub(super) snapshot: String,
+}
+
+/// Where a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Current {
     /// How it began.
@@ -51,8 +49,12 @@ pub(super) struct Current {
     pub(super) phase: Phase,
     /// The last attempt that was started.
     pub(super) last_attempt: Option<LastAttempt>,
-    /// Stories saved so far.
-    pub(super) saved: usize,
+    /// All checkpoints after the first.
+    pub(super) saved: Vec<Saved>,
+    /// The highest attempt of each story, whatever became of it.
+    pub(super) attempts: BTreeMap<StoryId, u32>,
+    /// The run that had ended before this one began.
+    followed: Option<Box<Ended>>,
 }
 
 /// The last attempt of an open run.
@@ -64,6 +66,8 @@ pub(crate) struct LastAttempt {
     pub(crate) retries_used: u32,
     /// What the next attempt is to be told.
     pub(crate) reason: Option<String>,
+    /// The snapshot it was parked as, once it was.
+    pub(super) parked: Option<String>,
 }
 
 /// A run that has begun and not been finished.
@@ -75,15 +79,37 @@ pub(crate) struct OpenRun {
     pub(crate) change: String,
     /// The attempt to go on after, where the story is not done.
     pub(crate) last_attempt: Option<LastAttempt>,
+    /// The highest attempt of each story so far.
+    pub(crate) attempts: BTreeMap<StoryId, u32>,
 }
 
-/// A finished run that the next one may follow.
+/// A run that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kept {
-    /// Full name of its branch.
-    pub(super) branch: String,
-    /// Where it began.
-    pub(super) original: Head,
+pub(super) struct Ended {
+    /// Where it was.
+    pub(super) run: Current,
+    /// What became of its branch.
+    pub(super) choice: FinishChoice,
+}
+
+/// Something that can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Undoable {
+    /// What was done.
+    pub(super) act: Act,
+    /// The run it belongs to.
+    pub(super) run: RunId,
+    current: Option<Current>,
+    ended: Option<Ended>,
+}
+
+/// What was done last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Act {
+    /// A run was ended and its branch kept.
+    Kept,
+    /// Everything was moved.
+    Moved(MoveIntent),
 }
 
 /// What the journal says.
@@ -91,8 +117,12 @@ pub(super) struct Kept {
 pub(super) struct RunState {
     /// The open run.
     pub(super) current: Option<Current>,
-    /// The last run whose branch was kept.
-    pub(super) kept: Option<Kept>,
+    /// The run that ended last, while its branch may still be asked for.
+    pub(super) ended: Option<Ended>,
+    /// What can be taken back, the last first to go.
+    pub(super) undoable: Vec<Undoable>,
+    /// A move that is under way, and the run it belongs to.
+    pub(super) moving: Option<(RunId, MoveIntent)>,
 }
 
 impl RunState {
@@ -107,111 +137,207 @@ impl RunState {
 
     /// The open run, as others see it.
     pub(super) fn open_run(&self) -> Option<OpenRun> {
-        let current = self.current.as_ref()?;
-        Some(OpenRun {
-            run: current.intent.run.clone(),
-            change: current.intent.change.clone(),
-            last_attempt: current.last_attempt.clone(),
-        })
+        self.current.as_ref().map(Current::seen)
+    }
+
+    /// The run whose branch was kept last.
+    pub(super) fn kept(&self) -> Option<&Current> {
+        let ended = self.ended.as_ref()?;
+        (ended.choice == FinishChoice::Keep).then_some(&ended.run)
     }
 
     /// Takes one line into account.
     pub(super) fn apply(&mut self, line: &Line) {
         match &line.step {
             Step::BeginIntent { intent } => {
-                self.current = Some(Current {
-                    intent: intent.as_ref().clone(),
-                    commit: intent.commit,
-                    snapshot: intent.checkpoint.clone(),
-                    phase: Phase::Beginning,
-                    last_attempt: None,
-                    saved: 0,
-                });
+                self.current = Some(Current::beginning(intent, self.ended.clone()));
             }
             Step::BeginTakenBack => self.current = None,
-            Step::Finished { choice } => self.finish(*choice),
-            step => {
-                if let Some(current) = &mut self.current {
-                    current.apply(step);
+            Step::Kept { .. } => {
+                self.remember(&line.run, Act::Kept);
+                self.end(FinishChoice::Keep);
+            }
+            Step::Reopened => self.reopen(),
+            Step::MoveIntent { intent } => {
+                self.moving = Some((line.run.clone(), intent.as_ref().clone()));
+            }
+            Step::Moved => {
+                if let Some((run, intent)) = self.moving.take() {
+                    self.moved(&run, intent);
                 }
             }
+            Step::MoveGivenUp => {
+                if let Some((_, intent)) = self.moving.take()
+                    && matches!(intent.kind, MoveKind::Cleanup { .. } | MoveKind::Abandon)
+                {
+                    self.end(FinishChoice::Keep);
+                }
+            }
+            step => self.step(step),
         }
     }
 
-    fn finish(&mut self, choice: FinishChoice) {
-        let Some(current) = self.current.take() else {
+    fn step(&mut self, step: &Step) {
+        // What came before cannot be taken back over what comes now.
+        if matches!(step, Step::Begun | Step::AttemptStarted { .. }) {
+            self.undoable.clear();
+        }
+        if let Some(current) = &mut self.current {
+            current.apply(step);
+        }
+    }
+
+    fn remember(&mut self, run: &RunId, act: Act) {
+        self.undoable.push(Undoable {
+            act,
+            run: run.clone(),
+            current: self.current.clone(),
+            ended: self.ended.clone(),
+        });
+    }
+
+    fn end(&mut self, choice: FinishChoice) {
+        if let Some(run) = self.current.take() {
+            self.ended = Some(Ended { run, choice });
+        }
+    }
+
+    fn reopen(&mut self) {
+        self.undoable.pop_if(|last| last.act == Act::Kept);
+        if let Some(ended) = self.ended.take() {
+            self.current = Some(ended.run);
+        }
+    }
+
+    fn moved(&mut self, run: &RunId, intent: MoveIntent) {
+        if intent.kind == MoveKind::Undo {
+            if let Some(last) = self.undoable.pop() {
+                self.current = last.current;
+                self.ended = last.ended;
+            }
             return;
-        };
-        self.kept = match choice {
-            FinishChoice::Keep => Some(Kept {
-                branch: current.intent.branch,
-                original: current.intent.original,
-            }),
-            FinishChoice::Cleanup => None,
-        };
+        }
+        self.remember(run, Act::Moved(intent.clone()));
+        match intent.kind {
+            MoveKind::Cleanup { .. } => self.end(FinishChoice::Cleanup),
+            MoveKind::Abandon => {
+                let abandoned = self.current.take();
+                self.ended = abandoned.and_then(|run| run.followed.map(|it| *it));
+            }
+            MoveKind::Rewind { left, .. } => {
+                if let Some(current) = &mut self.current {
+                    current.rewind(left);
+                }
+            }
+            MoveKind::PutBack { .. } | MoveKind::Undo => {}
+        }
     }
 }
 
 impl Current {
+    fn beginning(intent: &BeginIntent, followed: Option<Ended>) -> Self {
+        Self {
+            intent: intent.clone(),
+            commit: intent.commit,
+            snapshot: intent.checkpoint.clone(),
+            phase: Phase::Beginning,
+            last_attempt: None,
+            saved: Vec::new(),
+            attempts: BTreeMap::new(),
+            followed: followed.map(Box::new),
+        }
+    }
+
+    /// As others see it.
+    pub(super) fn seen(&self) -> OpenRun {
+        OpenRun {
+            run: self.intent.run.clone(),
+            change: self.intent.change.clone(),
+            last_attempt: self.last_attempt.clone(),
+            attempts: self.attempts.clone(),
+        }
+    }
+
     fn apply(&mut self, step: &Step) {
         match step {
             Step::Begun | Step::Restored => self.phase = Phase::Still,
             Step::AttemptStarted {
                 attempt,
                 retries_used,
+            } => self.attempt_started(attempt, *retries_used),
+            Step::Parked {
+                reason,
+                counts,
+                snapshot,
+                ..
             } => {
-                // Until this attempt is parked with a reason of its own, the one before it counts.
-                let reason = self
-                    .last_attempt
-                    .take()
-                    .filter(|last| last.attempt.story == attempt.story)
-                    .and_then(|last| last.reason);
-                self.last_attempt = Some(LastAttempt {
-                    attempt: attempt.clone(),
-                    retries_used: *retries_used,
-                    reason,
-                });
-                self.phase = Phase::Working(attempt.clone());
-            }
-            Step::Parked { reason, counts, .. } => {
                 if let Some(last) = &mut self.last_attempt {
                     last.reason.clone_from(reason);
                     last.retries_used += u32::from(*counts);
+                    last.parked = Some(snapshot.clone());
                 }
+                self.phase = Phase::Restoring;
             }
             Step::RestoreIntent => self.phase = Phase::Restoring,
             Step::Verified { story } => self.phase = Phase::Verified(story.clone()),
             Step::SaveIntent {
-                commit, snapshot, ..
+                commit,
+                snapshot,
+                story,
+                ..
             } => {
-                self.phase = Phase::Saving {
+                self.phase = Phase::Saving(Saved {
+                    story: story.clone(),
                     commit: *commit,
                     snapshot: snapshot.clone(),
-                };
+                });
             }
             Step::Saved => self.saved(),
-            Step::FinishIntent {
-                choice,
-                target,
-                tip,
-            } => {
-                self.phase = Phase::Finishing {
-                    choice: *choice,
-                    target: *target,
-                    tip: *tip,
-                };
-            }
-            Step::BeginIntent { .. } | Step::BeginTakenBack | Step::Finished { .. } => {}
+            Step::BeginIntent { .. }
+            | Step::BeginTakenBack
+            | Step::Kept { .. }
+            | Step::Reopened
+            | Step::MoveIntent { .. }
+            | Step::Moved
+            | Step::MoveGivenUp => {}
         }
     }
 
+    fn attempt_started(&mut self, attempt: &AttemptId, retries_used: u32) {
+        // Until this attempt is parked with a reason of its own, the one before it counts.
+        let reason = self
+            .last_attempt
+            .take()
+            .filter(|last| last.attempt.story == attempt.story)
+            .and_then(|last| last.reason);
+        let highest = self.attempts.entry(attempt.story.clone()).or_default();
+        *highest = attempt.attempt.0.max(*highest);
+        self.last_attempt = Some(LastAttempt {
+            attempt: attempt.clone(),
+            retries_used,
+            reason,
+            parked: None,
+        });
+        self.phase = Phase::Working(attempt.clone());
+    }
+
     fn saved(&mut self) {
-        if let Phase::Saving { commit, snapshot } = &self.phase {
-            self.commit = *commit;
-            self.snapshot.clone_from(snapshot);
-            self.saved += 1;
+        if let Phase::Saving(saved) = std::mem::replace(&mut self.phase, Phase::Still) {
+            self.commit = saved.commit;
+            self.snapshot.clone_from(&saved.snapshot);
+            self.saved.push(saved);
         }
         self.last_attempt = None;
-        self.phase = Phase::Still;
+    }
+
+    fn rewind(&mut self, left: usize) {
+        self.saved.truncate(left);
+        let (commit, snapshot) = match self.saved.last() {
+            Some(last) => (last.commit, last.snapshot.clone()),
+            None => (self.intent.commit, self.intent.checkpoint.clone()),
+        };
+        self.commit = commit;
+        self.snapshot = snapshot;
+        self.last_attempt = None;
     }
 }

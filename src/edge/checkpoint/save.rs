@@ -90,6 +90,7 @@ impl Checkpoints {
                 commit,
                 snapshot: snapshot.id.clone(),
                 story: story.to_owned(),
+                changed_files: paths.len(),
             },
         )
         .await?;

@@ -76,6 +76,11 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The snapshot another one was written against.
+    pub(super) fn parent(vault: &Vault, id: &str) -> Result<Option<String>> {
+        Ok(read_description(&vault.snapshot(id))?.parent)
+    }
+
     /// Reads a snapshot and its parents.
     pub(super) fn read(vault: &Vault, id: &str) -> Result<Self> {
         let mut chain = Vec::new();

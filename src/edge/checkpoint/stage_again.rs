@@ -2,13 +2,14 @@
 //! the files were not touched since.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::taking::Taken;
 use super::{Checkpoints, Result, blocking};
 use crate::edge::git::{Git, nul_separated};
+use crate::edge::manifest::Manifest;
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::absolute;
 
@@ -17,8 +18,8 @@ impl Checkpoints {
     pub(super) async fn stage_again(
         &self,
         current: &Current,
-        git: &Git,
-        taken: &Taken,
+        home: Option<ObjectId>,
+        (git, now): (&Git, &Manifest),
     ) -> Result<()> {
         let places = Arc::clone(&self.places);
         let id = current.intent.start.clone();
@@ -32,13 +33,14 @@ impl Checkpoints {
             Some(commit) => commit.to_string(),
             None => self.empty_tree().await?,
         };
-        let untouched = |path: &[u8]| match (
-            start.manifest.entries.get(path),
-            taken.manifest.entries.get(path),
-        ) {
-            (Some(before), Some(now)) => before.same_state(now),
-            (None, None) => true,
-            _ => false,
+        let moved = self.moved_between(&head, home).await?;
+        let untouched = |path: &[u8]| {
+            !moved.contains(path)
+                && match (start.manifest.entries.get(path), now.entries.get(path)) {
+                    (Some(before), Some(now)) => before.same_state(now),
+                    (None, None) => true,
+                    _ => false,
+                }
         };
         let args = [
             "diff-index",
@@ -78,6 +80,34 @@ impl Checkpoints {
         self.flag_again(&old, git).await
     }
 
+    /// Paths in which the branch the user came from has moved since.
+    async fn moved_between(&self, from: &str, to: Option<ObjectId>) -> Result<BTreeSet<Vec<u8>>> {
+        let Some(to) = to.map(|to| to.to_string()).filter(|to| to != from) else {
+            return Ok(BTreeSet::new());
+        };
+        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let words = args.iter().copied().chain([from, &to]);
+        let listing = self.git.patient().run(words).await?;
+        Ok(nul_separated(&listing).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Every blob an index names is brought back into the repository where it is missing.
+    pub(super) async fn bring_back_staged(&self, index: &Path) -> Result<()> {
+        if !index.exists() {
+            return Ok(());
+        }
+        let git = self.work.patient().with_index(index);
+        let args = ["ls-files", "--format=%(objectmode) %(objectname)"];
+        let listing = git.run(args).await?;
+        let listing = String::from_utf8_lossy(&listing).into_owned();
+        let blobs = listing.lines().filter_map(|line| {
+            let (mode, id) = line.split_once(' ')?;
+            ObjectId::parse(id.as_bytes()).filter(|_| mode != "160000")
+        });
+        let blobs: Vec<ObjectId> = blobs.collect();
+        self.bring_back_objects(&blobs).await
+    }
+
     /// Staged content is reachable from no commit; an agent's `gc` may have dropped it.
     async fn bring_back_objects(&self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
@@ -92,7 +122,10 @@ impl Checkpoints {
             let Some(id) = line.strip_suffix(" missing") else {
                 continue;
             };
-            let bytes = self.store.run(["cat-file", "blob", id]).await?;
+            // A partial clone lacks some on purpose; there is nothing to bring back then.
+            let Ok(bytes) = self.store.run(["cat-file", "blob", id]).await else {
+                continue;
+            };
             self.work
                 .run_with_input(["hash-object", "-w", "--stdin", "--no-filters"], &bytes)
                 .await?;

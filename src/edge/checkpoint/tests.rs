@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::Checkpoints;
-use crate::domain::event::FinishChoice;
+use super::{Checkpoints, Setback};
+use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use crate::edge::steps::StoryNote;
 
@@ -161,6 +161,16 @@ fn attempt(story: &str, number: u32) -> AttemptId {
     }
 }
 
+fn setback(attempt: &AttemptId, told: Option<String>) -> Setback {
+    Setback {
+        attempt: attempt.clone(),
+        why: told.clone().unwrap_or_default(),
+        told,
+        counts: true,
+        kind: FailureKind::Failed,
+    }
+}
+
 fn story(id: &str) -> StoryNote {
     StoryNote {
         id: StoryId(id.to_owned()),
@@ -237,7 +247,7 @@ async fn undone(misdeed: &str) {
         .output()
         .unwrap();
     checkpoints
-        .park(&attempt("1", 1), Some("it failed".to_owned()), true)
+        .park(setback(&attempt("1", 1), Some("it failed".to_owned())))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
@@ -311,7 +321,7 @@ async fn ignored_files_an_attempt_creates_are_left_alone() {
     yard.write("new/a.log", "log\n");
     yard.write("new/b.txt", "junk\n");
     checkpoints
-        .park(&attempt("1", 1), None, true)
+        .park(setback(&attempt("1", 1), None))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
@@ -344,7 +354,7 @@ async fn a_branch_an_attempt_leaves_is_told_once() {
         if number == 1 {
             yard.git("branch left-behind");
         }
-        let report = checkpoints.park(&attempt, None, true).await.unwrap();
+        let report = checkpoints.park(setback(&attempt, None)).await.unwrap();
         checkpoints.restore().await.unwrap();
         told.push(report.notices.iter().map(|it| it.code).collect::<Vec<_>>());
     }
@@ -360,7 +370,7 @@ async fn a_parked_attempt_is_kept_whole_with_a_diff() {
     yard.write("a.txt", "changed\n");
     yard.write("junk.txt", "junk\n");
     let report = checkpoints
-        .park(&attempt("1", 1), None, true)
+        .park(setback(&attempt("1", 1), None))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
@@ -529,7 +539,7 @@ async fn an_interrupted_attempt_is_parked_and_undone_at_the_next_start() {
     checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     let reason = Some("it failed".to_owned());
     checkpoints
-        .park(&attempt("1", 1), reason.clone(), true)
+        .park(setback(&attempt("1", 1), reason.clone()))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();

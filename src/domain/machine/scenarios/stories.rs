@@ -126,6 +126,7 @@ fn resumed(carry: Option<Carry>) -> Setup {
         origin: Origin::Resumed {
             carry,
             usage: Usage::default(),
+            attempts: BTreeMap::new(),
         },
         ..setup(keep())
     }

@@ -32,7 +32,7 @@ pub(super) async fn parked(before: &str, deed: &str) -> (Yard, Checkpoints) {
     checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     yard.sh(deed);
     checkpoints
-        .park(&attempt("1", 1), None, true)
+        .park(setback(&attempt("1", 1), None))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
@@ -234,6 +234,7 @@ async fn a_save_is_carried_out_below_what_the_user_committed_since() {
         commit,
         snapshot,
         story,
+        changed_files: 1,
     };
     let mut checkpoints = killed_after(&yard, checkpoints, step).await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
@@ -253,11 +254,10 @@ async fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
     checkpoints.begin(&run_id(), "c").await.unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).await.unwrap();
-    let current = checkpoints.current().unwrap();
-    let step = Step::FinishIntent {
-        choice: FinishChoice::Cleanup,
-        target: current.intent.head.commit(),
-        tip: current.commit,
+    let prepared = checkpoints.prepare_finish(FinishChoice::Cleanup).await;
+    let intent = prepared.unwrap().intent().unwrap().clone();
+    let step = Step::MoveIntent {
+        intent: Box::new(intent),
     };
     let mut checkpoints = killed_after(&yard, checkpoints, step).await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
@@ -333,7 +333,7 @@ async fn an_empty_copy_in_the_vault_is_written_again() {
     checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
     yard.sh("rm copy");
     checkpoints
-        .park(&attempt("2", 1), None, true)
+        .park(setback(&attempt("2", 1), None))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
@@ -408,7 +408,7 @@ async fn a_file_git_cannot_look_at_does_not_stop_a_begin() {
     checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
     yard.sh("rm x.bin");
     checkpoints
-        .park(&attempt("2", 1), None, true)
+        .park(setback(&attempt("2", 1), None))
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();

@@ -1,0 +1,126 @@
+//! Rewind: back to the checkpoint before a story, ticks included. What comes after stays in the
+//! vault.
+
+use std::sync::Arc;
+
+use super::moving::PreparedMove;
+use super::run_state::Current;
+use super::snapshot::Snapshot;
+use super::{CheckpointError, Checkpoints, Result, blocking};
+use crate::domain::ids::StoryId;
+use crate::edge::files::copy_with_time;
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::Head;
+use crate::edge::steps::{MoveIntent, MoveKind, RefMove};
+
+/// A rewind that is ready; nothing is touched yet.
+pub(crate) struct PreparedRewind {
+    /// Stories whose checkpoints go, in order.
+    pub(crate) stories: Vec<String>,
+    /// What will be moved.
+    pub(crate) prepared: PreparedMove,
+}
+
+impl Checkpoints {
+    /// Makes the way back to before a story ready.
+    pub(crate) async fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
+        let current = self.current()?;
+        let left = place_of(&current, story)?;
+        let head = self.check_on_branch().await?;
+        let (commit, snapshot) = checkpoint_at(&current, left);
+        let (refs, _) = self.observe().await?;
+        let base = self.checkpoint().await?;
+        let present = self.take_present(&base).await?;
+        self.remake_index(&current.snapshot, &snapshot, commit)
+            .await?;
+        let places = Arc::clone(&self.places);
+        let id = snapshot.clone();
+        let target = blocking(move || Snapshot::read(&places.vault, &id)).await?;
+        let branch = current.intent.branch.clone();
+        let intent = MoveIntent {
+            kind: MoveKind::Rewind {
+                story: story.0.clone(),
+                left,
+            },
+            before: present.snapshot.id.clone(),
+            after: snapshot,
+            refs: vec![RefMove {
+                from: refs.get(&branch).copied(),
+                name: branch.clone(),
+                to: Some(commit),
+            }],
+            head_from: head,
+            head_to: Head::Branch {
+                name: branch,
+                commit: Some(commit),
+            },
+            with_control: true,
+        };
+        let run = current.intent.run.clone();
+        Ok(PreparedRewind {
+            stories: current.saved[left..]
+                .iter()
+                .map(|saved| saved.story.clone())
+                .collect(),
+            prepared: self.prepare_move(&run, intent, present, &target).await?,
+        })
+    }
+
+    /// The index of a checkpoint was dropped when the next one was made; it is made again, with
+    /// what the present one knows of files that did not change.
+    async fn remake_index(&self, present: &str, snapshot: &str, commit: ObjectId) -> Result<()> {
+        let wanted = Snapshot::index(&self.places.vault, snapshot);
+        if wanted.exists() {
+            return Ok(());
+        }
+        let scratch = self.places.vault.scratch("rewind-index");
+        let from = Snapshot::index(&self.places.vault, present);
+        let target = scratch.clone();
+        blocking(move || Ok(copy_with_time(&from, &target).map(drop)?)).await?;
+        self.work
+            .patient()
+            .with_index(&scratch)
+            .run(["read-tree", "--reset", &commit.to_string()])
+            .await?;
+        blocking(move || Ok(copy_with_time(&scratch, &wanted).map(drop)?)).await
+    }
+
+    /// Copies the index kept with one snapshot to another.
+    pub(super) async fn copy_index_of(&self, from: &str, to: &str) -> Result<()> {
+        let from = Snapshot::index(&self.places.vault, from);
+        let to = Snapshot::index(&self.places.vault, to);
+        blocking(move || Ok(copy_with_time(&from, &to).map(drop)?)).await
+    }
+}
+
+/// How many checkpoints there are before a story's.
+fn place_of(current: &Current, story: &StoryId) -> Result<usize> {
+    let place = current
+        .saved
+        .iter()
+        .position(|saved| saved.story == story.0);
+    place.ok_or_else(|| {
+        let known: Vec<&str> = current
+            .saved
+            .iter()
+            .map(|saved| saved.story.as_str())
+            .collect();
+        let hint = if known.is_empty() {
+            "no story of this run is done yet; `ralphtool finish --abandon` goes back to before it"
+                .to_owned()
+        } else {
+            format!("stories done in this run: {}", known.join(", "))
+        };
+        CheckpointError::refused(
+            format!("this run has no checkpoint of story `{story}`"),
+            hint,
+        )
+    })
+}
+
+fn checkpoint_at(current: &Current, left: usize) -> (ObjectId, String) {
+    match left.checked_sub(1).and_then(|last| current.saved.get(last)) {
+        Some(saved) => (saved.commit, saved.snapshot.clone()),
+        None => (current.intent.commit, current.intent.checkpoint.clone()),
+    }
+}

@@ -1,0 +1,150 @@
+//! Undo: the last finish, rewind or restore of an attempt is taken back. What was edited since, in
+//! files that it had not touched, stays.
+
+use std::sync::Arc;
+
+use super::begin::short;
+use super::finish::same_place;
+use super::moving::{PreparedMove, over};
+use super::run_state::Act;
+use super::snapshot::Snapshot;
+use super::{CheckpointError, Checkpoints, Result, blocking};
+use crate::domain::ids::RunId;
+use crate::edge::manifest::compare;
+use crate::edge::repository::{Head, Refs};
+use crate::edge::steps::{MoveIntent, MoveKind, RefMove, Step};
+
+/// An undo that is ready; nothing is touched yet.
+pub(crate) struct PreparedUndo {
+    /// What is taken back.
+    pub(crate) of: Undone,
+    /// The run it belongs to.
+    pub(crate) run: RunId,
+    prepared: Option<PreparedMove>,
+}
+
+/// What an undo takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// A branch was kept: the run is open again.
+    Keep,
+    /// Anything else.
+    Move(MoveKind),
+}
+
+impl PreparedUndo {
+    /// What will be moved; nothing where only the run opens again.
+    pub(crate) fn outline(&self) -> Option<&super::moving::Outline> {
+        self.prepared.as_ref().map(|prepared| &prepared.outline)
+    }
+}
+
+impl Checkpoints {
+    /// Makes the undo of what was done last ready.
+    pub(crate) async fn prepare_undo(&mut self) -> Result<PreparedUndo> {
+        let Some(last) = self.state.undoable.last().cloned() else {
+            return Err(CheckpointError::refused(
+                "there is nothing to undo",
+                "the last finish, rewind or restored attempt can be undone until the next agent \
+                 starts; `ralphtool attempts` lists what is parked",
+            ));
+        };
+        let intent = match last.act {
+            Act::Kept => {
+                return Ok(PreparedUndo {
+                    of: Undone::Keep,
+                    run: last.run,
+                    prepared: None,
+                });
+            }
+            Act::Moved(intent) => intent,
+        };
+        let run = last.run;
+        let prepared = self.prepare_way_back(&run, &intent).await?;
+        Ok(PreparedUndo {
+            of: Undone::Move(intent.kind),
+            run,
+            prepared: Some(prepared),
+        })
+    }
+
+    /// Carries an undo out.
+    pub(crate) async fn carry_out_undo(
+        &mut self,
+        undo: PreparedUndo,
+    ) -> Result<Vec<super::Notice>> {
+        match undo.prepared {
+            Some(prepared) => self.carry_out(prepared).await,
+            None => {
+                self.record(&undo.run, Step::Reopened).await?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    async fn prepare_way_back(&mut self, run: &RunId, done: &MoveIntent) -> Result<PreparedMove> {
+        let (refs, head) = self.observe().await?;
+        refuse_moved_on(done, &refs, &head)?;
+        let places = Arc::clone(&self.places);
+        let ids = (done.before.clone(), done.after.clone());
+        let (before, after) = blocking(move || {
+            let before = Snapshot::read(&places.vault, &ids.0)?;
+            Ok((before, Arc::new(Snapshot::read(&places.vault, &ids.1)?)))
+        })
+        .await?;
+        let present = self.take_present(&after).await?;
+        let changed = compare(&before.manifest, &after.manifest);
+        let now = &present.snapshot.manifest;
+        let back = Snapshot {
+            id: Snapshot::new_id(),
+            manifest: Arc::new(over(now, &before.manifest, changed.paths())),
+            ..before.clone()
+        };
+        let back = self.write_snapshot(back, &present.snapshot).await?;
+        self.copy_index_of(&before.id, &back.id).await?;
+        let intent = MoveIntent {
+            kind: MoveKind::Undo,
+            before: present.snapshot.id.clone(),
+            after: back.id.clone(),
+            refs: done.refs.iter().map(reversed).collect(),
+            head_from: head,
+            head_to: done.head_from.clone(),
+            with_control: done.with_control,
+        };
+        self.prepare_move(run, intent, present, &back).await
+    }
+}
+
+fn reversed(it: &RefMove) -> RefMove {
+    RefMove {
+        name: it.name.clone(),
+        from: it.to,
+        to: it.from,
+    }
+}
+
+/// Branches that were moved must still be where they were moved to, and HEAD too.
+fn refuse_moved_on(done: &MoveIntent, refs: &Refs, head: &Head) -> Result<()> {
+    let moved = |it: &&RefMove| it.from != it.to && refs.get(&it.name).copied() != it.to;
+    if let Some(it) = done.refs.iter().find(moved) {
+        let branch = short(&it.name);
+        return Err(CheckpointError::refused(
+            format!("`{branch}` has changed since; nothing was undone"),
+            match it.to {
+                Some(to) => format!("`git branch -f {branch} {to}` puts it where it was left"),
+                None => format!("rename it: `git branch -m {branch} OTHER`"),
+            },
+        ));
+    }
+    if same_place(head, &done.head_to) {
+        return Ok(());
+    }
+    let back = match &done.head_to {
+        Head::Branch { name, .. } => format!("git switch {}", short(name)),
+        Head::Detached { commit } => format!("git switch --detach {}", commit.short()),
+    };
+    Err(CheckpointError::refused(
+        format!("HEAD is on `{}` since; nothing was undone", head.shown()),
+        format!("`{back}` first"),
+    ))
+}

@@ -1,0 +1,196 @@
+//! Gaps in the record of a run: a program that dies between a step and the event that tells of it
+//! leaves one. The journal knows what happened; the record is completed from it.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::path::Path;
+
+use super::recorder::{next_number, read_records};
+use crate::domain::agent_event::Usage;
+use crate::domain::event::{Event, FinishChoice, Record, WIRE_VERSION};
+use crate::domain::ids::{RunId, StoryId};
+use crate::edge::checkpoint::Checkpoints;
+use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
+use crate::edge::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
+
+/// Adds what the record of a run lacks.
+pub(super) fn fill_gaps(checkpoints: &Checkpoints, run: &RunId) -> Result<(), FileError> {
+    let lines = checkpoints.journal_lines()?;
+    let folder = checkpoints.run_folder(run);
+    let records = read_records(&folder.join("events.jsonl"));
+    let missing = missing_events(&lines, run, &records);
+    append(&folder, run, missing)
+}
+
+/// Adds events to the record of a run that no loop is at work on.
+pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(), FileError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    create_private_folder(folder)?;
+    let path = folder.join("events.jsonl");
+    let mut file = open_append(&path)?;
+    let mut next = next_number(&path);
+    let mut text = Vec::new();
+    for event in events {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: next,
+            at: jiff::Timestamp::now(),
+            run: run.clone(),
+            event,
+        };
+        next += 1;
+        serde_json::to_writer(&mut text, &record)
+            .map_err(std::io::Error::other)
+            .tried("write", &path)?;
+        text.push(b'\n');
+    }
+    file.write_all(&text).tried("write", &path)
+}
+
+/// What the journal says of a run and its record does not.
+fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event> {
+    let mut told = Told::of(records);
+    let mut missing = Vec::new();
+    let mut begun: Option<&BeginIntent> = None;
+    let mut story: Option<&StoryNote> = None;
+    let mut saving: Option<(String, usize)> = None;
+    let mut moving: Option<&MoveKind> = None;
+    let mut finishes = 0;
+    for line in lines.iter().filter(|line| line.run == *run) {
+        match &line.step {
+            Step::BeginIntent { intent } => begun = Some(intent),
+            Step::Parked { attempt, note, .. } if note.label == attempt.to_string() => {
+                if told.failed.insert(note.label.clone()) {
+                    missing.push(failed(&attempt.story, attempt.attempt.0, note));
+                }
+            }
+            Step::Verified { story: note } => story = Some(note),
+            Step::SaveIntent {
+                commit,
+                changed_files,
+                ..
+            } => saving = Some((commit.to_string(), *changed_files)),
+            Step::Saved => {
+                if let (Some(note), Some((commit, files))) = (story.take(), saving.take())
+                    && told.saved.insert(commit.clone())
+                {
+                    missing.push(completed(note, commit, files));
+                }
+            }
+            Step::Kept { changed_files } => {
+                finishes += 1;
+                if finishes > told.finishes {
+                    missing.extend(begun.map(|it| kept(it, *changed_files)));
+                }
+            }
+            Step::MoveIntent { intent } => moving = Some(&intent.kind),
+            Step::Moved => {
+                let event = moving
+                    .take()
+                    .zip(begun)
+                    .and_then(|(kind, it)| home(kind, it));
+                if let Some(event) = event {
+                    finishes += 1;
+                    if finishes > told.finishes {
+                        missing.push(event);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    missing
+}
+
+/// What the record tells of.
+struct Told {
+    failed: HashSet<String>,
+    saved: HashSet<String>,
+    finishes: usize,
+}
+
+impl Told {
+    fn of(records: &[Record]) -> Self {
+        let mut told = Self {
+            failed: HashSet::new(),
+            saved: HashSet::new(),
+            finishes: 0,
+        };
+        for record in records {
+            match &record.event {
+                Event::AttemptFailed { parked, .. } => {
+                    told.failed.insert(parked.clone());
+                }
+                Event::StoryCompleted { commit, .. } => {
+                    told.saved.insert(commit.clone());
+                }
+                Event::Finished { .. } => told.finishes += 1,
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+fn failed(story: &StoryId, attempt: u32, note: &ParkedNote) -> Event {
+    Event::AttemptFailed {
+        story: story.clone(),
+        attempt: crate::domain::ids::AttemptNumber(attempt),
+        kind: note.kind,
+        reason: note.why.clone(),
+        parked: note.label.clone(),
+        changed_files: note.changed_files,
+        retrying: true,
+        duration_ms: 0,
+        usage: Usage::default(),
+    }
+}
+
+fn completed(note: &StoryNote, commit: String, changed_files: usize) -> Event {
+    Event::StoryCompleted {
+        story: note.id.clone(),
+        title: note.title.clone(),
+        attempts: note.attempts,
+        commit,
+        changed_files,
+        duration_ms: 0,
+        usage: Usage::default(),
+    }
+}
+
+fn kept(begun: &BeginIntent, changed_files: usize) -> Event {
+    let branch = short(&begun.branch);
+    Event::Finished {
+        choice: FinishChoice::Keep,
+        head: branch.clone(),
+        branch,
+        changed_files,
+    }
+}
+
+fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
+    let (choice, head, changed_files) = match kind {
+        MoveKind::Cleanup { changed_files } => (
+            FinishChoice::Cleanup,
+            begun.original.recorded(),
+            *changed_files,
+        ),
+        MoveKind::Abandon => (FinishChoice::Abandon, begun.head.recorded(), 0),
+        MoveKind::Rewind { .. } | MoveKind::PutBack { .. } | MoveKind::Undo => return None,
+    };
+    Some(Event::Finished {
+        choice,
+        head,
+        branch: short(&begun.branch),
+        changed_files,
+    })
+}
+
+fn short(branch: &str) -> String {
+    branch
+        .strip_prefix("refs/heads/")
+        .unwrap_or(branch)
+        .to_owned()
+}

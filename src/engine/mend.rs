@@ -1,0 +1,122 @@
+//! The first thing at every start: what a dead run left is found, mended and said. Comes before
+//! the settings and the change are read: what lies in the tree may be the work of an attempt that
+//! never ended.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::chain;
+use super::gaps::fill_gaps;
+use super::launch::{broken, other_run, refusal};
+use super::start::{PROCESS_FILE, outside_of_last};
+use crate::domain::event::{Event, FinishChoice};
+use crate::domain::ids::RunId;
+use crate::edge::checkpoint::Checkpoints;
+use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
+use crate::edge::source;
+use crate::failure::Failure;
+
+/// How long processes of a crashed run may take to end.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
+
+/// How long a git command may take while a run is mended; the settings are not read by then.
+pub(crate) const MENDING_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What to do about a run that was interrupted.
+pub(crate) struct Mending<'a> {
+    /// Where the command was given.
+    pub(crate) directory: &'a Path,
+    /// The user's state directory.
+    pub(crate) state: &'a Path,
+    /// The change that is asked for, if one is.
+    pub(crate) change: Option<&'a str>,
+    /// An open run is not gone on with.
+    pub(crate) fresh: bool,
+}
+
+/// Mends what an interrupted run left, and says what that was.
+pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
+    let mut checkpoints = Checkpoints::open(mending.directory, mending.state, MENDING_TIMEOUT)
+        .await
+        .map_err(|error| refusal(&error))?;
+    mend_with(&mut checkpoints, mending.change, mending.fresh).await
+}
+
+/// The same with checkpoints that are open already.
+pub(crate) async fn mend_with(
+    checkpoints: &mut Checkpoints,
+    change: Option<&str>,
+    fresh: bool,
+) -> Result<Vec<Event>, Failure> {
+    let Some(run) = checkpoints.unsettled_run() else {
+        return Ok(Vec::new());
+    };
+    let open = checkpoints.open_run();
+    if let Some(open) = &open
+        && change.is_some_and(|change| change != open.change)
+        && !fresh
+    {
+        return Err(other_run(&open.change));
+    }
+    let mut said = Vec::new();
+    said.extend(end_processes(checkpoints, &run).await);
+    put_outside_back(checkpoints)?;
+    let recovery = checkpoints.recover().await;
+    if let Some(recovery) = recovery.map_err(|error| broken(&error))? {
+        said.push(Event::Recovered {
+            found: recovery.found,
+            done: recovery.done,
+        });
+    }
+    if fresh && let Some(open) = checkpoints.open_run() {
+        let report = checkpoints
+            .finish(FinishChoice::Keep)
+            .await
+            .map_err(|error| broken(&error))?;
+        said.push(Event::Recovered {
+            found: format!("an unfinished run of `{}`", open.change),
+            done: format!("kept its branch `{}`", report.branch),
+        });
+    }
+    fill_gaps(checkpoints, &run).map_err(|error| {
+        Failure::system("could not complete the record of the run").because(error)
+    })?;
+    Ok(said)
+}
+
+/// Ends what an interrupted run left running.
+async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Option<Event> {
+    let last = checkpoints.open_run().and_then(|open| open.last_attempt);
+    let recorded: Vec<ProcessIdentity> = last
+        .iter()
+        .filter_map(|last| {
+            let folder = checkpoints.attempt_folder(run, &last.attempt);
+            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
+            serde_json::from_slice(&text).ok()
+        })
+        .collect();
+    let ended = end_leftovers(std::slice::from_ref(run), &recorded, LEFTOVER_GRACE).await;
+    (!ended.ended.is_empty()).then(|| Event::Recovered {
+        found: format!(
+            "processes of the interrupted run: {}",
+            ended.ended.join(", ")
+        ),
+        done: "ended them".to_owned(),
+    })
+}
+
+/// Task files that no checkpoint reaches go back with the attempt that had them in hand.
+fn put_outside_back(checkpoints: &Checkpoints) -> Result<(), Failure> {
+    if !checkpoints.is_attempt_open() {
+        return Ok(());
+    }
+    let Some(kept) = outside_of_last(checkpoints) else {
+        return Ok(());
+    };
+    source::put_back_outside(&kept).map_err(|error| {
+        Failure::system(format!(
+            "could not put the task file back: {}",
+            chain(&error)
+        ))
+    })
+}
