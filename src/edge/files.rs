@@ -74,11 +74,37 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fi
 /// The start of the name of a file that is being written.
 const TEMPORARY: &str = ".ralph-";
 
+/// How many random characters follow.
+const RANDOM: usize = 6;
+
 /// True for the path of a file that was being written, and may be half of one.
 pub(crate) fn is_temporary(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next();
-    name.and_then(|name| name.strip_prefix(TEMPORARY.as_bytes()))
-        .is_some_and(|rest| rest.len() == 6)
+    writer_of(path).is_some()
+}
+
+/// The process that was writing a temporary file.
+fn writer_of(path: &[u8]) -> Option<i32> {
+    let name = path.rsplit(|byte| *byte == b'/').next()?;
+    let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
+    let (process, random) = rest.split_once('-')?;
+    (random.len() == RANDOM).then(|| process.parse().ok())?
+}
+
+/// Moves halves of files aside that a process was writing into a folder when it died.
+pub(crate) fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError> {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(listing) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in listing.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let writer = writer_of(name.as_bytes()).and_then(rustix::process::Pid::from_raw);
+        let is_dead = writer.is_some_and(|pid| rustix::process::test_kill_process(pid).is_err());
+        if is_dead {
+            move_away(&entry.path(), &trash.join("halves").join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Creates a temporary file beside `path`, lets `fill` write it, renames it into place.
@@ -89,7 +115,8 @@ pub(crate) fn place(
     let folder = path.parent().unwrap_or(Path::new("/"));
     // A short fixed-length name: the target's own name may already be 255 bytes long.
     let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY)
+        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
+        .rand_bytes(RANDOM)
         .tempfile_in(folder)
         .tried("write beside", path)?;
     fill(temporary.as_file_mut()).tried("write", path)?;

@@ -13,9 +13,12 @@ use crate::edge::checkpoint::Checkpoints;
 use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
 use crate::edge::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
 
-/// Adds what the record of a run lacks.
-pub(super) fn fill_gaps(checkpoints: &Checkpoints, run: &RunId) -> Result<(), FileError> {
+/// Adds what the record of the last run lacks.
+pub(super) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
     let lines = checkpoints.journal_lines()?;
+    let Some(run) = lines.last().map(|line| &line.run) else {
+        return Ok(());
+    };
     let folder = checkpoints.run_folder(run);
     let records = read_records(&folder.join("events.jsonl"));
     let missing = missing_events(&lines, run, &records);

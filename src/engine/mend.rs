@@ -49,6 +49,7 @@ pub(crate) async fn mend_with(
     fresh: bool,
 ) -> Result<Vec<Event>, Failure> {
     let Some(run) = checkpoints.unsettled_run() else {
+        complete_last_record(checkpoints)?;
         return Ok(Vec::new());
     };
     let open = checkpoints.open_run();
@@ -78,10 +79,14 @@ pub(crate) async fn mend_with(
             done: format!("kept its branch `{}`", report.branch),
         });
     }
-    fill_gaps(checkpoints, &run).map_err(|error| {
-        Failure::system("could not complete the record of the run").because(error)
-    })?;
+    complete_last_record(checkpoints)?;
     Ok(said)
+}
+
+/// A program can die after the last step of a run and before the event that tells of it.
+fn complete_last_record(checkpoints: &Checkpoints) -> Result<(), Failure> {
+    fill_gaps(checkpoints)
+        .map_err(|error| Failure::system("could not complete the record of the run").because(error))
 }
 
 /// Ends what an interrupted run left running.

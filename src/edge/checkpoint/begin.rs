@@ -62,6 +62,7 @@ impl Checkpoints {
     }
 
     async fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
+        self.clear_git_halves(&self.new_trash("begin"))?;
         let places = Arc::clone(&self.places);
         blocking(move || {
             places.vault.ensure_store(places.repository.format)?;

@@ -20,7 +20,7 @@ use super::snapshot::Snapshot;
 use super::taking::{show, under_any};
 use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
-use crate::edge::files::{FileError, Tried, make_writable, move_away, place};
+use crate::edge::files::{FileError, Tried, is_temporary, make_writable, move_away, place};
 use crate::edge::git::GitError;
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::edge::object_id::ObjectId;
@@ -137,7 +137,8 @@ impl Checkpoints {
             .partition(|folder| base.opaque.contains(folder));
         let asked: Vec<Vec<u8>> = created
             .iter()
-            .filter(|path| !is_folder(path) && goal.reach == Reach::LeavingIgnored)
+            .filter(|path| !is_folder(path) && !is_temporary(path))
+            .filter(|_| goal.reach == Reach::LeavingIgnored)
             .chain(new.iter().copied())
             .filter(|path| !elsewhere(path))
             .cloned()

@@ -28,6 +28,7 @@ impl Checkpoints {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
     /// run must be dead.
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
+        self.clear_git_halves(&self.new_trash("recover"))?;
         if let Some((run, intent)) = self.state.moving.clone() {
             return self.move_again(&run, &intent).await.map(Some);
         }

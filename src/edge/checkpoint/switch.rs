@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{
-    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, write_whole,
+    FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
+    write_whole,
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
@@ -121,6 +122,22 @@ impl Checkpoints {
             Ok(())
         })
         .await
+    }
+
+    /// Moves halves of files aside that a dead process of ours left in the git directory.
+    pub(super) fn clear_git_halves(&self, trash: &Path) -> Result<()> {
+        let repository = &self.places.repository;
+        let shared = &repository.common_dir;
+        for folder in [
+            repository.git_dir.clone(),
+            shared.clone(),
+            shared.join("hooks"),
+            shared.join("info"),
+            shared.join("logs/refs"),
+        ] {
+            clear_halves(&folder, trash)?;
+        }
+        Ok(())
     }
 
     /// Moves lock files aside that nobody holds; an agent that was ended leaves such.

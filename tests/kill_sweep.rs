@@ -1,0 +1,39 @@
+//! The kill sweep: a scripted history is run once per point at which the program can be ended with
+//! SIGKILL; after each kill the next start recovers, the history goes on to its end, and what is
+//! there then must be what the history leaves that nobody killed.
+//!
+//! `cargo test` sweeps a short history; `cargo test --test kill_sweep -- --ignored --nocapture`
+//! sweeps the whole one and samples double kills.
+
+mod history;
+mod sandbox;
+
+use history::{History, Sweep};
+
+#[test]
+fn a_short_history_survives_a_kill_at_every_point() {
+    let swept = Sweep::new(History::short()).run();
+    assert!(swept.points > 100, "{swept:?}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn the_whole_history_survives_a_kill_at_every_point() {
+    let swept = Sweep::new(History::whole()).run();
+    assert!(swept.points > 500, "{swept:?}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn the_whole_history_survives_a_second_kill_while_it_recovers() {
+    let swept = Sweep::new(History::whole()).doubled(seed(), 150).run();
+    assert!(swept.double > 100, "{swept:?}");
+}
+
+/// `RALPHTOOL_SEED`, so that a failure can be seen again.
+fn seed() -> u64 {
+    std::env::var("RALPHTOOL_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(1)
+}
