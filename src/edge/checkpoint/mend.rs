@@ -46,9 +46,11 @@ impl Checkpoints {
         if !self.places.vault.belongs_to(&self.places.repository)? {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
-            let trash = trash.to_owned();
-            blocking(move || rebuild(&places, &snapshot, &trash)).await?;
+            let aside = trash.to_owned();
+            blocking(move || rebuild(&places, &snapshot, &aside)).await?;
             *lock(&self.links) = super::ObjectLinks::default();
+            lock(&self.module_links).clear();
+            self.rebuild_modules(checkpoint, trash).await?;
             notices.push(Notice::new(
                 "git_rebuilt",
                 "the git directory was removed or replaced; it was rebuilt from the vault",
@@ -206,7 +208,7 @@ fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
     Ok(())
 }
 
-fn link_back(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn link_back(from: &Path, to: &Path) -> Result<()> {
     for folder in fs::read_dir(from).tried("list", from)? {
         let folder = folder.tried("list", from)?;
         let name = folder.file_name();
