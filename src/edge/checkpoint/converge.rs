@@ -93,6 +93,7 @@ impl Checkpoints {
             .filter(|(path, _)| !is_rules(path))
             .collect();
         self.write_back(now, others, trash).await?;
+        self.index_times(target).await?;
         self.folder_modes(target).await?;
         Ok(notices)
     }
@@ -240,6 +241,31 @@ impl Checkpoints {
         })
     }
 
+    /// Indexes of submodules and of repositories within the tree get their times back, also those
+    /// that git wrote anew with the same bytes.
+    async fn index_times(&self, target: &Arc<Manifest>) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = Arc::clone(target);
+        blocking(move || {
+            let entries = target.entries.iter();
+            let kept = |entry: &Entry| matches!(entry.content, Content::Raw(_) | Content::Git(_));
+            for (path, entry) in entries.filter(|(path, entry)| is_index(path) && kept(entry)) {
+                let full = places.full(path);
+                let then = modified(entry);
+                let now = fs::metadata(&full).and_then(|now| now.modified());
+                if now.is_ok_and(|now| now != then) {
+                    fs::OpenOptions::new()
+                        .write(true)
+                        .open(&full)
+                        .and_then(|file| file.set_times(FileTimes::new().set_modified(then)))
+                        .tried("set the time of", &full)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Folders get their modes last, so that a read-only one could be filled.
     async fn folder_modes(&self, target: &Arc<Manifest>) -> Result<()> {
         let places = Arc::clone(&self.places);
@@ -308,14 +334,14 @@ impl Writer<'_> {
         let unlocked = full
             .parent()
             .and_then(|parent| Some((parent.to_owned(), make_writable(parent)?)));
-        let written = self.create(path, &full, wanted);
+        let written = self.create(&full, wanted);
         if let Some((parent, mode)) = unlocked {
             let _ = fs::set_permissions(&parent, fs::Permissions::from_mode(mode));
         }
         written
     }
 
-    fn create(&self, path: &[u8], full: &Path, wanted: &Entry) -> Result<()> {
+    fn create(&self, full: &Path, wanted: &Entry) -> Result<()> {
         let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
         match (&wanted.kind, &wanted.content) {
             (Kind::Folder, _) => {
@@ -339,9 +365,6 @@ impl Writer<'_> {
                 let mut source = open_raw(self.places, id)?;
                 place(full, |file| {
                     io::copy(&mut source, file)?;
-                    if is_index(path) {
-                        file.set_times(FileTimes::new().set_modified(modified(wanted)))?;
-                    }
                     file.set_permissions(mode)
                 })?;
             }

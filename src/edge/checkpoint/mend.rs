@@ -11,7 +11,7 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+use crate::edge::files::{Tried, move_away, write_whole};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
@@ -215,10 +215,11 @@ pub(super) fn link_back(from: &Path, to: &Path) -> Result<()> {
         if name == "info" || !folder.path().is_dir() {
             continue;
         }
-        create_private_folder(&to.join(&name))?;
+        let target = to.join(&name);
+        fs::create_dir_all(&target).tried("create", &target)?;
         for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
             let file = file.tried("list", &folder.path())?;
-            link(&file.path(), &to.join(&name).join(file.file_name()))?;
+            link(&file.path(), &target.join(file.file_name()))?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::mend::link_back;
 use super::objects::ObjectLinks;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Places, Result, blocking, lock};
-use crate::edge::files::create_private_folder;
+use crate::edge::files::Tried;
 use crate::edge::manifest::{Entry, Manifest};
 use crate::edge::walk::{Found, Top, Walk, absolute, look, walk};
 
@@ -126,7 +126,7 @@ impl Checkpoints {
                 let kept = kept_objects(&places, &folder);
                 let objects = places.full(&folder).join("objects");
                 if kept.is_dir() {
-                    create_private_folder(&objects)?;
+                    std::fs::create_dir_all(&objects).tried("create", &objects)?;
                     link_back(&kept, &objects)?;
                 }
             }
