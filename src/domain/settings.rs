@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::duration::TimeLimit;
+use super::guard::Limits;
+use super::size::SizeLimit;
 
 /// Agents that need no configuration.
 pub(crate) const BUILT_IN_AGENTS: [&str; 2] = ["claude", "demo"];
@@ -172,6 +174,8 @@ pub(crate) struct PartialSettings {
     pub(crate) require_changes: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
+    pub(crate) largest_file: Option<Sourced<SizeLimit>>,
+    pub(crate) least_free: Option<Sourced<SizeLimit>>,
     pub(crate) idle_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) total_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) grace: Option<Sourced<TimeLimit>>,
@@ -194,6 +198,8 @@ impl PartialSettings {
             require_changes: later.require_changes.or(self.require_changes),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
+            largest_file: later.largest_file.or(self.largest_file),
+            least_free: later.least_free.or(self.least_free),
             idle_timeout: later.idle_timeout.or(self.idle_timeout),
             total_timeout: later.total_timeout.or(self.total_timeout),
             grace: later.grace.or(self.grace),
@@ -222,6 +228,10 @@ pub(crate) struct Settings {
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
     pub(crate) max_wait: Sourced<TimeLimit>,
+    /// An untracked file larger than this is not committed.
+    pub(crate) largest_file: Sourced<SizeLimit>,
+    /// Room that stays free wherever something is written.
+    pub(crate) least_free: Sourced<SizeLimit>,
     /// How long an agent may be silent.
     pub(crate) idle_timeout: Sourced<TimeLimit>,
     /// How long an attempt may take.
@@ -251,6 +261,11 @@ impl Settings {
             require_changes: or(said.require_changes, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
+            largest_file: or(said.largest_file, Limits::DEFAULT.largest_file),
+            least_free: or(
+                said.least_free,
+                SizeLimit::bytes(Limits::DEFAULT.least_free),
+            ),
             idle_timeout: or(said.idle_timeout, TimeLimit::seconds(15 * 60)),
             total_timeout: or(said.total_timeout, TimeLimit::OFF),
             grace: or(said.grace, TimeLimit::seconds(20)),
@@ -289,6 +304,8 @@ impl Settings {
                 ToString::to_string,
             ),
             line("max_wait", &self.max_wait, ToString::to_string),
+            line("largest_file", &self.largest_file, ToString::to_string),
+            line("least_free", &self.least_free, ToString::to_string),
             line("timeouts.idle", &self.idle_timeout, ToString::to_string),
             line("timeouts.total", &self.total_timeout, ToString::to_string),
             line("timeouts.grace", &self.grace, |it| it.or_zero_text()),
@@ -300,6 +317,14 @@ impl Settings {
                 .map(|gate| ("gate", gate.to_string(), self.gates.origin.to_string())),
         );
         lines
+    }
+
+    /// What may be committed, and what must stay free.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            largest_file: self.largest_file.value,
+            least_free: self.least_free.value.or_zero(),
+        }
     }
 
     /// The agent must be built in or configured.

@@ -17,6 +17,9 @@
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
+//! | `guarding` | what is kept out of commits, and said once |
+//! | `modules` | the git directories of submodules |
+//! | `room` | is there space on the disk |
 //! | `taking` | one walk: what changed, where its bytes are kept |
 //! | `keeping` | bytes git does not hold, copied into the vault |
 //! | `control` | HEAD, refs, config, hooks and the like |
@@ -32,9 +35,11 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod guarding;
 mod incoming;
 mod keeping;
 mod mend;
+mod modules;
 mod moving;
 mod objects;
 mod park;
@@ -43,6 +48,7 @@ mod preflight;
 mod recover;
 mod restore;
 mod rewind;
+mod room;
 mod run_state;
 mod save;
 mod snapshot;
@@ -55,6 +61,7 @@ mod tests;
 mod undo;
 mod visible;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -64,6 +71,7 @@ use super::git::{Git, GitError};
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
+use crate::domain::guard::Limits;
 use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
@@ -76,6 +84,7 @@ pub(crate) use run_state::OpenRun;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
+use modules::ModuleLinks;
 use objects::ObjectLinks;
 use park::Parked;
 use run_state::{Current, Phase, RunState};
@@ -207,7 +216,14 @@ pub(crate) struct Checkpoints {
     store: Git,
     journal: Arc<Mutex<Journal>>,
     links: Arc<Mutex<ObjectLinks>>,
+    module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
+    /// What may be committed, and what must stay free.
+    limits: Limits,
+    /// Paths that were named as kept out of commits.
+    told: Mutex<HashSet<Vec<u8>>>,
+    /// Paths that were named as secrets in the branch.
+    told_secrets: Mutex<HashSet<Vec<u8>>>,
     state: RunState,
     /// The snapshot of the current checkpoint, once it was needed.
     loaded: Option<Arc<Snapshot>>,
@@ -262,19 +278,27 @@ impl Checkpoints {
         .with_objects(&repository.objects(), None)
         .with_own_config();
         let store = Git::on_bare(&vault.store(), command_timeout);
-        Ok(Self {
+        let mut checkpoints = Self {
             places: Arc::new(Places { repository, vault }),
             git,
             work,
             store,
             journal: Arc::new(Mutex::new(journal)),
             links: Arc::default(),
+            module_links: Arc::default(),
             opaque: Arc::default(),
+            limits: Limits::DEFAULT,
+            told: Mutex::default(),
+            told_secrets: Mutex::default(),
             state,
             loaded: None,
             told_refs: None,
             parked: None,
-        })
+        };
+        if let Some(open) = checkpoints.open_run() {
+            checkpoints.limits = checkpoints.read_limits(&open.run);
+        }
+        Ok(checkpoints)
     }
 
     /// The open run, for steps that need one.
@@ -298,6 +322,7 @@ impl Checkpoints {
         let places = Arc::clone(&self.places);
         let snapshot = blocking(move || Snapshot::read(&places.vault, &current.snapshot)).await?;
         lock(&self.opaque).adopt(&snapshot.opaque);
+        self.was_told(&snapshot);
         let snapshot = Arc::new(snapshot);
         self.loaded = Some(Arc::clone(&snapshot));
         Ok(snapshot)

@@ -67,6 +67,18 @@ impl Content {
     }
 }
 
+/// What becomes of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// It is in the checkpoint commit.
+    Committed,
+    /// It is kept out of commits, but kept whole, whatever its size; where a failed attempt made
+    /// it, it goes.
+    Kept,
+    /// Git ignores it, or another repository has it: kept where it is small, left where it is new.
+    Ignored,
+}
+
 /// One path of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -76,11 +88,16 @@ pub(crate) struct Entry {
     pub(crate) stat: Stat,
     /// Where its bytes are.
     pub(crate) content: Content,
-    /// It is in the checkpoint commit, as opposed to ignored or set aside.
-    pub(crate) visible: bool,
+    /// What becomes of it.
+    pub(crate) lane: Lane,
 }
 
 impl Entry {
+    /// It is in the checkpoint commit.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.lane == Lane::Committed
+    }
+
     /// The same bytes, kind and mode, whatever the times say.
     pub(crate) fn same_state(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -217,7 +234,7 @@ mod tests {
             kind: Kind::File,
             stat: stat(size, modified_ns),
             content: Content::Unkept,
-            visible: true,
+            lane: Lane::Committed,
         }
     }
 

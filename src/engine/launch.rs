@@ -82,8 +82,11 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let agent = agent(&order.settings);
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
-    let checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
+    let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
         .await
+        .map_err(|error| refusal(&error))?;
+    checkpoints
+        .set_limits(order.settings.limits())
         .map_err(|error| refusal(&error))?;
     if !nothing_left {
         check_agent(&agent, &order, &checkpoints.repository().work_tree)?;
@@ -145,6 +148,9 @@ async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<O
     checkpoints
         .check_on_branch()
         .await
+        .map_err(|error| refusal(&error))?;
+    checkpoints
+        .refuse_full_disk()
         .map_err(|error| refusal(&error))?;
     Ok(Some(open))
 }

@@ -32,6 +32,8 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         require_changes = false
         command_timeout = "1m"
         max_wait = 0
+        largest_file = "1GB"
+        least_free = 0
         [timeouts]
         idle = "10m"
         total = "off"
@@ -72,11 +74,13 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         require_changes: Some(at(6, false)),
         command_timeout: Some(at(7, TimeLimit::seconds(60))),
         max_wait: Some(at(8, TimeLimit::OFF)),
-        idle_timeout: Some(at(10, TimeLimit::seconds(600))),
-        total_timeout: Some(at(11, TimeLimit::OFF)),
-        grace: Some(at(12, TimeLimit::seconds(5))),
-        gates: Some(at(13, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(20, mine))]),
+        largest_file: Some(at(9, SizeLimit::bytes(1_000_000_000))),
+        least_free: Some(at(10, SizeLimit::OFF)),
+        idle_timeout: Some(at(12, TimeLimit::seconds(600))),
+        total_timeout: Some(at(13, TimeLimit::OFF)),
+        grace: Some(at(14, TimeLimit::seconds(5))),
+        gates: Some(at(15, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(22, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -103,6 +107,8 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "agent = [\"claude\"]",
         "command_timeout = 30",
         "command_timeout = \"half an hour\"",
+        "largest_file = 50",
+        "largest_file = \"much\"",
         "timeouts = \"1m\"",
         "gate = \"cargo test\"",
         "[[gate]]\nname = \"tests\"",
@@ -188,6 +194,8 @@ fn every_variable_is_read() {
         ("RALPHTOOL_TIMEOUT", "2h"),
         ("RALPHTOOL_COMMAND_TIMEOUT", "10s"),
         ("RALPHTOOL_MAX_WAIT", "3h"),
+        ("RALPHTOOL_LARGEST_FILE", "off"),
+        ("RALPHTOOL_LEAST_FREE", "1GB"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
@@ -208,6 +216,11 @@ fn every_variable_is_read() {
             "RALPHTOOL_COMMAND_TIMEOUT",
         )),
         max_wait: Some(variable(TimeLimit::seconds(10_800), "RALPHTOOL_MAX_WAIT")),
+        largest_file: Some(variable(SizeLimit::OFF, "RALPHTOOL_LARGEST_FILE")),
+        least_free: Some(variable(
+            SizeLimit::bytes(1_000_000_000),
+            "RALPHTOOL_LEAST_FREE",
+        )),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
         ..PartialSettings::default()

@@ -69,6 +69,7 @@ impl Checkpoints {
             Ok(places.vault.tie(&places.repository)?)
         })
         .await?;
+        self.keep_limits(run)?;
         self.link_objects().await?;
         let (refs, head) = self.observe().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
@@ -88,8 +89,12 @@ impl Checkpoints {
 
         let git = self.work.patient().with_index(&index);
         let paths = to_update(&taken.manifest, &tracked, &skipped);
+        self.check_room_for(&self.places.repository.objects(), &taken.manifest, &paths)?;
         let mut notices = self.update_index(&git, &paths).await?;
+        notices.extend(self.tell_kept_out(&taken));
+        notices.extend(self.tell_users_secrets(&tracked, &head).await?);
         notices.extend(taken.notices);
+        self.link_module_objects(&taken.manifest).await?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
         let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
         let commit = self.commit(&git, &parents, &message).await?;
@@ -256,7 +261,7 @@ fn to_update(
         .entries
         .iter()
         .filter(|(_, entry)| {
-            entry.visible && !matches!(entry.content, Content::Git(_) | Content::Unkept)
+            entry.is_visible() && !matches!(entry.content, Content::Git(_) | Content::Unkept)
         })
         .map(|(path, _)| path.clone());
     let holds_bytes = |path: &Vec<u8>| {

@@ -7,14 +7,16 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, FileTimes};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use super::keeping::open_raw;
+use super::modules::is_module_path;
 use super::park::Parked;
 use super::snapshot::Snapshot;
 use super::taking::{show, under_any};
@@ -110,6 +112,7 @@ impl Checkpoints {
             .filter(|(path, _)| !is_rules(path))
             .collect();
         self.write_back(now, others, trash).await?;
+        self.index_times(target).await?;
         self.folder_modes(target).await?;
         Ok(notices)
     }
@@ -128,8 +131,9 @@ impl Checkpoints {
                 .is_some_and(|entry| entry.kind == Kind::Folder)
         };
         // Git does not answer for paths in other repositories.
-        let elsewhere =
-            |path: &Vec<u8>| inside_nested(now, path) || under_any(path, &base.submodules);
+        let elsewhere = |path: &Vec<u8>| {
+            inside_nested(now, path) || under_any(path, &base.submodules) || is_module_path(path)
+        };
         // A cache folder may be one only by a rule of the attempt's.
         let (known, new): (Vec<_>, Vec<_>) = parked
             .passed_over
@@ -178,7 +182,7 @@ impl Checkpoints {
         blocking(move || {
             let mut notices = Vec::new();
             for path in paths {
-                let full = absolute(&places.repository.work_tree, &path);
+                let full = places.full(&path);
                 if fs::symlink_metadata(&full).is_err() {
                     continue;
                 }
@@ -196,7 +200,7 @@ impl Checkpoints {
     }
 
     /// Writes paths back, fetching what git holds in portions.
-    async fn write_back(
+    pub(super) async fn write_back(
         &self,
         now: &Arc<Manifest>,
         wanted: Vec<Wanted>,
@@ -256,6 +260,31 @@ impl Checkpoints {
         })
     }
 
+    /// Indexes of submodules and of repositories within the tree get their times back, also those
+    /// that git wrote anew with the same bytes.
+    async fn index_times(&self, target: &Arc<Manifest>) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = Arc::clone(target);
+        blocking(move || {
+            let entries = target.entries.iter();
+            let kept = |entry: &Entry| matches!(entry.content, Content::Raw(_) | Content::Git(_));
+            for (path, entry) in entries.filter(|(path, entry)| is_index(path) && kept(entry)) {
+                let full = places.full(path);
+                let then = modified(entry);
+                let now = fs::metadata(&full).and_then(|now| now.modified());
+                if now.is_ok_and(|now| now != then) {
+                    fs::OpenOptions::new()
+                        .write(true)
+                        .open(&full)
+                        .and_then(|file| file.set_times(FileTimes::new().set_modified(then)))
+                        .tried("set the time of", &full)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Folders get their modes last, so that a read-only one could be filled.
     async fn folder_modes(&self, target: &Arc<Manifest>) -> Result<()> {
         let places = Arc::clone(&self.places);
@@ -265,7 +294,7 @@ impl Checkpoints {
                 if entry.kind != Kind::Folder || entry.stat.mode & 0o700 == 0o700 {
                     continue;
                 }
-                let full = absolute(&places.repository.work_tree, path);
+                let full = places.full(path);
                 // Somebody else's folder can only be as it was.
                 let now = fs::symlink_metadata(&full).map(|now| now.mode() & 0o7777);
                 if now.is_ok_and(|now| now == entry.stat.mode) {
@@ -280,7 +309,7 @@ impl Checkpoints {
     }
 }
 
-fn is_rules(path: &[u8]) -> bool {
+pub(super) fn is_rules(path: &[u8]) -> bool {
     path == b".gitignore" || path.ends_with(b"/.gitignore")
 }
 
@@ -306,7 +335,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&self, path: &[u8], wanted: &Entry, now: Option<&Entry>) -> Result<()> {
-        let full = absolute(&self.places.repository.work_tree, path);
+        let full = self.places.full(path);
         let same_bytes = now.is_some_and(|now| {
             now.kind == wanted.kind
                 && wanted.kind != Kind::Special
@@ -375,7 +404,8 @@ impl Writer<'_> {
         }
         self.make_parents(parent)?;
         if fs::symlink_metadata(parent).is_ok() {
-            let relative = parent.strip_prefix(top).unwrap_or(parent);
+            let name = Path::new(parent.file_name().unwrap_or_default());
+            let relative = parent.strip_prefix(top).unwrap_or(name);
             move_away(parent, &free_name(&self.trash.join(relative)))?;
         }
         match fs::create_dir(parent) {
@@ -385,6 +415,17 @@ impl Writer<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// True for the index of a submodule or of a repository within the tree: git compares its time with
+/// those of files, and a new one would hide edits.
+fn is_index(path: &[u8]) -> bool {
+    path.ends_with(b"/index") && (is_module_path(path) || path.ends_with(b"/.git/index"))
+}
+
+fn modified(entry: &Entry) -> SystemTime {
+    let since = u64::try_from(entry.stat.modified_ns).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(since)
 }
 
 /// A folder stays open for its owner until everything in it is written.

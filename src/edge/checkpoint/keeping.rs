@@ -1,7 +1,6 @@
 //! Keeping bytes: suspects of a walk become entries of a manifest, and every byte that git does not
 //! already hold is copied into the vault.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +8,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::guarding::Lanes;
+use super::room;
 use super::taking::{Known, show};
 use super::{Notice, Places, Result};
 use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
 use crate::edge::kill_point::{Point, reached};
-use crate::edge::manifest::{Changes, Content, Entry, Kind, Manifest, Suspects};
+use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Found, absolute, look};
+use crate::edge::walk::{Found, look};
 
 /// An ignored file larger than this is not kept.
 const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
@@ -31,12 +32,19 @@ pub(super) struct Keeper {
     pub(super) places: Arc<Places>,
     pub(super) base: Arc<Manifest>,
     pub(super) known: Known,
-    pub(super) visible: HashSet<Vec<u8>>,
+    pub(super) lanes: Lanes,
+    /// Bytes that must stay free in the vault.
+    pub(super) least_free: u64,
 }
 
 impl Keeper {
     /// Reads and keeps what may have changed.
     pub(super) fn keep(self, suspects: Suspects) -> Result<(Manifest, Changes, Vec<Notice>)> {
+        room::check(
+            self.places.vault.folder(),
+            self.needed(&suspects),
+            self.least_free,
+        )?;
         let mut manifest = (*self.base).clone();
         let mut changes = Changes::default();
         let mut left_out = Vec::new();
@@ -45,14 +53,14 @@ impl Keeper {
             let Some(old) = self.base.entries.get(&found.path) else {
                 continue;
             };
-            let visible = old.visible || self.visible.contains(&found.path);
-            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
+            let lane = self.lane_of(&found, old.lane);
+            let Some(entry) = self.entry(&found, lane, Some(old), &mut budget)? else {
                 changes.removed.push(found.path.clone());
                 manifest.entries.remove(&found.path);
                 continue;
             };
             if !old.same_state(&entry) {
-                if entry.visible && entry.content == Content::Unkept {
+                if entry.is_visible() && entry.content == Content::Unkept {
                     left_out.push(show(&found.path));
                 }
                 changes.modified.push(found.path.clone());
@@ -60,8 +68,8 @@ impl Keeper {
             manifest.entries.insert(found.path, entry);
         }
         for found in suspects.created {
-            let visible = self.visible.contains(&found.path);
-            let Some(entry) = self.entry(&found, visible, &mut budget)? else {
+            let lane = self.lane_of(&found, Lane::Ignored);
+            let Some(entry) = self.entry(&found, lane, None, &mut budget)? else {
                 continue;
             };
             if entry.content == Content::Unkept {
@@ -77,23 +85,67 @@ impl Keeper {
         Ok((manifest, changes, left_out_notice(&left_out)))
     }
 
+    /// The lane of a path that was in another one, or in none, before.
+    fn lane_of(&self, found: &Found, before: Lane) -> Lane {
+        match found.kind {
+            Kind::File | Kind::Link => self.lanes.get(&found.path).copied().unwrap_or(before),
+            Kind::Folder | Kind::Special => Lane::Ignored,
+        }
+    }
+
+    /// How many bytes will be copied; a file that kept its size may turn out to be the same.
+    fn needed(&self, suspects: &Suspects) -> u64 {
+        let has_same_size = |found: &Found| {
+            let old = self.base.entries.get(&found.path);
+            old.is_some_and(|old| old.kind == Kind::File && old.stat.size == found.stat.size)
+        };
+        let touched = suspects
+            .touched
+            .iter()
+            .filter(|found| !has_same_size(found));
+        let mut ignored = 0;
+        let mut sum: u64 = 0;
+        for found in suspects.created.iter().chain(touched) {
+            let old = self.base.entries.get(&found.path);
+            let before = old.map_or(Lane::Ignored, |old| old.lane);
+            let size = found.stat.size;
+            if found.kind != Kind::File || self.known.clean.contains_key(&found.path) {
+                continue;
+            }
+            if self.lane_of(found, before) == Lane::Ignored {
+                if size > LARGEST_IGNORED || ignored + size > ALL_IGNORED {
+                    continue;
+                }
+                ignored += size;
+            }
+            sum = sum.saturating_add(size);
+        }
+        sum
+    }
+
     /// The entry of a path with its bytes kept; none where it is gone by now.
-    fn entry(&self, found: &Found, visible: bool, budget: &mut u64) -> Result<Option<Entry>> {
+    fn entry(
+        &self,
+        found: &Found,
+        lane: Lane,
+        old: Option<&Entry>,
+        budget: &mut u64,
+    ) -> Result<Option<Entry>> {
         let content = match found.kind {
             Kind::Folder | Kind::Special => Some(Content::Nothing),
             Kind::Link => self.link_target(&found.path)?,
-            Kind::File => self.file_content(found, visible, budget)?,
+            Kind::File => self.file_content(found, lane, old, budget)?,
         };
         Ok(content.map(|content| Entry {
             kind: found.kind,
             stat: found.stat,
             content,
-            visible: visible && matches!(found.kind, Kind::File | Kind::Link),
+            lane,
         }))
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = absolute(&self.places.repository.work_tree, path);
+        let full = self.places.full(path);
         match fs::read_link(&full) {
             Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
             Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -104,7 +156,8 @@ impl Keeper {
     fn file_content(
         &self,
         found: &Found,
-        visible: bool,
+        lane: Lane,
+        old: Option<&Entry>,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
         // A file that changed since git looked at it is not what git saw.
@@ -112,11 +165,16 @@ impl Keeper {
         if let Some(id) = self.known.clean.get(&found.path).filter(|_| is_older) {
             return Ok(Some(Content::Git(*id)));
         }
-        if !visible {
+        if lane == Lane::Ignored {
             if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
                 return Ok(Some(Content::Unkept));
             }
             *budget -= found.stat.size;
+        }
+        if let Some(old) = old
+            && is_kept_already(&self.places, found, old)
+        {
+            return Ok(Some(old.content.clone()));
         }
         keep_raw(&self.places, &found.path)
     }
@@ -156,13 +214,31 @@ pub(super) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
         kind: found.kind,
         stat: found.stat,
         content,
-        visible: true,
+        lane: Lane::Committed,
     }))
+}
+
+/// True where a large file still has the bytes that were kept: reading it is enough then.
+fn is_kept_already(places: &Places, found: &Found, old: &Entry) -> bool {
+    let size = found.stat.size;
+    let Content::Raw(id) = old.content else {
+        return false;
+    };
+    if size <= READ_WHOLE || old.stat.size != size {
+        return false;
+    }
+    let is_whole = raw_path(places, &id)
+        .and_then(|copy| fs::metadata(&copy).tried("look at", &copy))
+        .is_ok_and(|copy| copy.size() == size);
+    is_whole
+        && File::open(places.full(&found.path))
+            .and_then(|file| ObjectId::of_blob(places.repository.format, size, file))
+            .is_ok_and(|now| now == id)
 }
 
 /// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
 fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
-    let full = absolute(&places.repository.work_tree, path);
+    let full = places.full(path);
     // Tried a few times: a file may change while it is read.
     for _ in 0..5 {
         match copy_raw(places, &full) {

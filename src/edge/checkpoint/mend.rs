@@ -11,7 +11,7 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, create_private_folder, move_away, write_whole};
+use crate::edge::files::{Tried, move_away, write_whole};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 
@@ -46,9 +46,11 @@ impl Checkpoints {
         if !self.places.vault.belongs_to(&self.places.repository)? {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
-            let trash = trash.to_owned();
-            blocking(move || rebuild(&places, &snapshot, &trash)).await?;
+            let aside = trash.to_owned();
+            blocking(move || rebuild(&places, &snapshot, &aside)).await?;
             *lock(&self.links) = super::ObjectLinks::default();
+            lock(&self.module_links).clear();
+            self.rebuild_modules(checkpoint, trash).await?;
             notices.push(Notice::new(
                 "git_rebuilt",
                 "the git directory was removed or replaced; it was rebuilt from the vault",
@@ -206,17 +208,18 @@ fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
     Ok(())
 }
 
-fn link_back(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn link_back(from: &Path, to: &Path) -> Result<()> {
     for folder in fs::read_dir(from).tried("list", from)? {
         let folder = folder.tried("list", from)?;
         let name = folder.file_name();
         if name == "info" || !folder.path().is_dir() {
             continue;
         }
-        create_private_folder(&to.join(&name))?;
+        let target = to.join(&name);
+        fs::create_dir_all(&target).tried("create", &target)?;
         for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
             let file = file.tried("list", &folder.path())?;
-            link(&file.path(), &to.join(&name).join(file.file_name()))?;
+            link(&file.path(), &target.join(file.file_name()))?;
         }
     }
     Ok(())

@@ -101,11 +101,18 @@ impl Checkpoints {
         let visible_index = self.derive_index(&base.id, &id).await?;
         let taken = self.take_all(&base, &visible_index).await?;
         notices.extend(taken.notices.iter().cloned());
+        notices.extend(self.tell_kept_out(&taken));
+        self.link_module_objects(&taken.manifest).await?;
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
         let hidden = to_forget(&base, &taken);
-        let committed = self
-            .commit_parked(&current, label, &visible_index, (&paths, &hidden))
-            .await;
+        let room = self.check_room_for(&self.places.vault.store(), &taken.manifest, &paths);
+        let committed = match room {
+            Ok(()) => {
+                self.commit_parked(&current, label, &visible_index, (&paths, &hidden))
+                    .await
+            }
+            Err(error) => Err(error),
+        };
         let commit = committed.unwrap_or_else(|error| {
             notices.push(Notice::new(
                 "no_diff",

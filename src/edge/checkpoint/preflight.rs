@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{CheckpointError, Checkpoints, Result};
+use super::{CheckpointError, Checkpoints, Result, room};
+use crate::domain::size::rounded;
 use crate::edge::git::nul_separated;
 use crate::edge::repository::Refs;
 
@@ -35,9 +36,6 @@ const IN_THE_WAY: &[(&str, &str, &str)] = &[
     ),
     ("BISECT_LOG", "a bisect", "`git bisect reset`"),
 ];
-
-/// A run needs at least this much room for its snapshots.
-const LEAST_FREE_BYTES: u64 = 64 * 1024 * 1024;
 
 impl Checkpoints {
     /// Refuses where a run could not begin. Changes nothing.
@@ -101,20 +99,19 @@ impl Checkpoints {
         ))
     }
 
-    fn refuse_full_disk(&self) -> Result<()> {
+    /// Refuses where less is free than must stay free.
+    pub(crate) fn refuse_full_disk(&self) -> Result<()> {
         for folder in [self.places.vault.folder(), &self.places.repository.git_dir] {
-            let Ok(free) = rustix::fs::statvfs(folder) else {
-                continue;
-            };
-            let bytes = free.f_bavail.saturating_mul(free.f_frsize);
-            if bytes < LEAST_FREE_BYTES {
+            let least = self.limits.least_free;
+            if let Some(free) = room::free(folder).filter(|free| *free < least) {
                 return Err(CheckpointError::refused(
                     format!(
-                        "only {} MB are free where `{}` is",
-                        bytes / 1_000_000,
-                        folder.display()
+                        "only {} are free where `{}` is, and {} must stay free",
+                        rounded(free),
+                        folder.display(),
+                        rounded(least)
                     ),
-                    "free some space: checkpoints must be written before an agent may work",
+                    "free some space there, or set `least_free` to less",
                 ));
             }
         }

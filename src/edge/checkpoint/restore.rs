@@ -10,6 +10,7 @@ use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::taking::Opaque;
 use super::{Checkpoints, Notice, Result, blocking, lock};
+use crate::edge::manifest::compare;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
 
@@ -19,10 +20,21 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let run = current.intent.run.clone();
+        self.check_room_to_restore(&base)?;
         self.record(&run, Step::RestoreIntent).await?;
         let notices = self.carry_out_restore(&current, &base).await?;
         self.record(&run, Step::Restored).await?;
         Ok(notices)
+    }
+
+    /// Refuses where what is to be written back does not fit.
+    fn check_room_to_restore(&self, base: &Snapshot) -> Result<()> {
+        let Some(parked) = &self.parked else {
+            return Ok(());
+        };
+        let changes = compare(&base.manifest, &parked.manifest);
+        let written = changes.modified.iter().chain(&changes.removed);
+        self.check_room_for(&self.places.repository.work_tree, &base.manifest, written)
     }
 
     async fn carry_out_restore(
@@ -46,6 +58,7 @@ impl Checkpoints {
             reach: Reach::LeavingIgnored,
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
+        self.bring_back_module_objects(base).await?;
         // What the attempt's own rules made of cache folders is no longer so.
         *lock(&self.opaque) = Opaque::default();
         lock(&self.opaque).adopt(&base.opaque);

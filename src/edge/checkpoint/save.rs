@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::control::Control;
 use super::mend::{Care, Mended};
+use super::modules::is_module_path;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::visible::{forget, to_forget, visible_paths};
@@ -67,16 +68,26 @@ impl Checkpoints {
         let git = self.work.patient().with_index(&index);
         let staged = self.staged(&current, &base, &mut taken).await?;
         let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        notices.extend(self.tell_staged_secrets(&staged));
         paths.extend(staged.added);
         forget(&git, &staged.removed).await?;
         forget(&git, &to_forget(&base, &taken)).await?;
         let mut to_store = paths.clone();
         to_store.extend(touched_submodules(&base, &taken.changes));
         to_store.extend(staged.submodules.iter().cloned());
+        self.check_room_for(
+            &self.places.repository.objects(),
+            &taken.manifest,
+            &to_store,
+        )?;
         notices.extend(self.update_index(&git, &to_store).await?);
         notices.extend(taken.notices.iter().cloned());
+        notices.extend(self.tell_kept_out(&taken));
+        notices.extend(self.tell_no_longer_ignored(&git, &base, &taken).await?);
+        self.link_module_objects(&taken.manifest).await?;
 
         let parent = self.parent(&current, &refs, &head).await?;
+        notices.extend(self.tell_committed_secrets(current.commit, parent).await?);
         let commit = self.commit(&git, &[parent], message).await?;
         self.link_objects().await?;
         let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
@@ -233,9 +244,11 @@ fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes)
     base.submodules
         .iter()
         .filter(|module| {
-            changes
-                .paths()
-                .any(|path| super::taking::under_any(path, std::slice::from_ref(*module)))
+            // What its git directory is called says nothing of where its files are.
+            changes.paths().any(|path| {
+                is_module_path(path)
+                    || super::taking::under_any(path, std::slice::from_ref(*module))
+            })
         })
         .cloned()
         .collect()

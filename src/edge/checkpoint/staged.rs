@@ -9,7 +9,7 @@ use super::taking::Taken;
 use super::visible::check_ignore;
 use super::{Checkpoints, Result};
 use crate::edge::git::nul_separated;
-use crate::edge::manifest::{Entry, Kind};
+use crate::edge::manifest::{Entry, Kind, Lane};
 use crate::edge::walk::absolute;
 
 /// How the agent's index differs from the checkpoint, apart from what the files show.
@@ -51,11 +51,13 @@ impl Checkpoints {
                 (Some(b'A'), None) if mode == b"160000" && self.is_submodule(path) => {
                     staged.submodules.push(path.to_vec());
                 }
-                (Some(b'A'), Some(entry)) if !entry.visible && !below_git(path) => {
-                    entry.visible = true;
+                (Some(b'A'), Some(entry)) if !entry.is_visible() && !below_git(path) => {
+                    entry.lane = Lane::Committed;
                     staged.added.push(path.to_vec());
                 }
-                (Some(b'D'), Some(entry)) if entry.visible => staged.removed.push(path.to_vec()),
+                (Some(b'D'), Some(entry)) if entry.is_visible() => {
+                    staged.removed.push(path.to_vec());
+                }
                 _ => {}
             }
         }
@@ -66,7 +68,7 @@ impl Checkpoints {
         }
         for path in &staged.removed {
             if let Some(entry) = entries.get_mut(path) {
-                entry.visible = false;
+                entry.lane = Lane::Ignored;
             }
         }
         Ok(staged)

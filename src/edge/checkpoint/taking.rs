@@ -1,14 +1,15 @@
 //! Taking the state of the work tree: one walk, and what it says against the last manifest.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::keeping::Keeper;
+use super::modules::walk_modules;
 use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::git::Git;
-use crate::edge::manifest::{Changes, Entry, Kind, Manifest, Suspects};
+use crate::edge::manifest::{Changes, Entry, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, Top, Walk, absolute, walk};
 
@@ -123,14 +124,13 @@ impl Checkpoints {
         suspects.gone.retain(|path| {
             !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
         });
-        let visible = self
-            .visible_among(&git, &suspects, &known, base, &walk)
-            .await?;
+        let lanes = self.lanes(&git, &suspects, &known, (base, &walk)).await?;
         let keeper = Keeper {
             places: Arc::clone(&self.places),
             base: Arc::clone(base),
             known,
-            visible,
+            lanes,
+            least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = blocking(move || keeper.keep(suspects)).await?;
         manifest.taken_ns = taken_ns;
@@ -157,12 +157,12 @@ impl Checkpoints {
             whole.not_entered.extend(part.not_entered);
             whole.unreadable.extend(part.unreadable);
             if undecided.is_empty() {
-                return Ok(whole);
+                break;
             }
             let ignored = check_ignore(git, &undecided).await?;
             for folder in undecided {
                 let tracked = any_below(tracked, &folder)
-                    || below(&base.entries, &folder).any(|(_, entry)| entry.visible);
+                    || below(&base.entries, &folder).any(|(_, entry)| entry.is_visible());
                 let pass_over = ignored.contains(&folder) && !tracked;
                 lock(&self.opaque).decided.insert(folder.clone(), pass_over);
                 if pass_over {
@@ -172,41 +172,11 @@ impl Checkpoints {
                 }
             }
         }
-    }
-
-    /// Which of the created paths belong into the checkpoint commit.
-    async fn visible_among(
-        &self,
-        git: &Git,
-        suspects: &Suspects,
-        known: &Known,
-        base: &Manifest,
-        walk: &Walk,
-    ) -> Result<HashSet<Vec<u8>>> {
-        let nested = nested_repositories(walk, base, known);
-        let mut visible = HashSet::new();
-        let mut asked = Vec::new();
-        // A file in the place of a folder is as new as one with a new name.
-        let replaced = suspects
-            .touched
-            .iter()
-            .filter(|found| !holds_bytes(base, &found.path));
-        for found in suspects.created.iter().chain(replaced) {
-            if matches!(found.kind, Kind::Folder | Kind::Special) {
-                continue;
-            }
-            if known.tracked.contains(&found.path) {
-                visible.insert(found.path.clone());
-            } else if !under_any(&found.path, &nested) {
-                asked.push(found.path.clone());
-            }
-        }
-        if asked.is_empty() {
-            return Ok(visible);
-        }
-        let ignored = check_ignore(git, &asked).await?;
-        visible.extend(asked.into_iter().filter(|path| !ignored.contains(path)));
-        Ok(visible)
+        let places = Arc::clone(&self.places);
+        let modules = blocking(move || walk_modules(&places)).await?;
+        whole.found.extend(modules.found);
+        whole.unreadable.extend(modules.unreadable);
+        Ok(whole)
     }
 }
 
@@ -280,26 +250,19 @@ fn is_cache(relative: &[u8], path: &Path) -> bool {
 }
 
 /// Folders with a repository of their own that is not a submodule and holds nothing tracked.
-fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
+pub(super) fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
     let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
     for found in &walk.found {
         let Some(folder) = found.path.strip_suffix(b"/.git") else {
             continue;
         };
         let holds_visible = any_below(&known.tracked, folder)
-            || below(&base.entries, folder).any(|(_, entry)| entry.visible);
+            || below(&base.entries, folder).any(|(_, entry)| entry.is_visible());
         if !holds_visible {
             nested.push(folder.to_vec());
         }
     }
     nested
-}
-
-/// True where the base has a file or link of this name.
-fn holds_bytes(base: &Manifest, path: &[u8]) -> bool {
-    base.entries
-        .get(path)
-        .is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
 }
 
 /// True where `path` is one of the folders or below one.

@@ -244,10 +244,7 @@ pub(super) fn visible_paths(
     after: &Manifest,
 ) -> Vec<Vec<u8>> {
     let is_visible = |manifest: &Manifest, path: &Vec<u8>| {
-        manifest
-            .entries
-            .get(path)
-            .is_some_and(|entry| entry.visible)
+        manifest.entries.get(path).is_some_and(Entry::is_visible)
     };
     // A file that may not be read cannot be stored.
     let is_readable = |path: &Vec<u8>| {
@@ -276,7 +273,7 @@ fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<V
         .iter()
         .filter(
             |path| match (before.entries.get(*path), after.entries.get(*path)) {
-                (Some(old), Some(new)) => old.visible && same_to_git(old, new),
+                (Some(old), Some(new)) => old.is_visible() && same_to_git(old, new),
                 _ => false,
             },
         )

@@ -1,7 +1,7 @@
 //! A manifest as bytes: whole, or as the difference to an earlier one. Ends with a checksum, so
 //! that half a file is never taken for a manifest.
 
-use super::{Content, Entry, Kind, Manifest, Stat};
+use super::{Content, Entry, Kind, Lane, Manifest, Stat};
 use crate::edge::object_id::ObjectId;
 
 const MAGIC: &[u8; 4] = b"RTM1";
@@ -113,7 +113,11 @@ impl Writer {
             Kind::Folder => 2,
             Kind::Special => 3,
         });
-        self.0.push(u8::from(entry.visible));
+        self.0.push(match entry.lane {
+            Lane::Ignored => 0,
+            Lane::Committed => 1,
+            Lane::Kept => 2,
+        });
         self.unsigned(u64::from(entry.stat.mode));
         self.unsigned(entry.stat.size);
         self.signed(entry.stat.modified_ns);
@@ -168,7 +172,12 @@ impl<'a> Reader<'a> {
             3 => Kind::Special,
             _ => return None,
         };
-        let visible = self.byte()? == 1;
+        let lane = match self.byte()? {
+            0 => Lane::Ignored,
+            1 => Lane::Committed,
+            2 => Lane::Kept,
+            _ => return None,
+        };
         let stat = Stat {
             mode: u32::try_from(self.unsigned()?).ok()?,
             size: self.unsigned()?,
@@ -190,7 +199,7 @@ impl<'a> Reader<'a> {
             kind,
             stat,
             content,
-            visible,
+            lane,
         })
     }
 }
@@ -218,7 +227,8 @@ mod tests {
             Just(Content::Unkept),
         ];
         let stat = any::<(u16, u64, i64, i64, u64)>();
-        (kind, stat, content, any::<bool>()).prop_map(|(kind, stat, content, visible)| Entry {
+        let lane = prop_oneof![Just(Lane::Committed), Just(Lane::Kept), Just(Lane::Ignored)];
+        (kind, stat, content, lane).prop_map(|(kind, stat, content, lane)| Entry {
             kind,
             stat: Stat {
                 mode: u32::from(stat.0),
@@ -228,7 +238,7 @@ mod tests {
                 inode: stat.4,
             },
             content,
-            visible,
+            lane,
         })
     }
 

@@ -1,0 +1,146 @@
+//! The git directories of submodules, `.git/modules/*`: their HEAD, refs, config, index and hooks
+//! are user state like the repository's own. They are entries of the manifest, named `.git/modules/…`
+//! wherever they really are, and their objects are linked into the vault.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::mend::link_back;
+use super::objects::ObjectLinks;
+use super::snapshot::Snapshot;
+use super::{Checkpoints, Places, Result, blocking, lock};
+use crate::edge::files::Tried;
+use crate::edge::manifest::{Entry, Manifest};
+use crate::edge::walk::{Found, Top, Walk, absolute, look, walk};
+
+/// What stands before the paths of submodules' git directories.
+const PREFIX: &[u8] = b".git/modules";
+
+/// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
+/// fetched again.
+const NOT_WALKED: [&[u8]; 2] = [b"objects", b"lfs"];
+
+/// True for a path in the git directory of a submodule.
+pub(super) fn is_module_path(path: &[u8]) -> bool {
+    path.strip_prefix(PREFIX)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+impl Places {
+    /// Where a path of a manifest really is.
+    pub(super) fn full(&self, path: &[u8]) -> PathBuf {
+        match path.strip_prefix(b".git/") {
+            Some(rest) if is_module_path(path) => absolute(&self.repository.git_dir, rest),
+            _ => absolute(&self.repository.work_tree, path),
+        }
+    }
+}
+
+/// Walks the git directories of all submodules.
+pub(super) fn walk_modules(places: &Places) -> Result<Walk> {
+    let top = places.full(PREFIX);
+    let Some(found) = look(&places.repository.git_dir, b"modules")? else {
+        return Ok(Walk::default());
+    };
+    let mut enter = |relative: &[u8], path: &Path| {
+        let name = relative.rsplit(|byte| *byte == b'/').next();
+        let is_data = name.is_some_and(|name| NOT_WALKED.contains(&name));
+        // A submodule may be called `objects`; only beside a HEAD it is what we mean.
+        !(is_data && path.with_file_name("HEAD").exists())
+    };
+    let mut part = walk(&top, Top::Folder, &mut enter)?;
+    let full = |path: &[u8]| [PREFIX, b"/", path].concat();
+    for found in &mut part.found {
+        found.path = full(&found.path);
+    }
+    part.found.push(Found {
+        path: PREFIX.to_vec(),
+        ..found
+    });
+    Ok(Walk {
+        unreadable: part.unreadable.iter().map(|path| full(path)).collect(),
+        found: part.found,
+        // What is not walked is not passed over either: it goes and comes with its git directory.
+        not_entered: Vec::new(),
+    })
+}
+
+/// The git directories of submodules that a manifest names.
+fn module_folders(manifest: &Manifest) -> impl Iterator<Item = &[u8]> {
+    module_entries(manifest).filter_map(|(path, _)| {
+        let folder = path.strip_suffix(b"/HEAD")?;
+        let config = [folder, b"/config"].concat();
+        manifest.entries.contains_key(&config).then_some(folder)
+    })
+}
+
+/// Everything a manifest knows of submodules' git directories.
+fn module_entries(manifest: &Manifest) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
+    manifest
+        .entries
+        .range(PREFIX.to_vec()..)
+        .take_while(|(path, _)| is_module_path(path))
+}
+
+/// Where the vault keeps the objects of a submodule.
+fn kept_objects(places: &Places, folder: &[u8]) -> PathBuf {
+    let name = folder.strip_prefix(b".git/").unwrap_or(folder);
+    let name = std::ffi::OsString::from_vec(name.to_vec());
+    places.vault.folder().join(name).join("objects")
+}
+
+/// What was linked, for each submodule.
+pub(super) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
+
+impl Checkpoints {
+    /// Links objects that submodules have gained into the vault.
+    pub(super) async fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
+        let folders: Vec<Vec<u8>> = module_folders(manifest).map(<[u8]>::to_vec).collect();
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let places = Arc::clone(&self.places);
+        let links = Arc::clone(&self.module_links);
+        blocking(move || {
+            for folder in folders {
+                let objects = places.full(&folder).join("objects");
+                let kept = kept_objects(&places, &folder);
+                lock(&links)
+                    .entry(folder)
+                    .or_default()
+                    .link_new(&objects, &kept)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Links back what submodules lack of their objects.
+    pub(super) async fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
+        let folders: Vec<Vec<u8>> = module_folders(&base.manifest).map(<[u8]>::to_vec).collect();
+        let places = Arc::clone(&self.places);
+        blocking(move || {
+            for folder in folders {
+                let kept = kept_objects(&places, &folder);
+                let objects = places.full(&folder).join("objects");
+                if kept.is_dir() {
+                    std::fs::create_dir_all(&objects).tried("create", &objects)?;
+                    link_back(&kept, &objects)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Writes the git directories of submodules after the repository's own was made anew.
+    pub(super) async fn rebuild_modules(&self, base: &Snapshot, trash: &Path) -> Result<()> {
+        let wanted: Vec<_> = module_entries(&base.manifest)
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        self.write_back(&Arc::default(), wanted, trash).await?;
+        self.bring_back_module_objects(base).await
+    }
+}
