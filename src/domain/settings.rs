@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::duration::TimeLimit;
+use super::size::SizeLimit;
 
 /// Agents that need no configuration.
 pub(crate) const BUILT_IN_AGENTS: [&str; 2] = ["claude", "demo"];
@@ -172,6 +173,7 @@ pub(crate) struct PartialSettings {
     pub(crate) require_changes: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
+    pub(crate) vault_limit: Option<Sourced<SizeLimit>>,
     pub(crate) idle_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) total_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) grace: Option<Sourced<TimeLimit>>,
@@ -194,6 +196,7 @@ impl PartialSettings {
             require_changes: later.require_changes.or(self.require_changes),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
+            vault_limit: later.vault_limit.or(self.vault_limit),
             idle_timeout: later.idle_timeout.or(self.idle_timeout),
             total_timeout: later.total_timeout.or(self.total_timeout),
             grace: later.grace.or(self.grace),
@@ -222,6 +225,8 @@ pub(crate) struct Settings {
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
     pub(crate) max_wait: Sourced<TimeLimit>,
+    /// How large the vault may get before old runs are removed from it.
+    pub(crate) vault_limit: Sourced<SizeLimit>,
     /// How long an agent may be silent.
     pub(crate) idle_timeout: Sourced<TimeLimit>,
     /// How long an attempt may take.
@@ -251,6 +256,7 @@ impl Settings {
             require_changes: or(said.require_changes, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
+            vault_limit: or(said.vault_limit, SizeLimit::bytes(20_000_000_000)),
             idle_timeout: or(said.idle_timeout, TimeLimit::seconds(15 * 60)),
             total_timeout: or(said.total_timeout, TimeLimit::OFF),
             grace: or(said.grace, TimeLimit::seconds(20)),
@@ -289,6 +295,7 @@ impl Settings {
                 ToString::to_string,
             ),
             line("max_wait", &self.max_wait, ToString::to_string),
+            line("vault_limit", &self.vault_limit, ToString::to_string),
             line("timeouts.idle", &self.idle_timeout, ToString::to_string),
             line("timeouts.total", &self.total_timeout, ToString::to_string),
             line("timeouts.grace", &self.grace, |it| it.or_zero_text()),

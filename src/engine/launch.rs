@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::start::{PROCESS_FILE, outside_of_last};
-use super::{Engine, EngineError, Job, chain};
+use super::{Engine, EngineError, Job, MENDING_TIMEOUT, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
 use crate::domain::dialect::Output;
@@ -27,9 +27,6 @@ use crate::failure::Failure;
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
-
-/// How long a git command may take while a run is mended; the settings are not read by then.
-const MENDING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is to be run.
 pub(crate) struct Order {
@@ -123,6 +120,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         gates: policy.gates.clone(),
         strict_tasks: policy.strict_tasks,
         shell: shell(&order.environment),
+        vault_limit: order.settings.vault_limit.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
         agent,
@@ -393,7 +391,7 @@ fn warning(text: &str) -> Event {
 }
 
 /// Before anything was touched, every failure is a refusal, but for faults of the system.
-fn refusal(error: &CheckpointError) -> Failure {
+pub(super) fn refusal(error: &CheckpointError) -> Failure {
     let failure = if error.is_refusal() {
         Failure::refused(chain(error))
     } else {

@@ -10,7 +10,9 @@ use crate::domain::event::{FailureKind, Outcome, Request};
 pub(crate) enum Noun {
     Attempt,
     File,
+    Run,
     Scenario,
+    Snapshot,
     Story,
     Task,
 }
@@ -20,7 +22,9 @@ impl Noun {
         match self {
             Self::Attempt => ("attempt", "attempts"),
             Self::File => ("file", "files"),
+            Self::Run => ("run", "runs"),
             Self::Scenario => ("scenario", "scenarios"),
+            Self::Snapshot => ("snapshot", "snapshots"),
             Self::Story => ("story", "stories"),
             Self::Task => ("task", "tasks"),
         }

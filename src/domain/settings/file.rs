@@ -14,8 +14,9 @@ use super::{
     SettingsProblem, Sourced, nearest,
 };
 use crate::domain::duration::TimeLimit;
+use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 11] = [
+const TOP_KEYS: [&str; 12] = [
     "agent",
     "model",
     "max_retries",
@@ -24,6 +25,7 @@ const TOP_KEYS: [&str; 11] = [
     "require_changes",
     "command_timeout",
     "max_wait",
+    "vault_limit",
     "timeouts",
     "gate",
     "agents",
@@ -76,6 +78,7 @@ impl File<'_> {
                 settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
             }
             "max_wait" => settings.max_wait = Some(self.sourced(key, self.duration(value)?)),
+            "vault_limit" => settings.vault_limit = Some(self.sourced(key, self.size(value)?)),
             "timeouts" => self.timeouts(settings, value)?,
             "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
             "agents" => settings.agents = self.agents(value)?,
@@ -252,6 +255,16 @@ impl File<'_> {
                 .map_err(|bad| self.problem(&value.span(), &format!("{bad}"))),
             DeValue::Integer(integer) if integer.as_str() == "0" => Ok(TimeLimit::OFF),
             _ => Err(self.wrong_type(value, "a duration such as \"15m\"")),
+        }
+    }
+
+    fn size(&self, value: &Value<'_>) -> Result<SizeLimit, SettingsProblem> {
+        match value.get_ref() {
+            DeValue::String(text) => text
+                .parse()
+                .map_err(|bad| self.problem(&value.span(), &format!("{bad}"))),
+            DeValue::Integer(integer) if integer.as_str() == "0" => Ok(SizeLimit::OFF),
+            _ => Err(self.wrong_type(value, "a size such as \"20GB\"")),
         }
     }
 

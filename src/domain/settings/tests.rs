@@ -32,6 +32,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         require_changes = false
         command_timeout = "1m"
         max_wait = 0
+        vault_limit = "5GB"
         [timeouts]
         idle = "10m"
         total = "off"
@@ -72,11 +73,12 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         require_changes: Some(at(6, false)),
         command_timeout: Some(at(7, TimeLimit::seconds(60))),
         max_wait: Some(at(8, TimeLimit::OFF)),
-        idle_timeout: Some(at(10, TimeLimit::seconds(600))),
-        total_timeout: Some(at(11, TimeLimit::OFF)),
-        grace: Some(at(12, TimeLimit::seconds(5))),
-        gates: Some(at(13, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(20, mine))]),
+        vault_limit: Some(at(9, SizeLimit::bytes(5_000_000_000))),
+        idle_timeout: Some(at(11, TimeLimit::seconds(600))),
+        total_timeout: Some(at(12, TimeLimit::OFF)),
+        grace: Some(at(13, TimeLimit::seconds(5))),
+        gates: Some(at(14, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(21, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -103,6 +105,8 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "agent = [\"claude\"]",
         "command_timeout = 30",
         "command_timeout = \"half an hour\"",
+        "vault_limit = 20",
+        "vault_limit = \"much\"",
         "timeouts = \"1m\"",
         "gate = \"cargo test\"",
         "[[gate]]\nname = \"tests\"",
@@ -188,6 +192,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_TIMEOUT", "2h"),
         ("RALPHTOOL_COMMAND_TIMEOUT", "10s"),
         ("RALPHTOOL_MAX_WAIT", "3h"),
+        ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
@@ -208,6 +213,7 @@ fn every_variable_is_read() {
             "RALPHTOOL_COMMAND_TIMEOUT",
         )),
         max_wait: Some(variable(TimeLimit::seconds(10_800), "RALPHTOOL_MAX_WAIT")),
+        vault_limit: Some(variable(SizeLimit::bytes(2 << 30), "RALPHTOOL_VAULT_LIMIT")),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
         ..PartialSettings::default()

@@ -2,6 +2,7 @@
 
 use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
 use crate::domain::duration::TimeLimit;
+use crate::domain::size::SizeLimit;
 
 /// Names the start of every variable of ours.
 const PREFIX: &str = "RALPHTOOL_";
@@ -10,7 +11,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -19,6 +20,7 @@ const KNOWN: [&str; 11] = [
     "RALPHTOOL_TIMEOUT",
     "RALPHTOOL_COMMAND_TIMEOUT",
     "RALPHTOOL_MAX_WAIT",
+    "RALPHTOOL_VAULT_LIMIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
     CONFIG,
@@ -75,6 +77,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(duration(name, value)?),
         "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(duration(name, value)?),
         "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(duration(name, value)?),
+        "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(size(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
         _ => variables.config = Some(value.to_owned()),
@@ -91,6 +94,13 @@ fn count(name: &'static str, value: &str) -> Result<Sourced<u32>, SettingsProble
 }
 
 fn duration(name: &'static str, value: &str) -> Result<Sourced<TimeLimit>, SettingsProblem> {
+    match value.parse() {
+        Ok(limit) => Ok(sourced(name, limit)),
+        Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),
+    }
+}
+
+fn size(name: &'static str, value: &str) -> Result<Sourced<SizeLimit>, SettingsProblem> {
     match value.parse() {
         Ok(limit) => Ok(sourced(name, limit)),
         Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),

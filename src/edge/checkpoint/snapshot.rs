@@ -76,6 +76,18 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The snapshot another one is the difference to.
+    pub(super) fn parent_of(vault: &Vault, id: &str) -> Result<Option<String>> {
+        Ok(read_description(&vault.snapshot(id))?.parent)
+    }
+
+    /// What a snapshot itself says, without its parents: the git directory and the difference.
+    pub(super) fn read_alone(vault: &Vault, id: &str) -> Result<(Control, Difference)> {
+        let folder = vault.snapshot(id);
+        let description = read_description(&folder)?;
+        Ok((description.control, read_difference(&folder)?))
+    }
+
     /// Reads a snapshot and its parents.
     pub(super) fn read(vault: &Vault, id: &str) -> Result<Self> {
         let mut chain = Vec::new();
