@@ -4,6 +4,7 @@
 //! the machine set, and the record of what happened.
 
 mod agent_run;
+pub(crate) mod doctor;
 mod gate_run;
 pub(crate) mod housekeeping;
 pub(crate) mod launch;

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
+use super::doctor::DoctorArguments;
 use super::gc::GcArguments;
 use super::list::ListArguments;
 use super::loop_command::LoopArguments;
@@ -130,6 +131,11 @@ pub(super) enum Command {
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
+    /// Check git, the repository, the vault, the configuration and the changes
+    ///
+    /// Says what would keep a run from starting, what an interrupted run left behind and what the
+    /// next start does about it. Changes nothing.
+    Doctor(DoctorArguments),
     /// Remove old runs from the vault
     ///
     /// Everything private of a run (snapshots, failed attempts, files it took out of the tree,

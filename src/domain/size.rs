@@ -60,6 +60,19 @@ impl fmt::Display for SizeLimit {
     }
 }
 
+/// A size for people: `812 B`, `4.5 kB`, `45 kB`, `1.2 MB`; rounded down.
+pub(crate) fn rounded(bytes: u64) -> String {
+    let unit = UNITS[1..4].iter().find(|(_, unit)| bytes >= *unit);
+    let Some((name, unit)) = unit else {
+        return format!("{bytes} B");
+    };
+    let tenths = bytes / (unit / 10);
+    if tenths < 100 {
+        return format!("{}.{} {name}", tenths / 10, tenths % 10);
+    }
+    format!("{} {name}", tenths / 10)
+}
+
 /// Reads a number, with a fraction if need be, and a unit in any case.
 fn parse(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -104,6 +117,15 @@ mod tests {
         case("812 B", Some(812), "812B");
         case("0", None, "off");
         case(" Off ", None, "off");
+    }
+
+    #[test]
+    fn sizes_for_people_are_short() {
+        let sizes = [0, 812, 4_520, 45_999, 999_999, 1_250_000, 20_000_000_000];
+        let want = [
+            "0 B", "812 B", "4.5 kB", "45 kB", "999 kB", "1.2 MB", "20 GB",
+        ];
+        assert_eq!(sizes.map(rounded), want);
     }
 
     #[test]

@@ -62,8 +62,10 @@ use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
 pub(crate) use gc::GcPlan;
-pub(crate) use look::{JournalHealth, look};
+pub(crate) use look::{JournalHealth, look, strays};
+pub(crate) use preflight::obstacles;
 pub(crate) use run_state::OpenRun;
+pub(crate) use switch::is_held;
 
 use objects::ObjectLinks;
 use park::Parked;

@@ -27,6 +27,13 @@ pub(crate) fn own_bytes(metadata: &fs::Metadata) -> u64 {
     metadata.blocks() * 512
 }
 
+/// Room that is left where a path is, or would be.
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+    let present = path.ancestors().find(|it| it.exists())?;
+    let free = rustix::fs::statvfs(present).ok()?;
+    Some(free.f_bavail.saturating_mul(free.f_frsize))
+}
+
 /// Removes a file or a whole folder; what is gone already is no error.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), FileError> {
     let metadata = match fs::symlink_metadata(path) {

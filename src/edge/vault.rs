@@ -76,8 +76,9 @@ struct Meta {
 #[derive(Debug)]
 pub(crate) struct Vault {
     folder: PathBuf,
-    /// Held for the whole life; the kernel frees it when the process dies, however it dies.
-    _lock: File,
+    /// Held for the whole life; the kernel frees it when the process dies, however it dies. None
+    /// where the vault is only looked at.
+    _lock: Option<File>,
 }
 
 impl Vault {
@@ -107,12 +108,20 @@ impl Vault {
         let lock = lock(folder)?;
         let vault = Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            _lock: Some(lock),
         };
         for name in ["snapshots", "raw", "trash", "runs", "learnings"] {
             create_private_folder(&vault.folder.join(name))?;
         }
         Ok(vault)
+    }
+
+    /// A vault to look at: neither locked nor made.
+    pub(crate) fn unlocked(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            _lock: None,
+        }
     }
 
     /// The vault itself.

@@ -12,7 +12,7 @@ use crate::domain::housekeeping::{
     Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, removable,
 };
 use crate::domain::ids::RunId;
-use crate::domain::size::SizeLimit;
+use crate::domain::size::{SizeLimit, rounded};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, GcPlan, Notice};
 use crate::edge::repository::Repository;
 use crate::edge::vault::Vault;
@@ -171,8 +171,8 @@ impl Removed {
             many => format!("{many} old runs"),
         };
         let message = format!(
-            "removed {runs} from the vault, {} MB; `ralphtool gc --help` says what is kept",
-            self.bytes / 1_000_000
+            "removed {runs} from the vault, {}; `ralphtool gc --help` says what is kept",
+            rounded(self.bytes)
         );
         Some(notice("vault_tidied", message))
     }
@@ -222,10 +222,10 @@ async fn remove(
 
 fn too_large(checkpoints: &Checkpoints, bytes: u64, limit: u64) -> Notice {
     let message = format!(
-        "the vault `{}` is larger than `vault_limit` ({}): {} MB; the last run is never removed",
+        "the vault `{}` is larger than `vault_limit` ({}): {}; the last run is never removed",
         checkpoints.vault_folder().display(),
         SizeLimit::bytes(limit),
-        bytes / 1_000_000
+        rounded(bytes)
     );
     notice("vault_too_large", message)
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::start::{PROCESS_FILE, outside_of_last};
+use super::start::{outside_of_last, recorded};
 use super::{Engine, EngineError, Job, MENDING_TIMEOUT, chain};
 use crate::domain::agent_event::Usage;
 use crate::domain::change::{Change, StoryState};
@@ -172,14 +172,9 @@ pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
     if change.is_some_and(|change| change != open.change) && !fresh {
         return Err(other_run(&open.change));
     }
-    let recorded: Vec<ProcessIdentity> = open
-        .last_attempt
-        .iter()
-        .filter_map(|last| {
-            let folder = checkpoints.attempt_folder(&open.run, &last.attempt);
-            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
-            serde_json::from_slice(&text).ok()
-        })
+    let last = open.last_attempt.iter();
+    let recorded: Vec<ProcessIdentity> = last
+        .filter_map(|last| recorded(&checkpoints.attempt_folder(&open.run, &last.attempt)))
         .collect();
     let runs = std::slice::from_ref(&open.run);
     let ended = end_leftovers(runs, &recorded, LEFTOVER_GRACE).await;
@@ -319,7 +314,7 @@ fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure>
 }
 
 /// The agent the settings name; whether it exists was checked when they were read.
-fn agent(settings: &Settings) -> Agent {
+pub(super) fn agent(settings: &Settings) -> Agent {
     let model = settings.model.as_ref().map(|model| model.value.clone());
     let name = settings.agent.value.as_str();
     if let Some(own) = settings.agents.get(name) {

@@ -12,7 +12,7 @@
 //!
 //! Which runs go is decided elsewhere.
 
-mod folders;
+pub(super) mod folders;
 mod journal;
 mod needs;
 mod pack_index;

@@ -1,14 +1,17 @@
 //! A look at a vault without its lock: what the journal says, and whether it is whole. Makes and
 //! changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Result;
+use super::gc::folders::Folders;
 use super::gc::runs;
 use super::run_state::{OpenRun, Phase, RunState};
-use crate::domain::housekeeping::PastRun;
+use crate::domain::housekeeping::{PastRun, Tally};
 use crate::edge::files::read_if_present;
 use crate::edge::steps;
+use crate::edge::vault::Vault;
 
 /// Whether a journal can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,15 @@ pub(crate) fn look(vault: &Path) -> Result<Look> {
         open,
         journal: health(&bytes, lines.len()),
     })
+}
+
+/// Snapshots, trash and logs that belong to no run.
+pub(crate) fn strays(folder: &Path) -> Result<Tally> {
+    let vault = Vault::unlocked(folder);
+    let lines = steps::read(&vault.journal())?;
+    let open = RunState::from_journal(&lines).open_run();
+    let runs = runs::of_journal(&lines, open.as_ref());
+    Ok(Folders::find(&vault, &runs, &lines, &BTreeSet::new())?.orphans)
 }
 
 /// What a run was in the middle of, and what the next start does about it.

@@ -25,13 +25,13 @@ pub(super) const TEMPORARY: &str = ".ralph-";
 
 /// What goes of the vault's folders, and what stays.
 #[derive(Debug)]
-pub(super) struct Folders {
+pub(in super::super) struct Folders {
     /// What goes.
     pub(super) paths: Vec<PathBuf>,
     /// What goes with each run.
     pub(super) rows: Vec<RunRow>,
     /// What belongs to no run.
-    pub(super) orphans: Tally,
+    pub(in super::super) orphans: Tally,
     /// Snapshots that stay, those they build on included; none where that cannot be told.
     pub(super) snapshots: Option<BTreeSet<String>>,
     /// Trash that stays.
@@ -54,7 +54,7 @@ struct Sorting<'a> {
 
 impl Folders {
     /// Sorts everything; changes nothing.
-    pub(super) fn find(
+    pub(in super::super) fn find(
         vault: &Vault,
         past: &[PastRun],
         lines: &[Line],
