@@ -6,6 +6,8 @@ mod completions;
 mod context;
 mod crash;
 mod demo;
+mod doctor;
+mod gc;
 mod launch;
 mod list;
 mod loop_command;
@@ -66,6 +68,8 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Show(given)) => show::run(given, context),
         Some(Command::Prompt(given)) => prompt::run(given, context),
         Some(Command::Demo(given)) => demo::run(given, context),
+        Some(Command::Doctor(given)) => doctor::run(given, context),
+        Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),
         Some(Command::Man(given)) => man::run(given),
     }

@@ -4,6 +4,8 @@
 //! [`Face::show`]; nothing here looks at files, processes or the clock.
 
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod list;

@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
+use super::doctor::DoctorArguments;
+use super::gc::GcArguments;
 use super::list::ListArguments;
 use super::loop_command::LoopArguments;
 use super::man::ManArguments;
@@ -129,6 +131,21 @@ pub(super) enum Command {
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
+    /// Check git, the repository, the vault, the configuration and the changes
+    ///
+    /// Says what would keep a run from starting, what an interrupted run left behind and what the
+    /// next start does about it. Changes nothing.
+    Doctor(DoctorArguments),
+    /// Remove old runs from the vault
+    ///
+    /// Everything private of a run (snapshots, failed attempts, files it took out of the tree,
+    /// logs) is kept in the vault, outside of the repository. This lists what is older than the
+    /// limit and what no run needs, how much room it takes, and removes it once you agree. Nothing
+    /// of an open run and of the last finished one is ever removed, nor are the notes agents keep.
+    ///
+    /// At the end of every run the same is done by itself for runs older than 30 days, and for more
+    /// where the vault is larger than the setting `vault_limit`.
+    Gc(GcArguments),
     /// Print the completion script of a shell
     Completions(CompletionsArguments),
     /// Print a manual page

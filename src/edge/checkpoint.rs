@@ -27,6 +27,8 @@
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `converge` | the work tree becomes what a manifest says |
+//! | `look` | what a vault says, without its lock and without touching it |
+//! | `gc` | what no run needs any more leaves the vault |
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
 
@@ -35,9 +37,11 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod gc;
 mod guarding;
 mod incoming;
 mod keeping;
+mod look;
 mod mend;
 mod modules;
 mod moving;
@@ -76,11 +80,15 @@ use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
 pub(crate) use finish::{FinishReport, PreparedFinish};
+pub(crate) use gc::GcPlan;
+pub(crate) use look::{JournalHealth, look, strays};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, ParkedChanges, parked_attempts};
+pub(crate) use preflight::obstacles;
 pub(crate) use rewind::PreparedRewind;
 pub(crate) use run_state::OpenRun;
+pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
@@ -334,8 +342,7 @@ impl Checkpoints {
     }
 
     /// The vault's folder.
-    #[cfg(test)]
-    fn vault_folder(&self) -> &Path {
+    pub(crate) fn vault_folder(&self) -> &Path {
         self.places.vault.folder()
     }
 
@@ -424,9 +431,8 @@ impl Checkpoints {
 
 /// The open run of a work tree, looked up without the lock and without touching anything.
 pub(crate) fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let journal = Vault::folder_for(state_directory, repository).join("journal");
-    let lines = super::steps::read(&journal)?;
-    Ok(RunState::from_journal(&lines).open_run())
+    let folder = Vault::folder_for(state_directory, repository);
+    Ok(look::look(&folder)?.open)
 }
 
 /// Folders whose file systems must be durable before a step is written, one per file system.

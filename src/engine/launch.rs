@@ -117,6 +117,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         gates: policy.gates.clone(),
         strict_tasks: policy.strict_tasks,
         shell: shell(&order.environment),
+        vault_limit: order.settings.vault_limit.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
         agent,
@@ -235,7 +236,7 @@ fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure>
 }
 
 /// The agent the settings name; whether it exists was checked when they were read.
-fn agent(settings: &Settings) -> Agent {
+pub(super) fn agent(settings: &Settings) -> Agent {
     let model = settings.model.as_ref().map(|model| model.value.clone());
     let name = settings.agent.value.as_str();
     if let Some(own) = settings.agents.get(name) {

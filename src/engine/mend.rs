@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::chain;
 use super::gaps::fill_gaps;
 use super::launch::{broken, other_run, refusal};
-use super::start::{PROCESS_FILE, outside_of_last};
+use super::start::{outside_of_last, recorded};
+use super::{MENDING_TIMEOUT, chain};
 use crate::domain::event::{Event, FinishChoice};
 use crate::domain::ids::RunId;
 use crate::edge::checkpoint::Checkpoints;
@@ -18,9 +18,6 @@ use crate::failure::Failure;
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
-
-/// How long a git command may take while a run is mended; the settings are not read by then.
-pub(crate) const MENDING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What to do about a run that was interrupted.
 pub(crate) struct Mending<'a> {
@@ -94,11 +91,7 @@ async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Option<Event> 
     let last = checkpoints.open_run().and_then(|open| open.last_attempt);
     let recorded: Vec<ProcessIdentity> = last
         .iter()
-        .filter_map(|last| {
-            let folder = checkpoints.attempt_folder(run, &last.attempt);
-            let text = std::fs::read(folder.join(PROCESS_FILE)).ok()?;
-            serde_json::from_slice(&text).ok()
-        })
+        .filter_map(|last| recorded(&checkpoints.attempt_folder(run, &last.attempt)))
         .collect();
     let ended = end_leftovers(std::slice::from_ref(run), &recorded, LEFTOVER_GRACE).await;
     (!ended.ended.is_empty()).then(|| Event::Recovered {

@@ -105,9 +105,9 @@ impl Checkpoints {
             prepared,
         } = prepared;
         let run = self.current()?.intent.run;
+        self.archive_end(&run.0).await?;
         match prepared {
             None => {
-                self.archive_end(&run.0).await?;
                 let changed_files = report.changed_files;
                 self.record(&run, Step::Kept { changed_files }).await?;
             }
@@ -120,7 +120,7 @@ impl Checkpoints {
         Ok(report)
     }
 
-    /// A kept branch may be rewritten by anybody later: its tip is kept.
+    /// A branch may be rewritten or deleted by anybody later: its tip is kept.
     async fn archive_end(&self, run: &str) -> Result<()> {
         let current = self.current()?;
         let (refs, _) = self.observe().await?;

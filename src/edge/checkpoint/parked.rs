@@ -137,7 +137,7 @@ impl Checkpoints {
         let id = parked.snapshot.clone();
         blocking(move || {
             let attempt = Snapshot::read(&places.vault, &id)?;
-            let base = match Snapshot::parent(&places.vault, &id)? {
+            let base = match Snapshot::parent_of(&places.vault, &id)? {
                 Some(parent) => Snapshot::read(&places.vault, &parent)?.manifest,
                 None => Arc::default(),
             };

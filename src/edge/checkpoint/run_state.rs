@@ -146,6 +146,35 @@ impl RunState {
         (ended.choice == FinishChoice::Keep).then_some(&ended.run)
     }
 
+    /// Runs that can still be gone on with, finished in another way, or taken back.
+    pub(super) fn needed_runs(&self) -> Vec<RunId> {
+        let open = self.current.iter().map(|current| &current.intent.run);
+        let ended = self.ended.iter().map(|ended| &ended.run.intent.run);
+        let undoable = self.undoable.iter().map(|last| &last.run);
+        let moving = self.moving.iter().map(|(run, _)| run);
+        let all = open.chain(ended).chain(undoable).chain(moving);
+        all.cloned().collect()
+    }
+
+    /// True where both say the same of today; what came before a run may be forgotten.
+    pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.without_past() == other.without_past()
+    }
+
+    fn without_past(&self) -> Self {
+        let mut state = self.clone();
+        for last in &mut state.undoable {
+            last.ended = None;
+        }
+        let remembered = state.undoable.iter_mut();
+        let remembered = remembered.filter_map(|last| last.current.as_mut());
+        let ended = state.ended.as_mut().map(|ended| &mut ended.run);
+        for run in remembered.chain(&mut state.current).chain(ended) {
+            run.followed = None;
+        }
+        state
+    }
+
     /// Takes one line into account.
     pub(super) fn apply(&mut self, line: &Line) {
         match &line.step {
