@@ -255,7 +255,11 @@ fn a_killed_run_goes_on_with_the_retries_it_had_left() {
         .ends_with(1);
     assert_eq!(
         sandbox.failures(),
-        ["1.1 failed: the first try", "1.3 failed: try 3"]
+        [
+            "1.1 failed: the first try",
+            "1.2 interrupted: the program was interrupted",
+            "1.3 failed: try 3"
+        ]
     );
 }
 
@@ -292,7 +296,7 @@ fn a_killed_run_of_another_change_is_not_gone_over() {
     assert_eq!(
         output.stderr,
         "error: a run of `c` was interrupted in this tree\n  \
-         hint: go on with it: `ralphtool loop c`\n  \
+         hint: go on with it: `ralphtool resume`; or end it: `ralphtool finish`\n  \
          hint: or keep its branch and start this one: pass `--fresh`\n"
     );
     assert_eq!(sandbox::everything(&sandbox.repo), before);
@@ -456,7 +460,7 @@ fn a_run_killed_while_it_goes_home_is_brought_home_and_says_so() {
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(
         output.stdout,
-        "recovered: a finish that was interrupted: carried it out\n\
+        "recovered: a cleanup that was interrupted: carried it out\n\
          `c`: nothing left to do, 2 stories done\n"
     );
     assert_eq!(sandbox.branch(), "main");
