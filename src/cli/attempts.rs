@@ -127,8 +127,9 @@ fn list(
         .filter(|it| story.is_none_or(|story| it.attempt.story.0 == story))
         .map(row)
         .collect();
-    // The newest run first; within it, as it went. Runs are named by when they began.
-    rows.sort_by(|one, two| two.run.cmp(&one.run));
+    // The newest run first; within it, as it went.
+    let place = |row: &AttemptRow| parked.iter().position(|it| it.run.0 == row.run);
+    rows.sort_by_key(|row| std::cmp::Reverse(place(row)));
     if arguments.json {
         return output::json(&rows);
     }
