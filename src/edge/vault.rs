@@ -72,7 +72,7 @@ struct Meta {
     token: String,
 }
 
-/// The private folder of one work tree, locked.
+/// The private folder of one work tree.
 #[derive(Debug)]
 pub(crate) struct Vault {
     folder: PathBuf,

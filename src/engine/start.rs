@@ -22,7 +22,7 @@ const LEARNINGS_CAP: usize = 16 * 1024;
 const PROCESS_FILE: &str = "process.json";
 
 /// Name of the folder that keeps task files no checkpoint reaches.
-const OUTSIDE_FOLDER: &str = "outside";
+pub(super) const OUTSIDE_FOLDER: &str = "outside";
 
 /// Which process an attempt was, by its folder.
 pub(super) fn recorded(attempt: &Path) -> Option<ProcessIdentity> {

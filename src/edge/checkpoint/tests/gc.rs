@@ -132,7 +132,7 @@ async fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     assert!(after < plan.report.bytes_before);
     is_whole(&checkpoints, &yard, "b");
     assert_eq!(names(&checkpoints, "runs"), ["b"]);
-    assert_eq!(names(&checkpoints, "snapshots").len(), 4);
+    assert_eq!(names(&checkpoints, "snapshots").len(), 6);
     assert!(!refs(&checkpoints, &yard).contains("/a/"));
     assert_eq!(fs::read(checkpoints.learnings("c")).unwrap(), b"a note");
     assert_eq!((yard.everything(), &checkpoints.state), (tree, &state));
@@ -174,7 +174,7 @@ async fn a_kill_at_any_stage_leaves_a_vault_that_works_and_the_next_one_goes_on(
             names(&checkpoints, "snapshots").len(),
             refs(&checkpoints, &yard).contains("/a/"),
         );
-        assert_eq!(left, (vec!["b".to_owned()], 4, false), "{killed_after}");
+        assert_eq!(left, (vec!["b".to_owned()], 6, false), "{killed_after}");
         let again = checkpoints.plan_gc(&[]).await.unwrap();
         assert!(again.report.is_empty(), "{:?}", again.report);
     }
