@@ -258,12 +258,43 @@ fn a_cleanup_that_would_conflict_changes_nothing_and_names_two_ways_out() {
     ok(&sandbox, &["loop", "c"]);
     commit_on_main(&sandbox, "a.txt", "from elsewhere\n");
     let before = seen(&sandbox);
-    let output = sandbox.run(&["finish", "--cleanup"]);
-    assert_ne!(output.code, 0);
-    assert_eq!(output.stdout, "");
-    has(&output.stderr, "hint:");
+    let told = refused(&sandbox, &["finish", "--cleanup"]);
+    has(
+        &told,
+        "conflicts with `ralph/c` in a.txt; nothing was changed",
+    );
+    has(&told, "git merge main");
+    has(&told, "git merge --squash ralph/c");
     assert_eq!(seen(&sandbox), before);
     has(&ok(&sandbox, &["finish", "--keep"]), "kept already");
+}
+
+#[test]
+fn a_cleanup_or_an_undo_from_elsewhere_is_refused_with_the_way_there() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["loop", "c"]);
+    sandbox.git("switch -q main");
+    let before = seen(&sandbox);
+    for args in [&["finish", "--cleanup"][..], &["rewind", "2"]] {
+        has(&refused(&sandbox, args), "`git switch ralph/c` first");
+    }
+    assert_eq!(seen(&sandbox), before);
+    sandbox.git("switch -q ralph/c");
+    sandbox.git("branch -q -D main");
+    let told = refused(&sandbox, &["finish", "--cleanup"]);
+    has(&told, "`main` no longer exists");
+    sandbox.git("branch main ralph/c~3");
+    ok(&sandbox, &["finish", "--cleanup"]);
+    sandbox.git("switch -q -c elsewhere");
+    let before = seen(&sandbox);
+    has(&refused(&sandbox, &["undo"]), "`git switch main` first");
+    sandbox.git("switch -q main");
+    sandbox.git("branch ralph/c");
+    has(&refused(&sandbox, &["undo"]), "`ralph/c` has changed since");
+    sandbox.git("branch -q -m ralph/c other");
+    ok(&sandbox, &["undo"]);
+    assert_ne!(seen(&sandbox), before);
+    assert_eq!(sandbox.commits().len(), 3);
 }
 
 /// A commit on `main` with one more file, made without touching tree or index.

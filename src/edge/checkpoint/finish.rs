@@ -143,7 +143,7 @@ impl Checkpoints {
     fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
         refs.get(&current.intent.branch).copied().ok_or_else(|| {
             let branch = short(&current.intent.branch);
-            CheckpointError::failed(
+            CheckpointError::refused(
                 format!("the branch `{branch}` no longer exists; nothing was changed"),
                 format!(
                     "bring it back with `git branch {branch} {}`, then finish again",
