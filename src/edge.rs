@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
+pub(crate) mod isolation;
 pub(crate) mod manifest;
 pub(crate) mod object_id;
 pub(crate) mod os;

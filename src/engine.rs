@@ -50,6 +50,8 @@ pub(crate) struct Job {
     pub(crate) strict_tasks: bool,
     /// The shell for gates.
     pub(crate) shell: std::ffi::OsString,
+    /// Agents work on an overlay of the work tree.
+    pub(crate) isolate: bool,
     /// This goes on with an open run.
     pub(crate) resumed: bool,
     /// What was said before the machine started: warnings, recoveries.

@@ -7,6 +7,8 @@
 //! | `begin` | the branch and its "initial state" commit |
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
+//! | `isolated` | a finished attempt on an overlay is merged into the tree |
+//! | `park_overlay` | a failed one is parked without touching the tree |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, or the branch stays |
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
@@ -27,10 +29,12 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod isolated;
 mod keeping;
 mod mend;
 mod objects;
 mod park;
+mod park_overlay;
 mod preflight;
 mod recover;
 mod restore;
@@ -51,6 +55,7 @@ use std::time::Duration;
 
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
+use super::isolation::Overlay;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
@@ -198,6 +203,8 @@ pub(crate) struct Checkpoints {
     told_refs: Option<Refs>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// The overlay that was parked last: the tree has nothing of it, so nothing is to be restored.
+    dropped: Option<Overlay>,
 }
 
 impl Checkpoints {
@@ -257,6 +264,7 @@ impl Checkpoints {
             loaded: None,
             told_refs: None,
             parked: None,
+            dropped: None,
         })
     }
 

@@ -15,13 +15,14 @@ use super::{
 };
 use crate::domain::duration::TimeLimit;
 
-const TOP_KEYS: [&str; 11] = [
+const TOP_KEYS: [&str; 12] = [
     "agent",
     "model",
     "max_retries",
     "on_finish",
     "strict_tasks",
     "require_changes",
+    "isolate",
     "command_timeout",
     "max_wait",
     "timeouts",
@@ -72,6 +73,7 @@ impl File<'_> {
             "require_changes" => {
                 settings.require_changes = Some(self.sourced(key, self.flag(value)?));
             }
+            "isolate" => settings.isolate = Some(self.sourced(key, self.flag(value)?)),
             "command_timeout" => {
                 settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
             }

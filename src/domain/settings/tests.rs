@@ -30,6 +30,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish = "keep"
         strict_tasks = true
         require_changes = false
+        isolate = true
         command_timeout = "1m"
         max_wait = 0
         [timeouts]
@@ -70,13 +71,14 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish: Some(at(4, OnFinish::Keep)),
         strict_tasks: Some(at(5, true)),
         require_changes: Some(at(6, false)),
-        command_timeout: Some(at(7, TimeLimit::seconds(60))),
-        max_wait: Some(at(8, TimeLimit::OFF)),
-        idle_timeout: Some(at(10, TimeLimit::seconds(600))),
-        total_timeout: Some(at(11, TimeLimit::OFF)),
-        grace: Some(at(12, TimeLimit::seconds(5))),
-        gates: Some(at(13, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(20, mine))]),
+        isolate: Some(at(7, true)),
+        command_timeout: Some(at(8, TimeLimit::seconds(60))),
+        max_wait: Some(at(9, TimeLimit::OFF)),
+        idle_timeout: Some(at(11, TimeLimit::seconds(600))),
+        total_timeout: Some(at(12, TimeLimit::OFF)),
+        grace: Some(at(13, TimeLimit::seconds(5))),
+        gates: Some(at(14, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(21, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -189,6 +191,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_COMMAND_TIMEOUT", "10s"),
         ("RALPHTOOL_MAX_WAIT", "3h"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
+        ("RALPHTOOL_ISOLATE", "on"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
         ("RALPHTOOL_RUN", "20261115-194501-x7k2"),
@@ -210,6 +213,7 @@ fn every_variable_is_read() {
         max_wait: Some(variable(TimeLimit::seconds(10_800), "RALPHTOOL_MAX_WAIT")),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
+        isolate: Some(variable(true, "RALPHTOOL_ISOLATE")),
         ..PartialSettings::default()
     };
     let want = variables::Variables {

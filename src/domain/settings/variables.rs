@@ -10,7 +10,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -21,6 +21,7 @@ const KNOWN: [&str; 11] = [
     "RALPHTOOL_MAX_WAIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
+    "RALPHTOOL_ISOLATE",
     CONFIG,
 ];
 
@@ -77,6 +78,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(duration(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
+        "RALPHTOOL_ISOLATE" => settings.isolate = Some(flag(name, value)?),
         _ => variables.config = Some(value.to_owned()),
     }
     Ok(())

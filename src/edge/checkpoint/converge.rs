@@ -261,7 +261,7 @@ impl Checkpoints {
     }
 }
 
-fn is_rules(path: &[u8]) -> bool {
+pub(super) fn is_rules(path: &[u8]) -> bool {
     path == b".gitignore" || path.ends_with(b"/.gitignore")
 }
 

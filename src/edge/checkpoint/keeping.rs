@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::taking::{Known, show};
@@ -28,6 +28,8 @@ const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Turns suspects into entries, keeping their bytes.
 pub(super) struct Keeper {
     pub(super) places: Arc<Places>,
+    /// The top folder of what was walked.
+    pub(super) top: PathBuf,
     pub(super) base: Arc<Manifest>,
     pub(super) known: Known,
     pub(super) visible: HashSet<Vec<u8>>,
@@ -92,7 +94,7 @@ impl Keeper {
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = absolute(&self.places.repository.work_tree, path);
+        let full = absolute(&self.top, path);
         match fs::read_link(&full) {
             Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
             Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -117,7 +119,7 @@ impl Keeper {
             }
             *budget -= found.stat.size;
         }
-        keep_raw(&self.places, &found.path)
+        keep_raw(&self.places, &absolute(&self.top, &found.path))
     }
 }
 
@@ -140,11 +142,10 @@ fn left_out_notice(left_out: &[String]) -> Vec<Notice> {
 }
 
 /// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
-fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
-    let full = absolute(&places.repository.work_tree, path);
+fn keep_raw(places: &Places, full: &Path) -> Result<Option<Content>> {
     // Tried a few times: a file may change while it is read.
     for _ in 0..5 {
-        match copy_raw(places, &full) {
+        match copy_raw(places, full) {
             Ok(id) => return Ok(Some(Content::Raw(id))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -155,7 +156,7 @@ fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
         }
     }
     let error = io::Error::other("it changes faster than it can be read");
-    Err(FileError::new("keep", &full, error).into())
+    Err(FileError::new("keep", full, error).into())
 }
 
 fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
@@ -191,7 +192,7 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
 }
 
 /// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> Result<std::path::PathBuf, FileError> {
+fn raw_path(places: &Places, id: &ObjectId) -> Result<PathBuf, FileError> {
     let text = id.to_string();
     let (folder, name) = text.split_at(2);
     let folder = places.vault.raw().join(folder);

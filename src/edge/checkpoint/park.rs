@@ -2,7 +2,7 @@
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::control::Control;
@@ -15,6 +15,7 @@ use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::AttemptId;
 use crate::edge::files::{copy_with_time, create_private_folder, make_writable, write_whole};
+use crate::edge::git::Git;
 use crate::edge::manifest::Manifest;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::Step;
@@ -64,8 +65,11 @@ impl Checkpoints {
         reason: Option<String>,
         counts: bool,
     ) -> Result<ParkReport> {
-        self.park_as(attempt, &attempt.to_string(), reason, counts)
-            .await
+        let label = attempt.to_string();
+        match self.live_overlay() {
+            Some(overlay) => self.park_overlay(&overlay, attempt, reason, counts).await,
+            None => self.park_as(attempt, &label, reason, counts).await,
+        }
     }
 
     /// The same under another name, so that an earlier park of the attempt stays.
@@ -97,8 +101,9 @@ impl Checkpoints {
         notices.extend(taken.notices.iter().cloned());
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
         let hidden = to_forget(&base, &taken);
+        let git = self.work.patient().with_index(&visible_index);
         let committed = self
-            .commit_parked(&current, label, &visible_index, (&paths, &hidden))
+            .commit_parked(&current, label, &git, (&paths, &hidden))
             .await;
         if let Err(error) = committed {
             notices.push(Notice::new(
@@ -110,7 +115,8 @@ impl Checkpoints {
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
-        let snapshot = self.write_parked(snapshot, &base).await?;
+        let index = self.places.repository.index();
+        let snapshot = self.write_parked(snapshot, &base, index).await?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -155,34 +161,36 @@ impl Checkpoints {
         }
     }
 
-    async fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
+    /// Writes the snapshot of a parked attempt with the index the attempt left.
+    pub(super) async fn write_parked(
+        &self,
+        snapshot: Snapshot,
+        base: &Arc<Snapshot>,
+        index: PathBuf,
+    ) -> Result<Snapshot> {
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);
         blocking(move || {
             snapshot.write(&places.vault, Some(&base))?;
             let folder = Snapshot::folder(&places.vault, &snapshot.id);
             // What the attempt had staged is part of its state.
-            copy_with_time(&places.repository.index(), &folder.join("user-index"))?;
+            copy_with_time(&index, &folder.join("user-index"))?;
             Ok(snapshot)
         })
         .await
     }
 
     /// A commit in the store and a diff file, so that people and the next attempt can look.
-    async fn commit_parked(
+    pub(super) async fn commit_parked(
         &self,
         current: &Current,
         label: &str,
-        index: &Path,
+        git: &Git,
         (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
     ) -> Result<()> {
         let own = self.places.vault.store().join("objects");
         let also = self.places.repository.objects();
-        let git = self
-            .work
-            .patient()
-            .with_index(index)
-            .with_objects(&own, Some(&also));
+        let git = git.with_objects(&own, Some(&also));
         forget(&git, hidden).await?;
         self.update_index(&git, paths).await?;
         let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
@@ -215,14 +223,14 @@ impl Checkpoints {
     }
 
     /// Where the diff of a parked attempt is.
-    pub(crate) fn diff_path(&self, label: &str) -> Result<std::path::PathBuf> {
+    pub(crate) fn diff_path(&self, label: &str) -> Result<PathBuf> {
         let run = self.current()?.intent.run;
         let folder = self.run_folder(&run).join("attempts").join(label);
         Ok(folder.join("changes.diff"))
     }
 
     /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
-    async fn keep_refs(
+    pub(super) async fn keep_refs(
         &self,
         current: &Current,
         label: &str,

@@ -18,9 +18,20 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let run = current.intent.run.clone();
+        if let Some(overlay) = self.dropped.take() {
+            self.forget_caches(&base);
+            self.record(&run, Step::Restored).await?;
+            overlay.set_aside()?;
+            return Ok(Vec::new());
+        }
         self.record(&run, Step::RestoreIntent).await?;
-        let notices = self.carry_out_restore(&current, &base).await?;
+        let overlay = self.live_overlay();
+        let target = self.restore_target(&base, overlay.as_ref()).await?;
+        let notices = self.carry_out_restore(&current, &target).await?;
         self.record(&run, Step::Restored).await?;
+        if let Some(overlay) = overlay {
+            overlay.set_aside()?;
+        }
         Ok(notices)
     }
 
@@ -38,16 +49,20 @@ impl Checkpoints {
             ));
         };
         let mut notices = self.restore_control(base, &trash).await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
+        let index = Snapshot::index(&self.places.vault, &current.snapshot);
         notices.extend(self.converge(base, &parked, (&index, &trash)).await?);
-        // What the attempt's own rules made of cache folders is no longer so.
-        *lock(&self.opaque) = Opaque::default();
-        lock(&self.opaque).adopt(&base.opaque);
+        self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)
+    }
+
+    /// What the attempt's own rules made of cache folders is no longer so.
+    fn forget_caches(&self, base: &Snapshot) {
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
     }
 
     async fn restore_control(&self, base: &Arc<Snapshot>, trash: &Path) -> Result<Vec<Notice>> {
