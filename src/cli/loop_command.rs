@@ -59,7 +59,7 @@ pub(super) struct LoopArguments {
     /// Wait at most so long for a limit of the agent to end; `off` for no cap [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(super) max_wait: Option<TimeLimit>,
-    /// Let the agent work on an overlay of the work tree: what fails never touches it (Linux)
+    /// Let the agent work on an overlay: what it does not finish never touches the tree (Linux)
     #[arg(long)]
     pub(super) isolate: bool,
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer

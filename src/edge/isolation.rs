@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use probe::{IsolationError, probe};
 
 use super::files::{
-    FileError, Tried, create_private_folder, make_writable, read_if_present, sync_file_system,
-    write_whole,
+    FileError, Tried, create_private_folder, free_name, make_writable, read_if_present,
+    sync_file_system, write_whole,
 };
 
 /// What is mounted: an upper layer over the work tree.
@@ -64,6 +64,10 @@ impl Overlay {
     /// Makes a new one for an attempt on `tree`; it is there after a power cut, too.
     pub(crate) fn create(attempt_folder: &Path, tree: &Path) -> Result<Self, FileError> {
         let overlay = Self::below(attempt_folder);
+        // One that a crash left of an earlier attempt of the same name is not begun on again.
+        if overlay.folder.exists() {
+            overlay.set_aside()?;
+        }
         create_private_folder(&overlay.folder.join("work"))?;
         // Last: without it there is no overlay. It is what the agent sees as its work tree.
         let upper = overlay.upper();
@@ -137,8 +141,11 @@ impl Overlay {
     /// Sets it aside, whole, once its attempt is parked.
     pub(crate) fn set_aside(&self) -> Result<(), FileError> {
         // The kernel's scratch, which nobody may look into.
-        remove_folder(&self.folder.join("work"))?;
-        let aside = self.folder.with_extension("parked");
+        let work = self.folder.join("work");
+        if work.exists() {
+            remove_folder(&work)?;
+        }
+        let aside = free_name(&self.folder.with_extension("parked"));
         fs::rename(&self.folder, aside).tried("set aside", &self.folder)
     }
 

@@ -46,6 +46,12 @@ impl Checkpoints {
         Overlay::find(&self.attempt_folder(&current.intent.run, &last.attempt))
     }
 
+    /// True where the attempt at hand has left nothing in the tree.
+    pub(super) fn is_attempt_apart(&self) -> bool {
+        let overlay = self.live_overlay();
+        overlay.is_some_and(|overlay| overlay.progress() == Progress::Apart)
+    }
+
     /// Puts what the attempt wrote to its overlay into the tree; nothing where it has none.
     pub(crate) async fn merge_isolated(&mut self) -> Result<Vec<Notice>> {
         let Some(overlay) = self.live_overlay() else {

@@ -37,6 +37,10 @@ impl ObjectLinks {
             Err(error) if absent(&error) => return Ok(()),
             Err(error) => return Err(error).tried("look at", &source).map_err(Into::into),
         };
+        // In an overlay a device stands for a folder that is gone.
+        if !metadata.is_dir() {
+            return Ok(());
+        }
         let modified =
             i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
         if self.seen.get(name) == Some(&modified) {

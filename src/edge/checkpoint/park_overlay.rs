@@ -19,7 +19,7 @@ use crate::edge::files::{Tried, copy_with_time, create_private_folder, make_writ
 use crate::edge::isolation::upper::{is_opaque, is_whiteout};
 use crate::edge::isolation::view::{copy_git, keeps_git};
 use crate::edge::isolation::{Overlay, Progress};
-use crate::edge::manifest::{Kind, Manifest, Suspects};
+use crate::edge::manifest::{Entry, Kind, Manifest, Suspects};
 use crate::edge::repository::Repository;
 use crate::edge::steps::Step;
 use crate::edge::walk::{Found, Walk, absolute};
@@ -78,9 +78,11 @@ impl Checkpoints {
         let taken = self.take_upper(overlay, &base, (&rules, &index)).await?;
         notices.extend(taken.notices.iter().cloned());
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let holds_bytes = |entry: &Entry| matches!(entry.kind, Kind::File | Kind::Link);
+        let now = &taken.manifest.entries;
         let present: Vec<Vec<u8>> = paths
             .iter()
-            .filter(|path| taken.manifest.entries.contains_key(*path))
+            .filter(|path| now.get(*path).is_some_and(holds_bytes))
             .cloned()
             .collect();
         let git = self.work.patient().with_index(&index);

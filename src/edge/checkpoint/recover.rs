@@ -167,15 +167,20 @@ impl Checkpoints {
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
-        self.refuse_moved_head(current)?;
+        let apart = self.is_attempt_apart();
+        if !apart {
+            self.refuse_moved_head(current)?;
+        }
         let parked = self.park(&last.attempt, last.reason, false).await?;
         self.restore().await?;
+        let tree = if apart {
+            "; the tree was never touched"
+        } else {
+            " and put the tree back to the checkpoint"
+        };
         Ok(Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
-            done: format!(
-                "parked it ({} changed) and put the tree back to the checkpoint",
-                parked.changed_files
-            ),
+            done: format!("parked it ({} changed){tree}", parked.changed_files),
         })
     }
 

@@ -1,6 +1,8 @@
 //! The protocol against real git in temporary repositories.
 
 mod hostile;
+#[cfg(target_os = "linux")]
+mod isolated;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

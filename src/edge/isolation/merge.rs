@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, fchown, lchown, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::upper::{Item, Kind, kind_of, list};
 use super::view::keeps_git;
 use crate::edge::files::{
-    FileError, Tried, copy_with_time, create_private_folder, make_writable, move_away, place,
+    FileError, Tried, copy_with_time, create_private_folder, free_name, make_writable, move_away,
+    place,
 };
 use crate::edge::manifest::{Content, Manifest};
 use crate::edge::os;
@@ -44,34 +45,35 @@ pub(crate) struct Merged {
 }
 
 impl Merge<'_> {
-    /// Merges everything; done again after it was broken off, it completes it.
+    /// Merges everything.
     pub(crate) fn run(&self) -> Result<Merged, FileError> {
-        let mut merged = Merged::default();
-        let top = fs::symlink_metadata(self.upper).tried("look at", self.upper)?;
-        let top = Item {
-            path: Vec::new(),
-            kind: Kind::Folder,
-            mode: top.mode() & 0o7777,
+        let mut merged = Merged {
+            git_left_alone: !keeps_git(self.tree, self.upper),
+            ..Merged::default()
         };
-        let items = list(self.upper, self.tree, b"")?;
-        merged.git_left_alone = !keeps_git(self.tree, self.upper);
-        let git = if merged.git_left_alone {
-            Vec::new()
-        } else {
-            self.git_items()?
-        };
-        // A ref must not name an object that is not there yet.
-        let (objects, others): (Vec<_>, Vec<_>) = git.into_iter().partition(|item| rank(item) == 0);
-        for item in objects.iter().chain(&items).chain(&others) {
+        let items = self.plan()?;
+        for item in &items {
             self.put(item, &mut merged)?;
         }
-        self.folder_modes(objects.iter().chain(&items).chain([&top]))?;
+        self.folder_modes(&items)?;
         Ok(merged)
+    }
+
+    /// All that is to be done, in order.
+    pub(crate) fn plan(&self) -> Result<Vec<Item>, FileError> {
+        let files = list(self.upper, self.tree, b"")?;
+        // A ref must not name an object that is not there yet.
+        let (objects, others): (Vec<_>, Vec<_>) = self
+            .git_items()?
+            .into_iter()
+            .partition(|item| rank(item) == 0);
+        Ok([objects, files, others].concat())
     }
 
     /// The git directory in an order in which it is usable at any moment.
     fn git_items(&self) -> Result<Vec<Item>, FileError> {
-        if kind_of(&self.upper.join(".git")).is_err() {
+        let changed = kind_of(&self.upper.join(".git")).is_ok();
+        if !changed || !keeps_git(self.tree, self.upper) {
             return Ok(Vec::new());
         }
         let mut items = list(self.upper, self.tree, b".git")?;
@@ -79,7 +81,8 @@ impl Merge<'_> {
         Ok(items)
     }
 
-    fn put(&self, item: &Item, merged: &mut Merged) -> Result<(), FileError> {
+    /// Does one of them; done twice it is the same as once.
+    pub(crate) fn put(&self, item: &Item, merged: &mut Merged) -> Result<(), FileError> {
         let path = &item.path;
         let target = absolute(self.tree, path);
         let parent = target.parent().unwrap_or(self.tree).to_owned();
@@ -202,8 +205,15 @@ impl Merge<'_> {
     }
 
     /// Folders get their modes last, the innermost first, so that a locked one could be filled.
-    fn folder_modes<'i>(&self, items: impl Iterator<Item = &'i Item>) -> Result<(), FileError> {
-        let mut folders: Vec<&Item> = items.filter(|item| item.kind == Kind::Folder).collect();
+    fn folder_modes(&self, items: &[Item]) -> Result<(), FileError> {
+        let top = fs::symlink_metadata(self.upper).tried("look at", self.upper)?;
+        let top = Item {
+            path: Vec::new(),
+            kind: Kind::Folder,
+            mode: top.mode() & 0o7777,
+        };
+        let folders = items.iter().filter(|item| item.kind == Kind::Folder);
+        let mut folders: Vec<&Item> = folders.chain([&top]).collect();
         folders.sort_by(|a, b| b.path.cmp(&a.path));
         for folder in folders {
             let target = absolute(self.tree, &folder.path);
@@ -270,17 +280,4 @@ fn is_same(
 fn make_readable(file: &Path, metadata: &Metadata) -> bool {
     let mode = metadata.mode() & 0o7777;
     mode & 0o400 == 0 && fs::set_permissions(file, fs::Permissions::from_mode(mode | 0o400)).is_ok()
-}
-
-/// A name nothing has yet.
-fn free_name(path: &Path) -> PathBuf {
-    let mut candidate = path.to_owned();
-    let mut number = 1;
-    while fs::symlink_metadata(&candidate).is_ok() {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        candidate = PathBuf::from(name);
-        number += 1;
-    }
-    candidate
 }
