@@ -14,7 +14,6 @@ use super::snapshot::Snapshot;
 use super::taking::show;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::AttemptId;
-use crate::edge::files::{FileError, move_away};
 use crate::edge::isolation::merge::{Merge, Merged};
 use crate::edge::isolation::view::keeps_git;
 use crate::edge::isolation::{IsolationError, Overlay, Progress, probe};
@@ -137,23 +136,23 @@ impl Checkpoints {
         Ok(Arc::new(snapshot))
     }
 
-    /// Removes the overlay of an attempt that is saved; what the tree did not take is kept.
-    pub(super) async fn end_merged(&self, overlay: Option<Overlay>, trash: &Path) {
+    /// Removes the overlay of an attempt that is saved; one the tree did not take all of is kept.
+    pub(super) async fn end_merged(&self, overlay: Option<Overlay>) {
         let Some(overlay) = overlay.filter(|it| it.progress() == Progress::Merged) else {
             return;
         };
-        let trash = trash.to_owned();
-        let tree = self.places.repository.work_tree.clone();
+        let places = Arc::clone(&self.places);
+        let end = move || {
+            let ended = if keeps_git(&places.repository.work_tree, &overlay.upper()) {
+                overlay.remove()
+            } else {
+                overlay.set_aside()
+            };
+            Ok(ended?)
+        };
         // What stays behind only takes up room.
-        let _ = blocking(move || Ok(remove(&overlay, &tree, &trash)?)).await;
+        let _ = blocking(end).await;
     }
-}
-
-fn remove(overlay: &Overlay, tree: &Path, trash: &Path) -> Result<(), FileError> {
-    if keeps_git(tree, &overlay.upper()) {
-        return overlay.remove();
-    }
-    move_away(overlay.folder(), &trash.join("overlay"))
 }
 
 /// The agent cannot have moved HEAD in the real tree: the user works elsewhere by now.

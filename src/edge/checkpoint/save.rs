@@ -97,7 +97,7 @@ impl Checkpoints {
         self.switch_to(&current, &snapshot.id, commit, (&refs, &head))
             .await?;
         self.record(&run, Step::Saved).await?;
-        self.end_merged(overlay, &trash).await;
+        self.end_merged(overlay).await;
         self.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));

@@ -13,9 +13,9 @@ use crate::edge::files::{
     FileError, Tried, copy_with_time, create_private_folder, free_name, make_writable, move_away,
     place,
 };
-use crate::edge::manifest::{Content, Manifest};
+use crate::edge::manifest::{Content, Manifest, Stat};
 use crate::edge::os;
-use crate::edge::walk::absolute;
+use crate::edge::walk::{absolute, look};
 
 /// What goes where.
 pub(crate) struct Merge<'a> {
@@ -132,6 +132,9 @@ impl Merge<'_> {
                 self.keep_copy(path, target)?;
             } else if self.edited.contains(path) || !old.is_file() || !self.may_replace(path) {
                 self.remove(path, target, merged)?;
+            } else if self.was_edited_just_now(path)? {
+                merged.displaced.push(path.to_vec());
+                self.remove(path, target, merged)?;
             }
         }
         let opened = make_readable(&source, &new);
@@ -202,6 +205,17 @@ impl Merge<'_> {
             let entry = self.before.entries.get(path);
             entry.is_some_and(|entry| entry.content != Content::Unkept)
         }
+    }
+
+    /// True where a file is no longer the one whose bytes were kept just before the merge.
+    fn was_edited_just_now(&self, path: &[u8]) -> Result<bool, FileError> {
+        let Some(entry) = self.before.entries.get(path) else {
+            return Ok(false);
+        };
+        // Not the time of the last status change: that of a file with two names changes with both.
+        let fields = |stat: &Stat| (stat.size, stat.modified_ns, stat.inode);
+        let now = look(self.tree, path)?;
+        Ok(now.is_some_and(|now| fields(&now.stat) != fields(&entry.stat)))
     }
 
     /// Folders get their modes last, the innermost first, so that a locked one could be filled.
@@ -280,4 +294,55 @@ fn is_same(
 fn make_readable(file: &Path, metadata: &Metadata) -> bool {
     let mode = metadata.mode() & 0o7777;
     mode & 0o400 == 0 && fs::set_permissions(file, fs::Permissions::from_mode(mode | 0o400)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge::manifest::{self, Entry};
+    use crate::edge::object_id::{ObjectFormat, ObjectId};
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_file_that_changes_while_the_merge_begins_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["upper", "tree"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::write(at("upper/a"), "agent").unwrap();
+        fs::write(at("upper/b"), "agent").unwrap();
+        fs::write(at("tree/a"), "as it was").unwrap();
+        fs::write(at("tree/b"), "as it was").unwrap();
+        let mut before = Manifest::default();
+        for name in ["a", "b"] {
+            let found = look(&at("tree"), name.as_bytes()).unwrap().unwrap();
+            let id = ObjectId::of_blob(ObjectFormat::Sha1, 9, &b"as it was"[..]).unwrap();
+            let entry = Entry {
+                kind: manifest::Kind::File,
+                stat: found.stat,
+                content: Content::Raw(id),
+                visible: true,
+            };
+            before.entries.insert(name.into(), entry);
+        }
+        fs::write(at("tree/a"), "edited just now").unwrap();
+        let merge = Merge {
+            upper: &at("upper"),
+            tree: &at("tree"),
+            trash: &at("trash"),
+            before: &before,
+            edited: &BTreeSet::new(),
+            caches: &[],
+        };
+        let merged = merge.run().unwrap();
+        assert_eq!(merged.displaced, [b"a".to_vec()]);
+        let read = |name: &str| fs::read_to_string(at(name)).unwrap();
+        assert_eq!(
+            (read("tree/a").as_str(), read("tree/b").as_str()),
+            ("agent", "agent")
+        );
+        assert_eq!(read("trash/a"), "edited just now");
+        assert!(!at("trash/b").exists());
+    }
 }
