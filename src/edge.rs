@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
+pub(crate) mod isolation;
 pub(crate) mod kill_point;
 pub(crate) mod manifest;
 pub(crate) mod object_id;

@@ -7,6 +7,8 @@
 //! | `begin` | the branch and its "initial state" commit |
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
+//! | `isolated` | a finished attempt on an overlay is merged into the tree |
+//! | `park_overlay` | a failed one is parked without touching the tree |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
 //! | `incoming` | what the original branch gained meanwhile |
@@ -40,6 +42,7 @@ mod frozen_config;
 mod gc;
 mod guarding;
 mod incoming;
+mod isolated;
 mod keeping;
 mod look;
 mod mend;
@@ -47,6 +50,7 @@ mod modules;
 mod moving;
 mod objects;
 mod park;
+mod park_overlay;
 mod parked;
 mod preflight;
 mod recover;
@@ -72,6 +76,7 @@ use std::time::Duration;
 
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
+use super::isolation::Overlay;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
@@ -242,6 +247,8 @@ pub(crate) struct Checkpoints {
     plan: Option<String>,
     /// A kept run that is taken for open, which the journal says with the next step of it.
     reopened: Option<RunId>,
+    /// The overlay that was parked last: the tree has nothing of it, so nothing is to be restored.
+    dropped: Option<Overlay>,
 }
 
 impl Checkpoints {
@@ -307,6 +314,7 @@ impl Checkpoints {
             parked: None,
             plan: None,
             reopened: None,
+            dropped: None,
         };
         if let Some(open) = checkpoints.open_run() {
             checkpoints.limits = checkpoints.read_limits(&open.run);

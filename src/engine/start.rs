@@ -11,6 +11,7 @@ use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
+use crate::edge::isolation::Overlay;
 use crate::edge::process::RunningProcess;
 use crate::edge::process::leftovers::ProcessIdentity;
 use crate::edge::source;
@@ -82,6 +83,7 @@ impl Engine {
                 .await
                 .map_err(StartError::other)?;
         }
+        let overlay = self.overlay_for(attempt)?;
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -91,6 +93,7 @@ impl Engine {
             attempt,
             change: &self.job.change.name,
             root: &self.checkpoints.repository().work_tree,
+            overlay: overlay.as_ref(),
             learnings: &learnings,
             transcript: &folder,
             prompt: &text,
@@ -107,6 +110,15 @@ impl Engine {
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
         Ok(folder)
+    }
+
+    /// The overlay an attempt works on, where agents are isolated.
+    fn overlay_for(&self, attempt: &AttemptId) -> Result<Option<Overlay>, StartError> {
+        if !self.job.isolate {
+            return Ok(None);
+        }
+        let overlay = self.checkpoints.isolate(attempt);
+        overlay.map(Some).map_err(StartError::Checkpoint)
     }
 
     fn prompt_for(

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::guarding::Lanes;
@@ -16,7 +16,7 @@ use crate::edge::files::{FileError, Tried, absent, create_private_folder, place}
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Found, look};
+use crate::edge::walk::{Found, absolute, look};
 
 /// An ignored file larger than this is not kept.
 const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
@@ -30,6 +30,8 @@ const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Turns suspects into entries, keeping their bytes.
 pub(super) struct Keeper {
     pub(super) places: Arc<Places>,
+    /// The top folder of what was walked.
+    pub(super) top: PathBuf,
     pub(super) base: Arc<Manifest>,
     pub(super) known: Known,
     pub(super) lanes: Lanes,
@@ -145,7 +147,7 @@ impl Keeper {
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = self.places.full(path);
+        let full = self.full(path);
         match fs::read_link(&full) {
             Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
             Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -172,11 +174,19 @@ impl Keeper {
             *budget -= found.stat.size;
         }
         if let Some(old) = old
-            && is_kept_already(&self.places, found, old)
+            && is_kept_already(&self.places, &self.full(&found.path), (found, old))
         {
             return Ok(Some(old.content.clone()));
         }
-        keep_raw(&self.places, &found.path)
+        keep_raw(&self.places, &self.full(&found.path))
+    }
+
+    /// Where a path really is.
+    fn full(&self, path: &[u8]) -> PathBuf {
+        if self.top == self.places.repository.work_tree {
+            return self.places.full(path);
+        }
+        absolute(&self.top, path)
     }
 }
 
@@ -219,7 +229,7 @@ pub(super) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
 }
 
 /// True where a large file still has the bytes that were kept: reading it is enough then.
-fn is_kept_already(places: &Places, found: &Found, old: &Entry) -> bool {
+fn is_kept_already(places: &Places, full: &Path, (found, old): (&Found, &Entry)) -> bool {
     let size = found.stat.size;
     let Content::Raw(id) = old.content else {
         return false;
@@ -231,17 +241,16 @@ fn is_kept_already(places: &Places, found: &Found, old: &Entry) -> bool {
         .and_then(|copy| fs::metadata(&copy).tried("look at", &copy))
         .is_ok_and(|copy| copy.size() == size);
     is_whole
-        && File::open(places.full(&found.path))
+        && File::open(full)
             .and_then(|file| ObjectId::of_blob(places.repository.format, size, file))
             .is_ok_and(|now| now == id)
 }
 
 /// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
-fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
-    let full = places.full(path);
+fn keep_raw(places: &Places, full: &Path) -> Result<Option<Content>> {
     // Tried a few times: a file may change while it is read.
     for _ in 0..5 {
-        match copy_raw(places, &full) {
+        match copy_raw(places, full) {
             Ok(id) => return Ok(Some(Content::Raw(id))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -252,7 +261,7 @@ fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
         }
     }
     let error = io::Error::other("it changes faster than it can be read");
-    Err(FileError::new("keep", &full, error).into())
+    Err(FileError::new("keep", full, error).into())
 }
 
 fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
@@ -289,7 +298,7 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
 }
 
 /// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> Result<std::path::PathBuf, FileError> {
+fn raw_path(places: &Places, id: &ObjectId) -> Result<PathBuf, FileError> {
     let text = id.to_string();
     let (folder, name) = text.split_at(2);
     let folder = places.vault.raw().join(folder);

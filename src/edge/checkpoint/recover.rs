@@ -131,16 +131,20 @@ impl Checkpoints {
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
-        self.refuse_moved_head(current)?;
-        let label = last.attempt.to_string();
-        let parked = self.park_as(interrupted(&last), &label).await?;
+        let apart = self.is_attempt_apart();
+        if !apart {
+            self.refuse_moved_head(current)?;
+        }
+        let parked = self.park(interrupted(&last)).await?;
         self.restore().await?;
+        let tree = if apart {
+            "; the tree was never touched"
+        } else {
+            " and put the tree back to the checkpoint"
+        };
         Ok(Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
-            done: format!(
-                "parked it ({} changed) and put the tree back to the checkpoint",
-                parked.changed_files
-            ),
+            done: format!("parked it ({} changed){tree}", parked.changed_files),
         })
     }
 
@@ -149,6 +153,14 @@ impl Checkpoints {
     /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
+        if self.is_attempt_apart() {
+            self.dropped = self.live_overlay();
+            self.restore().await?;
+            return Ok(Recovery {
+                found: "an isolated attempt that was parked".to_owned(),
+                done: "set its overlay aside; the tree was never touched".to_owned(),
+            });
+        }
         if let Some(last) = current.last_attempt.clone()
             && !self.holds_nothing_new(current, &last).await?
         {

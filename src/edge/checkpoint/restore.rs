@@ -20,10 +20,21 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let run = current.intent.run.clone();
+        if let Some(overlay) = self.dropped.take() {
+            self.forget_caches(&base);
+            self.record(&run, Step::Restored).await?;
+            overlay.set_aside()?;
+            return Ok(Vec::new());
+        }
         self.check_room_to_restore(&base)?;
         self.record(&run, Step::RestoreIntent).await?;
-        let notices = self.carry_out_restore(&current, &base).await?;
+        let overlay = self.live_overlay();
+        let target = self.restore_target(&base, overlay.as_ref()).await?;
+        let notices = self.carry_out_restore(&current, &target).await?;
         self.record(&run, Step::Restored).await?;
+        if let Some(overlay) = overlay {
+            overlay.set_aside()?;
+        }
         Ok(notices)
     }
 
@@ -51,7 +62,7 @@ impl Checkpoints {
             ));
         };
         let mut notices = self.restore_control(base, &trash).await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
+        let index = Snapshot::index(&self.places.vault, &current.snapshot);
         let goal = Goal {
             snapshot: base,
             index: &index,
@@ -59,14 +70,18 @@ impl Checkpoints {
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
         self.bring_back_module_objects(base).await?;
-        // What the attempt's own rules made of cache folders is no longer so.
-        *lock(&self.opaque) = Opaque::default();
-        lock(&self.opaque).adopt(&base.opaque);
+        self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)
+    }
+
+    /// What the attempt's own rules made of cache folders is no longer so.
+    fn forget_caches(&self, base: &Snapshot) {
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
     }
 
     pub(super) async fn restore_control(

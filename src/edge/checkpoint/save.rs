@@ -47,6 +47,7 @@ impl Checkpoints {
     /// Commits what changed since the last checkpoint.
     pub(super) async fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
         let current = self.current()?;
+        let overlay = self.live_overlay();
         let base = self.checkpoint().await?;
         let trash = self.new_trash("save");
         let Mended {
@@ -108,6 +109,7 @@ impl Checkpoints {
         self.switch_to(&current, &snapshot.id, commit, (&refs, &head))
             .await?;
         self.record(&run, Step::Saved).await?;
+        self.end_merged(overlay).await;
         self.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));

@@ -2,6 +2,8 @@
 
 mod gc;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod isolated;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
