@@ -1,6 +1,7 @@
 //! The protocol against real git in temporary repositories.
 
 mod gc;
+mod guards;
 mod hostile;
 
 use std::collections::BTreeMap;
