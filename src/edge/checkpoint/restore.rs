@@ -58,7 +58,6 @@ impl Checkpoints {
             reach: Reach::LeavingIgnored,
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
-        self.bring_back_module_objects(base).await?;
         // What the attempt's own rules made of cache folders is no longer so.
         *lock(&self.opaque) = Opaque::default();
         lock(&self.opaque).adopt(&base.opaque);
