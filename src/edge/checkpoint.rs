@@ -96,6 +96,7 @@ pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
+use keeping::large::Seen;
 use modules::ModuleLinks;
 use objects::ObjectLinks;
 use park::Parked;
@@ -230,6 +231,7 @@ pub(crate) struct Checkpoints {
     links: Arc<Mutex<ObjectLinks>>,
     module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
+    seen_large: Arc<Mutex<Seen>>,
     /// What may be committed, and what must stay free.
     limits: Limits,
     /// Paths that were named as kept out of commits.
@@ -305,6 +307,7 @@ impl Checkpoints {
             links: Arc::default(),
             module_links: Arc::default(),
             opaque: Arc::default(),
+            seen_large: Arc::default(),
             limits: Limits::DEFAULT,
             told: Mutex::default(),
             told_secrets: Mutex::default(),

@@ -114,6 +114,7 @@ impl Checkpoints {
             .filter(|(path, _)| !is_rules(path))
             .collect();
         self.write_back(now, others, trash).await?;
+        self.bring_back_module_objects(goal.snapshot).await?;
         self.index_times(target).await?;
         self.folder_modes(target).await?;
         Ok(notices)

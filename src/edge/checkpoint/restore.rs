@@ -69,7 +69,6 @@ impl Checkpoints {
             reach: Reach::LeavingIgnored,
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
-        self.bring_back_module_objects(base).await?;
         self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;

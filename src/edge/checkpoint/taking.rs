@@ -177,6 +177,7 @@ impl Checkpoints {
             base: Arc::clone(base),
             known,
             lanes,
+            seen: Arc::clone(&self.seen_large),
             least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = blocking(move || keeper.keep(suspects)).await?;
