@@ -69,7 +69,7 @@ const CONFIG: &[&str] = &[
 /// Settings that make what git writes durable.
 const SYNCED: &[&str] = &["core.fsync=all", "core.fsyncMethod=batch"];
 
-/// Settings for the benchmark, which measures what durability costs.
+/// Settings where somebody else makes durable what git writes, before anything leans on it.
 const UNSYNCED: &[&str] = &["core.fsync=none"];
 
 /// How long a git process that was asked to end may take before it is killed.
@@ -139,6 +139,7 @@ pub(crate) struct Git {
     timeout: Duration,
     marker: Option<String>,
     own_config: bool,
+    synced: bool,
 }
 
 /// What a finished git process said.
@@ -164,6 +165,7 @@ impl Git {
             timeout,
             marker: None,
             own_config: false,
+            synced: true,
         }
     }
 
@@ -178,6 +180,7 @@ impl Git {
             timeout,
             marker: None,
             own_config: false,
+            synced: true,
         }
     }
 
@@ -223,6 +226,16 @@ impl Git {
     pub(crate) fn with_own_config(&self) -> Self {
         Self {
             own_config: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same, but what it writes is not synced: for what a barrier follows before anything leans
+    /// on it. Never for refs and HEAD of the user's: those must not be empty after an outage.
+    #[must_use]
+    pub(crate) fn unsynced(&self) -> Self {
+        Self {
+            synced: false,
             ..self.clone()
         }
     }
@@ -324,7 +337,7 @@ impl Git {
             .env("GIT_DIR", &self.directory)
             .current_dir(&self.current_dir);
         harden(&mut command);
-        let durable = if durability::is_on() {
+        let durable = if self.synced && durability::is_on() {
             SYNCED
         } else {
             UNSYNCED

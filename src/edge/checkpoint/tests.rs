@@ -4,6 +4,7 @@ mod gc;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod isolated;
+mod outage;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
