@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod disk;
+pub(crate) mod durability;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;

@@ -18,6 +18,7 @@
 //! | `moving` | how all of them move everything from one state to another |
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
+//! | `outage` | what a machine that stopped had not yet on disk is found and put right |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `guarding` | what is kept out of commits, and said once |
 //! | `modules` | the git directories of submodules |
@@ -49,6 +50,7 @@ mod mend;
 mod modules;
 mod moving;
 mod objects;
+mod outage;
 mod park;
 mod park_overlay;
 mod parked;
@@ -297,6 +299,12 @@ impl Checkpoints {
         )
         .with_objects(&repository.objects(), None)
         .with_own_config();
+        // It writes objects and private indexes; the journal syncs all of them before it names one.
+        // Without a way to tell an outage, objects that lost their bytes could not be looked for.
+        let work = match journal.uptime() {
+            Some(_) => work.unsynced(),
+            None => work,
+        };
         let store = Git::on_bare(&vault.store(), command_timeout);
         let mut checkpoints = Self {
             places: Arc::new(Places { repository, vault }),
@@ -407,7 +415,11 @@ impl Checkpoints {
     /// True where an attempt was started and neither saved nor undone.
     pub(crate) fn is_attempt_open(&self) -> bool {
         let current = self.state.current.as_ref();
-        current.is_some_and(|current| matches!(current.phase, Phase::Working(_) | Phase::Restoring))
+        current.is_some_and(|current| match current.phase {
+            Phase::Working(_) | Phase::Restoring => true,
+            Phase::Verified(_) => self.is_after_outage(),
+            Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
+        })
     }
 
     /// Marks the processes git starts, so that the next start can find them after a crash.
@@ -448,6 +460,7 @@ impl Checkpoints {
         let line = Line {
             run: run.clone(),
             at: jiff::Timestamp::now(),
+            uptime: lock(&self.journal).uptime().cloned(),
             step,
         };
         let journal = Arc::clone(&self.journal);

@@ -79,6 +79,14 @@ impl Checkpoints {
         })
     }
 
+    /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
+    pub(super) async fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
+        let branch = &current.intent.branch;
+        let head = self.mend_head(branch, trash)?;
+        self.free_locks(branch, trash).await?;
+        Ok(self.mend_branch(current, trash)? || head)
+    }
+
     /// Git cannot read its config: the one of the checkpoint is put back.
     fn mend_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
         let changed = checkpoint
@@ -94,7 +102,7 @@ impl Checkpoints {
     }
 
     /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
-    fn mend_branch(&self, current: &Current, trash: &Path) -> Result<()> {
+    fn mend_branch(&self, current: &Current, trash: &Path) -> Result<bool> {
         let path = self
             .places
             .repository
@@ -105,7 +113,7 @@ impl Checkpoints {
         if broken {
             move_away(&path, &trash.join("git").join(&current.intent.branch))?;
         }
-        Ok(())
+        Ok(broken)
     }
 }
 

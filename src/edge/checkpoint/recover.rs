@@ -29,6 +29,10 @@ impl Checkpoints {
     /// run must be dead.
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
         self.clear_git_halves(&self.new_trash("recover"))?;
+        let after_outage = self.is_after_outage();
+        if after_outage {
+            self.set_damaged_objects_aside().await?;
+        }
         if let Some((run, intent)) = self.state.moving.clone() {
             return self.move_again(&run, &intent).await.map(Some);
         }
@@ -38,8 +42,11 @@ impl Checkpoints {
         self.mark(&current.intent.run);
         let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
+            Phase::Still if after_outage => return self.settle(&current).await,
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
+            // The files it speaks of may have lost their bytes.
+            Phase::Verified(_) if after_outage => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
@@ -56,6 +63,7 @@ impl Checkpoints {
     ) -> Result<Recovery> {
         let commit = *commit;
         let branch = &current.intent.branch;
+        self.mend_switch(current, &self.new_trash("save")).await?;
         let (refs, _) = self.observe().await?;
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
         let mut done = format!("moved the branch to {}", commit.short());

@@ -5,6 +5,7 @@ mod guards;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod isolated;
+mod outage;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
