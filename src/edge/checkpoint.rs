@@ -8,6 +8,8 @@
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
+//! | `meanwhile` | what the user does while the loop runs |
+//! | `agent_git` | the git commands an agent ran |
 //! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
 //! | `incoming` | what the original branch gained meanwhile |
 //! | `rewind` | back to before a story |
@@ -32,6 +34,7 @@
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
 
+mod agent_git;
 mod begin;
 mod control;
 mod converge;
@@ -42,6 +45,7 @@ mod guarding;
 mod incoming;
 mod keeping;
 mod look;
+mod meanwhile;
 mod mend;
 mod modules;
 mod moving;

@@ -3,6 +3,7 @@
 mod gc;
 mod guards;
 mod hostile;
+mod meanwhile;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
+use super::meanwhile::Meanwhile;
 use super::{CheckpointError, Checkpoints, Setback, VaultError};
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
