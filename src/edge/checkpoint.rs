@@ -10,6 +10,8 @@
 //! | `isolated` | a finished attempt on an overlay is merged into the tree |
 //! | `park_overlay` | a failed one is parked without touching the tree |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
+//! | `meanwhile` | what the user does while the loop runs |
+//! | `agent_git` | the git commands an agent ran |
 //! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
 //! | `incoming` | what the original branch gained meanwhile |
 //! | `rewind` | back to before a story |
@@ -35,6 +37,7 @@
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
 
+mod agent_git;
 mod begin;
 mod control;
 mod converge;
@@ -46,6 +49,7 @@ mod incoming;
 mod isolated;
 mod keeping;
 mod look;
+mod meanwhile;
 mod mend;
 mod modules;
 mod moving;

@@ -31,7 +31,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             previous,
         } => {
             let attempt = AttemptId { story, attempt };
-            engine.start_agent(ticket, attempt, previous).await;
+            return engine.start_agent(ticket, attempt, previous).await;
         }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {
@@ -294,7 +294,7 @@ impl Engine {
         Ok(())
     }
 
-    fn source_failed(&mut self, ticket: Ticket, what: &str, error: &SourceError) {
+    pub(super) fn source_failed(&mut self, ticket: Ticket, what: &str, error: &SourceError) {
         self.ready.push_back(Input::StepFailed {
             ticket,
             what: what.to_owned(),

@@ -96,10 +96,12 @@ impl Checkpoints {
         } = self
             .mend(&current, &base, (&trash, Care::ForRestore))
             .await?;
+        self.refuse_users_switch(&current, &head)?;
         self.link_objects().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
+        notices.extend(self.tell_undone_commits(&current, &refs));
 
         let id = Snapshot::new_id();
         let visible_index = self.derive_index(&base.id, &id).await?;

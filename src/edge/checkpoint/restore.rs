@@ -1,10 +1,10 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::agent_git::STASHING;
 use super::converge::{Goal, Reach};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
@@ -172,8 +172,7 @@ impl Checkpoints {
         .await
     }
 
-    /// The branch the user came from goes back too when the agent was the one who had it in hand:
-    /// it can only have moved it from this work tree by having HEAD there.
+    /// The branch the user came from goes back too when the agent was the one who moved it.
     async fn restore_original(
         &self,
         current: &Current,
@@ -186,110 +185,10 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        let log = self.places.repository.common_dir.join("logs").join(name);
-        if self.agent_ran(current, MOVING) && !self.moved_after_agent(current, &log) {
+        if self.agent_moved(current, name, refs.get(name).copied()) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
         Ok(())
     }
-
-    /// True where the record of the agent's own git commands shows one of these.
-    fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
-        current.last_attempt.as_ref().is_some_and(|last| {
-            let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-            ran_one_of(commands, &folder.join("git"))
-        })
-    }
-
-    /// True where the log of a ref names a move after the last git command of the agent: after a
-    /// crash the user may have worked on.
-    pub(super) fn moved_after_agent(&self, current: &Current, log: &Path) -> bool {
-        let Some(last) = &current.last_attempt else {
-            return false;
-        };
-        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-        let Some(moved) = last_move(log) else {
-            return false;
-        };
-        let started = std::fs::metadata(folder.join("prompt.md")).ok();
-        let listing = std::fs::read_dir(folder.join("git")).ok();
-        let traces = listing
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.metadata().ok());
-        let agent = started.into_iter().chain(traces);
-        agent
-            .map(|it| it.mtime())
-            .max()
-            .is_some_and(|at| moved > at + 1)
-    }
-}
-
-/// When a ref was last moved, by its log, in seconds.
-fn last_move(log: &Path) -> Option<i64> {
-    let text = std::fs::read(log).ok()?;
-    let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
-    // `old new Name <mail> seconds zone<TAB>message`
-    let head = line.split(|byte| *byte == b'\t').next()?;
-    let mut words = head.rsplit(|byte| *byte == b' ');
-    std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()
-}
-
-/// Subcommands of git that can move a branch.
-const MOVING: &[&str] = &[
-    "branch",
-    "checkout",
-    "switch",
-    "commit",
-    "reset",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "pull",
-    "fetch",
-    "push",
-    "update-ref",
-    "am",
-    "worktree",
-    "filter-branch",
-    "commit-tree",
-    "symbolic-ref",
-    "fast-import",
-];
-
-/// Subcommands of git that can add to the stash.
-const STASHING: &[&str] = &[
-    "stash",
-    "update-ref",
-    "checkout",
-    "switch",
-    "merge",
-    "rebase",
-    "pull",
-];
-
-/// Looks through the event files git writes for each command an agent runs.
-fn ran_one_of(commands: &[&str], folder: &Path) -> bool {
-    let Ok(listing) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    listing.filter_map(std::result::Result::ok).any(|entry| {
-        let Ok(text) = std::fs::read(entry.path()) else {
-            return false;
-        };
-        text.split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice::<TraceLine>(line).ok())
-            .any(|line| {
-                line.event == "cmd_name" && line.name.is_some_and(|name| commands.contains(&&*name))
-            })
-    })
-}
-
-/// The part of git's event format that names a command.
-#[derive(serde::Deserialize)]
-struct TraceLine {
-    event: String,
-    name: Option<String>,
 }

@@ -369,9 +369,11 @@ impl Current {
         if let Phase::Saving(saved) = std::mem::replace(&mut self.phase, Phase::Still) {
             self.commit = saved.commit;
             self.snapshot.clone_from(&saved.snapshot);
+            // What is saved besides stories does not end the attempts at one.
+            self.last_attempt
+                .take_if(|last| last.attempt.story.0 == saved.story);
             self.saved.push(saved);
         }
-        self.last_attempt = None;
     }
 
     fn rewind(&mut self, left: usize) {

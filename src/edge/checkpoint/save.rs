@@ -18,6 +18,15 @@ use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{Step, StoryNote};
 use crate::edge::walk::absolute;
 
+/// When a save makes a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Commit {
+    /// Always, an empty one too.
+    Always,
+    /// Only where its tree is not the one that is there already.
+    WhereItDiffers,
+}
+
 /// What a save did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SaveReport {
@@ -46,6 +55,16 @@ impl Checkpoints {
 
     /// Commits what changed since the last checkpoint.
     pub(super) async fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
+        self.save_with(story, message, Commit::Always).await
+    }
+
+    /// The same, and says when there is to be a commit.
+    pub(super) async fn save_with(
+        &mut self,
+        story: &str,
+        message: &str,
+        when: Commit,
+    ) -> Result<SaveReport> {
         let current = self.current()?;
         let overlay = self.live_overlay();
         let base = self.checkpoint().await?;
@@ -55,6 +74,7 @@ impl Checkpoints {
             refs,
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
+        self.refuse_users_switch(&current, &head)?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.link_objects().await?;
@@ -89,7 +109,14 @@ impl Checkpoints {
 
         let parent = self.parent(&current, &refs, &head).await?;
         notices.extend(self.tell_committed_secrets(current.commit, parent).await?);
-        let commit = self.commit(&git, &[parent], message).await?;
+        notices.extend(
+            self.tell_commits_below(&current, parent, (&refs, &head))
+                .await?,
+        );
+        let commit = match when {
+            Commit::Always => self.commit(&git, &[parent], message).await?,
+            Commit::WhereItDiffers => self.commit_change(&git, parent, message).await?,
+        };
         self.link_objects().await?;
         let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
         let snapshot = self
@@ -118,6 +145,19 @@ impl Checkpoints {
             changed_files: paths.len(),
             notices,
         })
+    }
+
+    /// A commit on top of the parent, or the parent where it has the same tree.
+    async fn commit_change(&self, git: &Git, parent: ObjectId, message: &str) -> Result<ObjectId> {
+        let tree = git.line(["write-tree", "--missing-ok"]).await?;
+        let before = self
+            .git
+            .line(["rev-parse", "--verify", &format!("{parent}^{{tree}}")])
+            .await?;
+        if tree == before {
+            return Ok(parent);
+        }
+        self.commit(git, &[parent], message).await
     }
 
     /// How many files differ from the checkpoint, the given ones not counted.
@@ -272,10 +312,7 @@ pub(super) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Opti
     (!names.is_empty()).then(|| {
         Notice::new(
             "refs_changed",
-            format!(
-                "other refs changed while the agent worked: {}",
-                names.join(", ")
-            ),
+            format!("other refs changed meanwhile: {}", names.join(", ")),
         )
     })
 }

@@ -5,6 +5,7 @@ mod guards;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod isolated;
+mod meanwhile;
 mod outage;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
+use super::meanwhile::Meanwhile;
 use super::{CheckpointError, Checkpoints, Setback, VaultError};
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
