@@ -43,7 +43,10 @@ impl Checkpoints {
         (trash, care): (&Path, Care),
     ) -> Result<Mended> {
         let mut notices = Vec::new();
-        if !self.places.vault.belongs_to(&self.places.repository)? {
+        let repository = &self.places.repository;
+        // Without this folder git sees no repository at all.
+        let has_refs = repository.common_dir.join("refs").is_dir();
+        if !has_refs || !self.places.vault.belongs_to(repository)? {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
             let aside = trash.to_owned();
@@ -62,8 +65,11 @@ impl Checkpoints {
                 "HEAD was unreadable and was mended",
             ));
         }
-        notices.extend(self.free_locks(&current.intent.branch, trash).await?);
-        self.mend_branch(current, trash)?;
+        let names = current.intent.refs();
+        notices.extend(self.free_locks(&names, trash).await?);
+        for name in names {
+            self.move_broken_ref(name, trash)?;
+        }
         let mut seen = self.observe().await;
         if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
@@ -71,7 +77,10 @@ impl Checkpoints {
         if self.bring_back_pruned(current, care).await? || seen.is_err() {
             seen = self.observe().await;
         }
-        let (refs, head) = seen?;
+        let (mut refs, mut head) = seen?;
+        if self.bring_back_original(current, checkpoint, &refs).await? {
+            (refs, head) = self.observe().await?;
+        }
         Ok(Mended {
             notices,
             refs,
@@ -94,18 +103,34 @@ impl Checkpoints {
     }
 
     /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
-    fn mend_branch(&self, current: &Current, trash: &Path) -> Result<()> {
-        let path = self
-            .places
-            .repository
-            .common_dir
-            .join(&current.intent.branch);
+    fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<()> {
+        let path = self.places.repository.common_dir.join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
-            move_away(&path, &trash.join("git").join(&current.intent.branch))?;
+            move_away(&path, &trash.join("git").join(name))?;
         }
         Ok(())
+    }
+
+    /// The branch the user came from is put back where its file went by other means than git,
+    /// which would have removed its log too.
+    async fn bring_back_original(
+        &self,
+        current: &Current,
+        checkpoint: &Snapshot,
+        refs: &Refs,
+    ) -> Result<bool> {
+        let Head::Branch { name, .. } = &current.intent.original else {
+            return Ok(false);
+        };
+        let before = checkpoint.control.refs.get(name).copied();
+        let log = self.places.repository.common_dir.join("logs").join(name);
+        if refs.contains_key(name) || before.is_none() || !log.is_file() {
+            return Ok(false);
+        }
+        self.move_ref(name, refs, before).await?;
+        Ok(true)
     }
 }
 

@@ -36,6 +36,10 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark(&current.intent.run);
+        if current.phase != Phase::Still {
+            let trash = self.new_trash("recover");
+            self.free_locks(&current.intent.refs(), &trash).await?;
+        }
         let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
             Phase::Still => return Ok(None),
