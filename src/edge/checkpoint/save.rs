@@ -51,11 +51,12 @@ impl Checkpoints {
         let trash = self.new_trash("save");
         let Mended {
             mut notices,
-            refs,
+            mut refs,
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
+        self.drop_operation_refs(&base, &mut refs).await?;
         self.link_objects().await?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
