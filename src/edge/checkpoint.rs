@@ -229,6 +229,8 @@ pub(crate) struct Checkpoints {
     loaded: Option<Arc<Snapshot>>,
     /// Refs after the last restore: what changed before it was told already.
     told_refs: Option<Refs>,
+    /// What was mended when nobody could be told.
+    unsaid: Vec<Notice>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
 }
@@ -293,6 +295,7 @@ impl Checkpoints {
             state,
             loaded: None,
             told_refs: None,
+            unsaid: Vec::new(),
             parked: None,
         };
         if let Some(open) = checkpoints.open_run() {

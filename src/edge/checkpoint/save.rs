@@ -54,6 +54,7 @@ impl Checkpoints {
             mut refs,
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
+        notices.append(&mut self.unsaid);
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;
@@ -123,9 +124,17 @@ impl Checkpoints {
     pub(crate) async fn changed_files(&mut self, besides: &[PathBuf]) -> Result<usize> {
         let base = self.checkpoint().await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self
-            .take(&base.manifest, Self::known_of(&base), &index)
-            .await?;
+        let look = || self.take(&base.manifest, Self::known_of(&base), &index);
+        let mut looked = look().await;
+        if looked.is_err() {
+            // The git directory may be gone, or be another one.
+            let current = self.current()?;
+            let trash = self.new_trash("look");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
+            looked = look().await;
+            self.unsaid = mended.notices;
+        }
+        let taken = looked?;
         let top = &self.places.repository.work_tree;
         let besides: Vec<PathBuf> = besides
             .iter()
