@@ -9,6 +9,7 @@ use super::mend::{Care, Mended};
 use super::modules::is_module_path;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
+use super::taking::{below, show};
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::copy_with_time;
@@ -88,11 +89,13 @@ impl Checkpoints {
         notices.extend(self.tell_no_longer_ignored(&git, &base, &taken).await?);
         self.link_module_objects(&taken.manifest).await?;
 
+        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
+        notices.extend(tell_repositories(&new_repositories(&taken, &submodules)));
+
         let parent = self.parent(&current, &refs, &head).await?;
         notices.extend(self.tell_committed_secrets(current.commit, parent).await?);
         let commit = self.commit(&git, &[parent], message).await?;
         self.link_objects().await?;
-        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
         let snapshot = self
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
             .await?;
@@ -141,10 +144,11 @@ impl Checkpoints {
             .filter_map(|path| path.canonicalize().ok())
             .collect();
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        Ok(paths
+        let changed = paths
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
-            .count())
+            .count();
+        Ok(changed + new_repositories(&taken, &base.submodules).len())
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
@@ -262,6 +266,33 @@ fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes)
         })
         .cloned()
         .collect()
+}
+
+/// Folders a story made into repositories of their own: git cannot hold what is in them.
+fn new_repositories(taken: &super::taking::Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let holds_visible = |folder: &[u8]| {
+        let entries = &taken.manifest.entries;
+        below(entries, folder).any(|(_, entry)| entry.is_visible())
+    };
+    let created = taken.changes.created.iter();
+    created
+        .filter_map(|path| path.strip_suffix(b"/.git"))
+        .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+fn tell_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
+    let names: Vec<String> = folders.iter().map(|it| format!("`{}`", show(it))).collect();
+    (!names.is_empty()).then(|| {
+        Notice::new(
+            "own_repository",
+            format!(
+                "repositories of their own, so kept in the tree but not in the commit: {}",
+                names.join(", ")
+            ),
+        )
+    })
 }
 
 /// Refs other than the checkpoint branch that an attempt created, moved or deleted.
