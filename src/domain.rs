@@ -1,6 +1,7 @@
 //! What it means: pure types and decisions. No files, processes, environment, clock, async
 //! or terminal; time arrives as a value.
 
+pub(crate) mod afterwards;
 pub(crate) mod agent_event;
 pub(crate) mod box_match;
 pub(crate) mod boxes;
@@ -8,9 +9,11 @@ pub(crate) mod change;
 pub(crate) mod delta;
 pub(crate) mod demo;
 pub(crate) mod dialect;
+pub(crate) mod doctor;
 pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod guard;
+pub(crate) mod housekeeping;
 pub(crate) mod ids;
 pub(crate) mod js;
 pub(crate) mod label;

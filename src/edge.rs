@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod checkpoint;
 pub(crate) mod demo;
+pub(crate) mod disk;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
@@ -16,4 +17,5 @@ pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod steps;
 pub(crate) mod vault;
+pub(crate) mod vaults;
 pub(crate) mod walk;

@@ -3,11 +3,16 @@
 //! It decides nothing. What it holds is what runs right now: one process at the most, the timers
 //! the machine set, and the record of what happened.
 
+pub(crate) mod afterwards;
 mod agent_run;
+pub(crate) mod attempts;
+pub(crate) mod doctor;
 pub(crate) mod gaps;
 mod gate_run;
+pub(crate) mod housekeeping;
 pub(crate) mod launch;
 pub(crate) mod mend;
+mod outside;
 mod perform;
 mod recorder;
 mod signals;
@@ -25,6 +30,7 @@ use crate::domain::event::{Event, Record};
 use crate::domain::ids::RunId;
 use crate::domain::machine::{Input, Machine, Ticket};
 use crate::domain::policy::Gate;
+use crate::domain::size::SizeLimit;
 use crate::edge::agent::Agent;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::FileError;
@@ -35,6 +41,9 @@ use gate_run::GateRunning;
 use recorder::Recorder;
 use signals::Signals;
 use timers::Timers;
+
+/// How long a git command may take where no settings say.
+const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Everything a run needs.
 pub(crate) struct Job {
@@ -52,6 +61,8 @@ pub(crate) struct Job {
     pub(crate) strict_tasks: bool,
     /// The shell for gates.
     pub(crate) shell: std::ffi::OsString,
+    /// How large the vault may get.
+    pub(crate) vault_limit: SizeLimit,
     /// This goes on with an open run.
     pub(crate) resumed: bool,
     /// What was said before the machine started: warnings, recoveries.

@@ -3,7 +3,11 @@
 //! A face is a fold over the records of a run. Whatever is on the screen came through
 //! [`Face::show`]; nothing here looks at files, processes or the clock.
 
+pub(crate) mod afterwards;
+pub(crate) mod attempts;
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod list;

@@ -5,6 +5,12 @@
 //! `cargo test` sweeps a short history; `cargo test --test kill_sweep -- --ignored --nocapture`
 //! sweeps the whole one and samples double kills.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+#![allow(
+    clippy::print_stderr,
+    reason = "the figures are for the reader of the log"
+)]
+
 mod history;
 mod sandbox;
 

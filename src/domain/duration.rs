@@ -13,6 +13,13 @@ pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 #[error("`{0}` is not a duration; write it like `90s`, `15m`, `1h30m` or `off`")]
 pub(crate) struct BadDuration(String);
 
+impl BadDuration {
+    /// A text that says no duration where one is needed.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
 impl TimeLimit {
     /// No limit.
     pub(crate) const OFF: Self = Self(None);

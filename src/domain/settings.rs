@@ -176,6 +176,7 @@ pub(crate) struct PartialSettings {
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
     pub(crate) largest_file: Option<Sourced<SizeLimit>>,
     pub(crate) least_free: Option<Sourced<SizeLimit>>,
+    pub(crate) vault_limit: Option<Sourced<SizeLimit>>,
     pub(crate) idle_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) total_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) grace: Option<Sourced<TimeLimit>>,
@@ -200,6 +201,7 @@ impl PartialSettings {
             max_wait: later.max_wait.or(self.max_wait),
             largest_file: later.largest_file.or(self.largest_file),
             least_free: later.least_free.or(self.least_free),
+            vault_limit: later.vault_limit.or(self.vault_limit),
             idle_timeout: later.idle_timeout.or(self.idle_timeout),
             total_timeout: later.total_timeout.or(self.total_timeout),
             grace: later.grace.or(self.grace),
@@ -232,6 +234,8 @@ pub(crate) struct Settings {
     pub(crate) largest_file: Sourced<SizeLimit>,
     /// Room that stays free wherever something is written.
     pub(crate) least_free: Sourced<SizeLimit>,
+    /// How large the vault may get before old runs are removed from it.
+    pub(crate) vault_limit: Sourced<SizeLimit>,
     /// How long an agent may be silent.
     pub(crate) idle_timeout: Sourced<TimeLimit>,
     /// How long an attempt may take.
@@ -266,6 +270,7 @@ impl Settings {
                 said.least_free,
                 SizeLimit::bytes(Limits::DEFAULT.least_free),
             ),
+            vault_limit: or(said.vault_limit, SizeLimit::bytes(20_000_000_000)),
             idle_timeout: or(said.idle_timeout, TimeLimit::seconds(15 * 60)),
             total_timeout: or(said.total_timeout, TimeLimit::OFF),
             grace: or(said.grace, TimeLimit::seconds(20)),
@@ -306,6 +311,7 @@ impl Settings {
             line("max_wait", &self.max_wait, ToString::to_string),
             line("largest_file", &self.largest_file, ToString::to_string),
             line("least_free", &self.least_free, ToString::to_string),
+            line("vault_limit", &self.vault_limit, ToString::to_string),
             line("timeouts.idle", &self.idle_timeout, ToString::to_string),
             line("timeouts.total", &self.total_timeout, ToString::to_string),
             line("timeouts.grace", &self.grace, |it| it.or_zero_text()),

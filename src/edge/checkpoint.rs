@@ -27,6 +27,8 @@
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `converge` | the work tree becomes what a manifest says |
+//! | `look` | what a vault says, without its lock and without touching it |
+//! | `gc` | what no run needs any more leaves the vault |
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
 
@@ -35,9 +37,11 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod gc;
 mod guarding;
 mod incoming;
 mod keeping;
+mod look;
 mod mend;
 mod modules;
 mod moving;
@@ -76,11 +80,14 @@ use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
 pub(crate) use finish::{FinishReport, PreparedFinish};
+pub(crate) use gc::GcPlan;
+pub(crate) use look::{JournalHealth, look, strays};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
-pub(crate) use parked::{ParkedAttempt, ParkedChanges, parked_attempts};
-pub(crate) use rewind::PreparedRewind;
+pub(crate) use parked::{ParkedAttempt, Shelf};
+pub(crate) use preflight::obstacles;
 pub(crate) use run_state::OpenRun;
+pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
@@ -233,6 +240,10 @@ pub(crate) struct Checkpoints {
     unsaid: Vec<Notice>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// Where the change of the next run is read from.
+    plan: Option<String>,
+    /// A kept run that is taken for open, which the journal says with the next step of it.
+    reopened: Option<RunId>,
 }
 
 impl Checkpoints {
@@ -297,6 +308,8 @@ impl Checkpoints {
             told_refs: None,
             unsaid: Vec::new(),
             parked: None,
+            plan: None,
+            reopened: None,
         };
         if let Some(open) = checkpoints.open_run() {
             checkpoints.limits = checkpoints.read_limits(&open.run);
@@ -337,8 +350,7 @@ impl Checkpoints {
     }
 
     /// The vault's folder.
-    #[cfg(test)]
-    fn vault_folder(&self) -> &Path {
+    pub(crate) fn vault_folder(&self) -> &Path {
         self.places.vault.folder()
     }
 
@@ -397,8 +409,34 @@ impl Checkpoints {
         self.store = self.store.with_marker(&run.0);
     }
 
+    /// Says where the change of the next run is read from.
+    pub(crate) fn plan_is_at(&mut self, place: Option<String>) {
+        self.plan = place;
+    }
+
+    /// True where the last run ended in a step that can be taken back.
+    pub(crate) fn can_undo(&self) -> bool {
+        !self.state.undoable.is_empty()
+    }
+
+    /// True where something must be mended before anything else is done.
+    pub(crate) fn needs_mending(&self) -> bool {
+        let current = self.state.current.as_ref();
+        self.state.moving.is_some() || current.is_some_and(|current| current.phase != Phase::Still)
+    }
+
     /// Writes a step to the journal after everything before it is durable.
     async fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
+        if let Some(reopened) = self.reopened.clone() {
+            self.append(&reopened, Step::Reopened).await?;
+            self.reopened = None;
+        }
+        let line = self.append(run, step).await?;
+        self.state.apply(&line);
+        Ok(())
+    }
+
+    async fn append(&self, run: &RunId, step: Step) -> Result<Line> {
         let line = Line {
             run: run.clone(),
             at: jiff::Timestamp::now(),
@@ -407,8 +445,7 @@ impl Checkpoints {
         let journal = Arc::clone(&self.journal);
         let written = line.clone();
         blocking(move || Ok(lock(&journal).write(&written)?)).await?;
-        self.state.apply(&line);
-        Ok(())
+        Ok(line)
     }
 
     /// Links objects the repository has gained into the vault.
@@ -425,11 +462,20 @@ impl Checkpoints {
     }
 }
 
+/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+pub(crate) fn peek_last(
+    state_directory: &Path,
+    repository: &Repository,
+) -> Result<Option<OpenRun>> {
+    let journal = Vault::folder_for(state_directory, repository).join("journal");
+    let state = RunState::from_journal(&super::steps::read(&journal)?);
+    Ok(state.open_run().or_else(|| state.kept().map(Current::seen)))
+}
+
 /// The open run of a work tree, looked up without the lock and without touching anything.
 pub(crate) fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let journal = Vault::folder_for(state_directory, repository).join("journal");
-    let lines = super::steps::read(&journal)?;
-    Ok(RunState::from_journal(&lines).open_run())
+    let folder = Vault::folder_for(state_directory, repository);
+    Ok(look::look(&folder)?.open)
 }
 
 /// Folders whose file systems must be durable before a step is written, one per file system.

@@ -332,6 +332,16 @@ impl Git {
     }
 }
 
+/// What `git --version` says; works anywhere.
+pub(crate) async fn version() -> Result<String, GitError> {
+    let mut command = Command::new("git");
+    command.arg("--version");
+    harden(&mut command);
+    command.stdin(Stdio::null());
+    let output = command.output().await.map_err(GitError::Spawn)?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// Takes away what could redirect git, and everything it could ask or start.
 pub(crate) fn harden(command: &mut Command) {
     for name in SCRUBBED {

@@ -119,6 +119,12 @@ impl ObjectId {
     }
 }
 
+/// Whatever in a text looks like a full object id.
+pub(crate) fn named_in(text: &[u8]) -> impl Iterator<Item = ObjectId> {
+    text.split(|byte| !byte.is_ascii_hexdigit())
+        .filter_map(ObjectId::parse)
+}
+
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_bytes()
@@ -164,6 +170,14 @@ mod tests {
     #[test]
     fn a_file_that_changes_while_it_is_read_is_an_error() {
         assert!(ObjectId::of_blob(ObjectFormat::Sha1, 7, &b"hello\n"[..]).is_err());
+    }
+
+    #[test]
+    fn ids_are_found_in_any_text() {
+        let id = "ce013625030ba8dba906f756967f9e9ca394464a";
+        let text = format!("ref: refs/heads/x {id}\n{id}0 ({id})\0");
+        let want = ObjectId::parse(id.as_bytes()).unwrap();
+        assert_eq!(named_in(text.as_bytes()).collect::<Vec<_>>(), [want, want]);
     }
 
     #[test]

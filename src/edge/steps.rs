@@ -94,6 +94,26 @@ pub(crate) enum Step {
 }
 
 impl Step {
+    /// Every snapshot the step names: as long as its line is in the journal they are needed.
+    pub(crate) fn snapshots(&self) -> Vec<&str> {
+        match self {
+            Self::BeginIntent { intent } => vec![&intent.start, &intent.checkpoint],
+            Self::Parked { snapshot, .. } | Self::SaveIntent { snapshot, .. } => vec![snapshot],
+            Self::MoveIntent { intent } => vec![&intent.before, &intent.after],
+            Self::Begun
+            | Self::BeginTakenBack
+            | Self::AttemptStarted { .. }
+            | Self::RestoreIntent
+            | Self::Restored
+            | Self::Verified { .. }
+            | Self::Saved
+            | Self::Kept { .. }
+            | Self::Reopened
+            | Self::Moved
+            | Self::MoveGivenUp => Vec::new(),
+        }
+    }
+
     /// The step says of files, objects or refs that they are there, so they must be durable first.
     const fn leans_on_files(&self) -> bool {
         match self {
@@ -210,6 +230,9 @@ pub(crate) struct BeginIntent {
     pub(crate) run: RunId,
     /// The change.
     pub(crate) change: String,
+    /// Where it was read from, where that can be written down.
+    #[serde(default)]
+    pub(crate) plan: Option<String>,
     /// Full name of the checkpoint branch.
     pub(crate) branch: String,
     /// Where the user was; for a run that follows a kept one on its branch, where that one began.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha1::Digest;
 
-use super::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
+use super::files::{FileError, Tried, absent, create_private_folder, read_if_present, write_whole};
 use super::object_id::ObjectFormat;
 use super::repository::Repository;
 
@@ -72,12 +72,13 @@ struct Meta {
     token: String,
 }
 
-/// The private folder of one work tree, locked.
+/// The private folder of one work tree.
 #[derive(Debug)]
 pub(crate) struct Vault {
     folder: PathBuf,
-    /// Held for the whole life; the kernel frees it when the process dies, however it dies.
-    _lock: File,
+    /// Held for the whole life; the kernel frees it when the process dies, however it dies. None
+    /// where the vault is only looked at.
+    _lock: Option<File>,
 }
 
 impl Vault {
@@ -107,12 +108,20 @@ impl Vault {
         let lock = lock(folder)?;
         let vault = Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            _lock: Some(lock),
         };
         for name in ["snapshots", "raw", "trash", "runs", "learnings"] {
             create_private_folder(&vault.folder.join(name))?;
         }
         Ok(vault)
+    }
+
+    /// A vault to look at: neither locked nor made.
+    pub(crate) fn unlocked(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            _lock: None,
+        }
     }
 
     /// The vault itself.
@@ -133,6 +142,21 @@ impl Vault {
     /// Plain copies, named by blob id.
     pub(crate) fn raw(&self) -> PathBuf {
         self.folder.join("raw")
+    }
+
+    /// All snapshots.
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.folder.join("snapshots")
+    }
+
+    /// The folders of all runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// All that operations removed.
+    pub(crate) fn trash_folder(&self) -> PathBuf {
+        self.folder.join("trash")
     }
 
     /// The folder of one snapshot.
@@ -236,6 +260,32 @@ impl Vault {
         let bytes = read_if_present(&self.folder.join("meta.json"))?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
+}
+
+/// Who works in a vault right now; makes and changes nothing.
+pub(crate) fn holder(folder: &Path) -> Result<Option<String>, FileError> {
+    let path = folder.join("lock");
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(FileError::new("open", &path, error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut owner = String::new();
+            let _ = file.read_to_string(&mut owner);
+            Ok(Some(owner.trim().to_owned()))
+        }
+        Err(TryLockError::Error(error)) => Err(FileError::new("lock", &path, error)),
+    }
+}
+
+/// The work tree a vault was made for, where it was tied to one.
+pub(crate) fn work_tree_of(folder: &Path) -> Result<Option<PathBuf>, FileError> {
+    let bytes = read_if_present(&folder.join("meta.json"))?;
+    let meta: Option<Meta> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Ok(meta.map(|meta| PathBuf::from(meta.work_tree)))
 }
 
 fn lock(folder: &Path) -> Result<File, VaultError> {

@@ -36,6 +36,8 @@ pub(crate) struct Order {
     pub(crate) settings: Settings,
     /// Just this story.
     pub(crate) only_story: Option<StoryId>,
+    /// Go on with the kept run where none is open.
+    pub(crate) reopen: bool,
     /// What the user should hear first.
     pub(crate) warnings: Vec<String>,
     /// What was found and mended before.
@@ -85,6 +87,9 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
         .await
         .map_err(|error| refusal(&error))?;
+    if order.reopen && checkpoints.open_run().is_none() {
+        reopen(&mut checkpoints, nothing_left).await?;
+    }
     checkpoints
         .set_limits(order.settings.limits())
         .map_err(|error| refusal(&error))?;
@@ -117,6 +122,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         gates: policy.gates.clone(),
         strict_tasks: policy.strict_tasks,
         shell: shell(&order.environment),
+        vault_limit: order.settings.vault_limit.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
         agent,
@@ -135,6 +141,19 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         checkpoints,
         job,
     })))
+}
+
+/// Opens the kept run again, if there is something left to do in it.
+async fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failure> {
+    if let Some(kept) = checkpoints.kept_run().filter(|_| nothing_left) {
+        return Err(Failure::refused(format!(
+            "there is nothing to resume: no story of `{}` is open, and `{}` is kept",
+            kept.change, kept.branch
+        ))
+        .hint("`ralphtool finish --cleanup` brings the work to your branch")
+        .hint("`ralphtool rewind STORY` goes back to before a story, to do it again"));
+    }
+    checkpoints.reopen().await.map_err(|error| refusal(&error))
 }
 
 /// The run that is to be gone on with.
@@ -157,7 +176,7 @@ async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<O
 
 pub(super) fn other_run(change: &str) -> Failure {
     Failure::refused(format!("a run of `{change}` was interrupted in this tree"))
-        .hint(format!("go on with it: `ralphtool loop {change}`"))
+        .hint("go on with it: `ralphtool resume`; or end it: `ralphtool finish`")
         .hint("or keep its branch and start this one: pass `--fresh`")
 }
 
@@ -235,7 +254,7 @@ fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure>
 }
 
 /// The agent the settings name; whether it exists was checked when they were read.
-fn agent(settings: &Settings) -> Agent {
+pub(super) fn agent(settings: &Settings) -> Agent {
     let model = settings.model.as_ref().map(|model| model.value.clone());
     let name = settings.agent.value.as_str();
     if let Some(own) = settings.agents.get(name) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::gate_run::GateRunning;
+use super::housekeeping::tidy;
 use super::start::outside_of_last;
 use super::{End, Engine, EngineError, Running, chain};
 use crate::domain::boxes::StoryCheck;
@@ -93,6 +94,8 @@ impl Engine {
         let begun = if self.job.resumed {
             self.checkpoints.adopt().await
         } else {
+            let place = source::place_of(&self.job.change);
+            self.checkpoints.plan_is_at(place);
             self.checkpoints.begin(&run, &self.job.change.name).await
         };
         match begun {
@@ -270,6 +273,8 @@ impl Engine {
         match self.checkpoints.finish(choice).await {
             Ok(report) => {
                 self.warn(report.notices).await?;
+                let tidied = tidy(&mut self.checkpoints, self.job.vault_limit).await;
+                self.warn(tidied).await?;
                 self.ready.push_back(Input::Finished {
                     ticket,
                     head: report.head,

@@ -12,16 +12,23 @@ use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::process::RunningProcess;
+use crate::edge::process::leftovers::ProcessIdentity;
 use crate::edge::source;
 
 /// How much of the notes of a change goes into a prompt.
 const LEARNINGS_CAP: usize = 16 * 1024;
 
 /// Name of the file that says which process an attempt is.
-pub(super) const PROCESS_FILE: &str = "process.json";
+const PROCESS_FILE: &str = "process.json";
 
 /// Name of the folder that keeps task files no checkpoint reaches.
-const OUTSIDE_FOLDER: &str = "outside";
+pub(super) const OUTSIDE_FOLDER: &str = "outside";
+
+/// Which process an attempt was, by its folder.
+pub(super) fn recorded(attempt: &Path) -> Option<ProcessIdentity> {
+    let text = std::fs::read(attempt.join(PROCESS_FILE)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
 
 /// Where the task files are kept that the last attempt of the open run may have changed, and no
 /// checkpoint reaches.

@@ -4,13 +4,16 @@ use std::fmt;
 
 use crate::domain::agent_event::Usage;
 use crate::domain::event::{FailureKind, Outcome, Request};
+use crate::domain::size::rounded;
 
 /// Things that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noun {
     Attempt,
     File,
+    Run,
     Scenario,
+    Snapshot,
     Story,
     Task,
 }
@@ -20,7 +23,9 @@ impl Noun {
         match self {
             Self::Attempt => ("attempt", "attempts"),
             Self::File => ("file", "files"),
+            Self::Run => ("run", "runs"),
             Self::Scenario => ("scenario", "scenarios"),
+            Self::Snapshot => ("snapshot", "snapshots"),
             Self::Story => ("story", "stories"),
             Self::Task => ("task", "tasks"),
         }
@@ -78,13 +83,7 @@ pub(crate) fn tokens(count: u64) -> String {
 
 /// A size: `812 B`, `4.5 kB`, `45 kB`, `1.2 MB`.
 pub(crate) fn bytes(count: u64) -> String {
-    if count < 1000 {
-        return format!("{count} B");
-    }
-    scaled(
-        count,
-        &[(" kB", 1_000), (" MB", 1_000_000), (" GB", 1_000_000_000)],
-    )
+    rounded(count)
 }
 
 /// Two digits while small, whole numbers after; rounded down, so that no unit reads `1000`.

@@ -34,7 +34,7 @@ pub(crate) fn ended_state(sandbox: &Sandbox) -> String {
     for (path, state) in listing(&sandbox.repo.join(".git")) {
         let mut parts = path.split('/');
         let kept = matches!(parts.next(), Some("hooks" | "info"));
-        let lock = path.ends_with(".lock") || path.contains(".ralph-");
+        let lock = path.contains(".lock") || path.contains(".ralph-");
         if kept || lock {
             let _ = writeln!(text, ".git/{path}: {state}");
         }

@@ -16,7 +16,7 @@ use super::{
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 13] = [
+const TOP_KEYS: [&str; 14] = [
     "agent",
     "model",
     "max_retries",
@@ -27,6 +27,7 @@ const TOP_KEYS: [&str; 13] = [
     "max_wait",
     "largest_file",
     "least_free",
+    "vault_limit",
     "timeouts",
     "gate",
     "agents",
@@ -81,6 +82,7 @@ impl File<'_> {
             "max_wait" => settings.max_wait = Some(self.sourced(key, self.duration(value)?)),
             "largest_file" => settings.largest_file = Some(self.sourced(key, self.size(value)?)),
             "least_free" => settings.least_free = Some(self.sourced(key, self.size(value)?)),
+            "vault_limit" => settings.vault_limit = Some(self.sourced(key, self.size(value)?)),
             "timeouts" => self.timeouts(settings, value)?,
             "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
             "agents" => settings.agents = self.agents(value)?,

@@ -34,6 +34,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         max_wait = 0
         largest_file = "1GB"
         least_free = 0
+        vault_limit = "5GB"
         [timeouts]
         idle = "10m"
         total = "off"
@@ -76,11 +77,12 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         max_wait: Some(at(8, TimeLimit::OFF)),
         largest_file: Some(at(9, SizeLimit::bytes(1_000_000_000))),
         least_free: Some(at(10, SizeLimit::OFF)),
-        idle_timeout: Some(at(12, TimeLimit::seconds(600))),
-        total_timeout: Some(at(13, TimeLimit::OFF)),
-        grace: Some(at(14, TimeLimit::seconds(5))),
-        gates: Some(at(15, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(22, mine))]),
+        vault_limit: Some(at(11, SizeLimit::bytes(5_000_000_000))),
+        idle_timeout: Some(at(13, TimeLimit::seconds(600))),
+        total_timeout: Some(at(14, TimeLimit::OFF)),
+        grace: Some(at(15, TimeLimit::seconds(5))),
+        gates: Some(at(16, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(23, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -109,6 +111,8 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "command_timeout = \"half an hour\"",
         "largest_file = 50",
         "largest_file = \"much\"",
+        "vault_limit = 20",
+        "vault_limit = \"much\"",
         "timeouts = \"1m\"",
         "gate = \"cargo test\"",
         "[[gate]]\nname = \"tests\"",
@@ -196,6 +200,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_MAX_WAIT", "3h"),
         ("RALPHTOOL_LARGEST_FILE", "off"),
         ("RALPHTOOL_LEAST_FREE", "1GB"),
+        ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
@@ -221,6 +226,7 @@ fn every_variable_is_read() {
             SizeLimit::bytes(1_000_000_000),
             "RALPHTOOL_LEAST_FREE",
         )),
+        vault_limit: Some(variable(SizeLimit::bytes(2 << 30), "RALPHTOOL_VAULT_LIMIT")),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
         ..PartialSettings::default()

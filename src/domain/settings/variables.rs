@@ -11,7 +11,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 13] = [
     "RALPHTOOL_MAX_WAIT",
     "RALPHTOOL_LARGEST_FILE",
     "RALPHTOOL_LEAST_FREE",
+    "RALPHTOOL_VAULT_LIMIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
     CONFIG,
@@ -81,6 +82,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(duration(name, value)?),
         "RALPHTOOL_LARGEST_FILE" => settings.largest_file = Some(size(name, value)?),
         "RALPHTOOL_LEAST_FREE" => settings.least_free = Some(size(name, value)?),
+        "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(size(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
         _ => variables.config = Some(value.to_owned()),

@@ -13,6 +13,7 @@ use super::Result;
 use crate::edge::files::{
     Tried, absent, create_private_folder, move_away, read_if_present, write_whole,
 };
+use crate::edge::object_id::{ObjectId, named_in};
 use crate::edge::repository::{Head, Refs, Repository};
 
 /// A hook or info file larger than this is not kept byte for byte.
@@ -129,6 +130,15 @@ impl Control {
             files,
             pointer,
         })
+    }
+
+    /// Every object that HEAD, a ref or a file of the git directory names.
+    pub(super) fn object_ids(&self) -> Vec<ObjectId> {
+        // A list of refs as they were when it was last written; nothing is restored from it.
+        let files = self.files.iter().filter(|file| file.path != "info/refs");
+        let files = files.flat_map(|file| named_in(&file.bytes));
+        let refs = self.refs.values().copied();
+        refs.chain(self.head.commit()).chain(files).collect()
     }
 
     /// The bytes of one shared file.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{CheckpointError, Checkpoints, Result, room};
 use crate::domain::size::rounded;
-use crate::edge::git::nul_separated;
-use crate::edge::repository::Refs;
+use crate::edge::git::{Git, nul_separated};
+use crate::edge::repository::{Refs, Repository};
 
 /// States of git in which a branch must not be made, with the way out of each.
 const IN_THE_WAY: &[(&str, &str, &str)] = &[
@@ -41,7 +41,7 @@ impl Checkpoints {
     /// Refuses where a run could not begin. Changes nothing.
     pub(crate) async fn preflight(&self, change: &str) -> Result<()> {
         refuse_home(&self.places.repository.work_tree)?;
-        self.refuse_vault_inside()?;
+        refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
         refuse_hook()?;
         self.refuse_operation()?;
         self.refuse_lock()?;
@@ -56,15 +56,7 @@ impl Checkpoints {
 
     /// Refuses while a merge or the like is in progress.
     pub(super) fn refuse_operation(&self) -> Result<()> {
-        for (name, what, way_out) in IN_THE_WAY {
-            if self.places.repository.git_dir.join(name).exists() {
-                return Err(CheckpointError::refused(
-                    format!("{what} is in progress in this repository"),
-                    format!("end it first: {way_out}"),
-                ));
-            }
-        }
-        Ok(())
+        refuse_operation(&self.places.repository)
     }
 
     fn refuse_lock(&self) -> Result<()> {
@@ -79,24 +71,6 @@ impl Checkpoints {
             ));
         }
         Ok(())
-    }
-
-    fn refuse_vault_inside(&self) -> Result<()> {
-        let vault = self.places.vault.folder();
-        let work_tree = &self.places.repository.work_tree;
-        let inside = vault
-            .canonicalize()
-            .is_ok_and(|vault| vault.starts_with(work_tree));
-        if !inside {
-            return Ok(());
-        }
-        Err(CheckpointError::refused(
-            format!(
-                "ralphtool's state directory `{}` is inside the repository",
-                vault.display()
-            ),
-            "set XDG_STATE_HOME to a folder elsewhere",
-        ))
     }
 
     /// Refuses where less is free than must stay free.
@@ -153,15 +127,67 @@ impl Checkpoints {
 
     /// Refuses while conflicts wait to be resolved.
     pub(super) async fn refuse_conflicts(&self) -> Result<()> {
-        let unmerged = self.git.run(["ls-files", "--unmerged", "-z"]).await?;
-        if unmerged.is_empty() {
-            return Ok(());
-        }
-        Err(CheckpointError::refused(
-            "the index holds unresolved conflicts",
-            "resolve them and `git add` the files first",
-        ))
+        refuse_conflicts(&self.git).await
     }
+}
+
+/// Every reason why no run could begin here, whatever its change. Needs no vault and makes none.
+pub(crate) async fn obstacles(
+    repository: &Repository,
+    git: &Git,
+    vault: &Path,
+) -> Vec<CheckpointError> {
+    let named = match repository.refs(git).await {
+        Ok(refs) => refuse_conflicting_refs(&refs, "ralph/CHANGE"),
+        Err(error) => Err(error.into()),
+    };
+    let all = [
+        refuse_home(&repository.work_tree),
+        refuse_vault_inside(repository, vault),
+        refuse_hook(),
+        refuse_operation(repository),
+        named,
+        refuse_conflicts(git).await,
+    ];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+fn refuse_operation(repository: &Repository) -> Result<()> {
+    for (name, what, way_out) in IN_THE_WAY {
+        if repository.git_dir.join(name).exists() {
+            return Err(CheckpointError::refused(
+                format!("{what} is in progress in this repository"),
+                format!("end it first: {way_out}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {
+    // It may not have been made yet: then it is where the folder above it is.
+    let place = vault.ancestors().find_map(|it| it.canonicalize().ok());
+    if !place.is_some_and(|place| place.starts_with(&repository.work_tree)) {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        format!(
+            "ralphtool's state directory `{}` is inside the repository",
+            vault.display()
+        ),
+        "set XDG_STATE_HOME to a folder elsewhere",
+    ))
+}
+
+async fn refuse_conflicts(git: &Git) -> Result<()> {
+    let unmerged = git.run(["ls-files", "--unmerged", "-z"]).await?;
+    if unmerged.is_empty() {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        "the index holds unresolved conflicts",
+        "resolve them and `git add` the files first",
+    ))
 }
 
 fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {

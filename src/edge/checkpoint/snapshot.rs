@@ -76,9 +76,16 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The snapshot another one was written against.
-    pub(super) fn parent(vault: &Vault, id: &str) -> Result<Option<String>> {
+    /// The snapshot another one is the difference to.
+    pub(super) fn parent_of(vault: &Vault, id: &str) -> Result<Option<String>> {
         Ok(read_description(&vault.snapshot(id))?.parent)
+    }
+
+    /// What a snapshot itself says, without its parents: the git directory and the difference.
+    pub(super) fn read_alone(vault: &Vault, id: &str) -> Result<(Control, Difference)> {
+        let folder = vault.snapshot(id);
+        let description = read_description(&folder)?;
+        Ok((description.control, read_difference(&folder)?))
     }
 
     /// Reads a snapshot and its parents.

@@ -254,7 +254,7 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
 
 /// True where a live process has the lock open, or a git of somebody's works in this tree.
 #[cfg(target_os = "linux")]
-fn is_held(lock: &Path, work_tree: &Path) -> bool {
+pub(crate) fn is_held(lock: &Path, work_tree: &Path) -> bool {
     let own = std::process::id().to_string();
     let Ok(processes) = fs::read_dir("/proc") else {
         return true;
@@ -288,7 +288,7 @@ fn is_git_in(process: &Path, work_tree: &Path) -> bool {
 
 /// Without a way to ask, a lock is taken to be held.
 #[cfg(not(target_os = "linux"))]
-fn is_held(_lock: &Path, _work_tree: &Path) -> bool {
+pub(crate) fn is_held(_lock: &Path, _work_tree: &Path) -> bool {
     true
 }
 

@@ -1,5 +1,6 @@
 //! The protocol against real git in temporary repositories.
 
+mod gc;
 mod hostile;
 
 use std::collections::BTreeMap;

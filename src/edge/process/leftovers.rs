@@ -54,18 +54,37 @@ pub(crate) async fn end_leftovers(
     grace: Duration,
 ) -> Swept {
     use super::sweep::{Patience, end_all};
-    let boot = boot();
-    let of_this_boot = |it: &&ProcessIdentity| Some(&it.boot) == boot.as_ref();
-    let recorded: Vec<&ProcessIdentity> = recorded.iter().filter(of_this_boot).collect();
-    let marks: Vec<Vec<u8>> = runs
-        .iter()
-        .map(|run| format!("{}={run}", super::RUN_VARIABLE).into_bytes())
-        .collect();
     let patience = Patience {
         terminate: grace,
         ..Patience::USUAL
     };
-    let find = |table: &super::table::Table| {
+    end_all(finder(runs, recorded), patience).await
+}
+
+/// What is left running of the given runs, as command lines; ends nothing.
+#[cfg(target_os = "linux")]
+pub(crate) fn find_leftovers(runs: &[RunId], recorded: &[ProcessIdentity]) -> Vec<String> {
+    let found = finder(runs, recorded)(&super::table::Table::read());
+    found
+        .iter()
+        .map(super::table::Entry::command_line)
+        .collect()
+}
+
+/// Finds live processes of the given runs and the recorded ones, with all their descendants.
+#[cfg(target_os = "linux")]
+fn finder(
+    runs: &[RunId],
+    recorded: &[ProcessIdentity],
+) -> impl Fn(&super::table::Table) -> Vec<super::table::Entry> {
+    let boot = boot();
+    let of_this_boot = |it: &&ProcessIdentity| Some(&it.boot) == boot.as_ref();
+    let recorded: Vec<ProcessIdentity> = recorded.iter().filter(of_this_boot).cloned().collect();
+    let marks: Vec<Vec<u8>> = runs
+        .iter()
+        .map(|run| format!("{}={run}", super::RUN_VARIABLE).into_bytes())
+        .collect();
+    move |table| {
         let mut found = table.families(|entry| {
             let is_recorded = recorded
                 .iter()
@@ -75,8 +94,7 @@ pub(crate) async fn end_leftovers(
         // The dead are for whoever adopted them to bury.
         found.retain(|entry| !entry.is_dead);
         found
-    };
-    end_all(find, patience).await
+    }
 }
 
 /// Without a process table that tells start times apart, nothing can be ended safely.
@@ -88,4 +106,10 @@ pub(crate) async fn end_leftovers(
     _grace: Duration,
 ) -> Swept {
     Swept::default()
+}
+
+/// Without a process table nothing is known.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn find_leftovers(_runs: &[RunId], _recorded: &[ProcessIdentity]) -> Vec<String> {
+    Vec::new()
 }

@@ -1,0 +1,52 @@
+//! `ralphtool doctor`: what would keep a run from starting, and what earlier ones left behind.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::context::Context;
+use super::launch::on_runtime;
+use super::output;
+use crate::edge::vault::state_directory;
+use crate::engine::doctor::{Patient, examine};
+use crate::failure::Failure;
+use crate::ui::doctor;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    a run can start; there may be warnings
+  2    a run would refuse to start
+  4    git or the system does not work";
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct DoctorArguments {
+    /// Write a JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Looks at everything a run needs.
+pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(look(arguments, context))
+}
+
+async fn look(arguments: &DoctorArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let patient = Patient {
+        directory: context.folder()?,
+        state: state_directory(&context.environment),
+        config: context.config.clone(),
+        home: std::env::home_dir(),
+        surroundings: context.surroundings()?,
+        environment: context.environment.clone(),
+    };
+    let diagnosis = examine(&patient).await;
+    if arguments.json {
+        output::json(&diagnosis)?;
+    } else {
+        let paint = context.paint_for(&std::io::stdout());
+        output::present(|out| doctor::write(out, paint, &diagnosis))?;
+    }
+    Ok(diagnosis.exit_code().into())
+}

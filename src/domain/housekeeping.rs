@@ -1,0 +1,327 @@
+//! What may be removed from a vault: which runs are old enough, which are never touched, and what
+//! a housekeeping found, for people and programs.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::ids::RunId;
+
+/// Finished runs older than this are removed at the end of a later run.
+pub(crate) const KEEP_FINISHED: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Where a run stands, as far as housekeeping is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It has begun and not been finished.
+    Open,
+    /// It is over.
+    Over,
+    /// Its begin did not get through and was taken back: there is nothing to undo.
+    TakenBack,
+}
+
+/// A run, as the journal tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PastRun {
+    /// Its id.
+    pub(crate) run: RunId,
+    /// Its change.
+    pub(crate) change: String,
+    /// When its first step was written.
+    pub(crate) began: Timestamp,
+    /// When its last step was written.
+    pub(crate) ended: Timestamp,
+    /// Attempts that were started.
+    pub(crate) attempts: usize,
+    /// Where it stands.
+    pub(crate) standing: Standing,
+}
+
+/// Runs that may be removed, oldest first: neither an open one nor the last that was finished,
+/// which can still be undone.
+pub(crate) fn removable(runs: &[PastRun]) -> impl Iterator<Item = &PastRun> {
+    let last = runs.iter().rposition(|run| run.standing == Standing::Over);
+    let runs = runs.iter().enumerate();
+    runs.filter(move |(index, run)| Some(*index) != last && run.standing != Standing::Open)
+        .map(|(_, run)| run)
+}
+
+/// Runs that may be removed and ended at least so long ago.
+pub(crate) fn expired(runs: &[PastRun], older_than: Duration, now: Timestamp) -> Vec<RunId> {
+    removable(runs)
+        .filter(|run| is_older(run.ended, older_than, now))
+        .map(|run| run.run.clone())
+        .collect()
+}
+
+/// True where something is at least so old; what lies in the future is not.
+pub(crate) fn is_older(at: Timestamp, older_than: Duration, now: Timestamp) -> bool {
+    let limit = SignedDuration::try_from(older_than).unwrap_or(SignedDuration::MAX);
+    now.duration_since(at) >= limit
+}
+
+/// How many, and how large together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Tally {
+    /// How many.
+    pub(crate) count: usize,
+    /// Bytes on disk.
+    pub(crate) bytes: u64,
+}
+
+impl Tally {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// A run that goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RunRow {
+    /// Its id.
+    pub(crate) run: RunId,
+    /// Its change.
+    pub(crate) change: String,
+    /// When it ended.
+    pub(crate) ended: Timestamp,
+    /// Attempts it made.
+    pub(crate) attempts: usize,
+    /// Its snapshots.
+    pub(crate) snapshots: Tally,
+    /// Folders of what its restores took out of the tree.
+    pub(crate) trash: Tally,
+    /// Bytes of its records, prompts and transcripts.
+    pub(crate) logs: u64,
+}
+
+impl RunRow {
+    /// All its bytes; shared ones are not a run's.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.snapshots.bytes + self.trash.bytes + self.logs
+    }
+}
+
+/// Whose vault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum VaultKind {
+    /// Set aside because another repository stands where its own stood.
+    SetAside,
+    /// Its work tree no longer exists.
+    Vanished,
+    /// Of another work tree that exists.
+    Elsewhere,
+}
+
+/// What happens to another vault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "fate")]
+pub(crate) enum Fate {
+    /// It goes, all but the notes in it.
+    Goes,
+    /// It stays.
+    Stays {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Another vault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct VaultRow {
+    /// Its folder.
+    pub(crate) folder: String,
+    /// The work tree it was made for, where that is known.
+    pub(crate) work_tree: Option<String>,
+    /// Whose it is.
+    pub(crate) kind: VaultKind,
+    /// When it was last used.
+    pub(crate) used: Option<Timestamp>,
+    /// Bytes on disk.
+    pub(crate) bytes: u64,
+    /// What happens to it.
+    #[serde(flatten)]
+    pub(crate) fate: Fate,
+}
+
+/// What decides about another vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VaultFacts {
+    /// Whose it is.
+    pub(crate) kind: VaultKind,
+    /// When it was last used.
+    pub(crate) used: Option<Timestamp>,
+    /// The change of a run in it that was never finished.
+    pub(crate) unfinished: Option<String>,
+    /// Its journal is damaged, so that nobody knows what it holds.
+    pub(crate) damaged: bool,
+    /// Who works in it.
+    pub(crate) holder: Option<String>,
+}
+
+/// What happens to another vault.
+pub(crate) fn fate(facts: &VaultFacts, older_than: Duration, now: Timestamp) -> Fate {
+    let stays = |reason: &str| Fate::Stays {
+        reason: reason.to_owned(),
+    };
+    if let Some(holder) = &facts.holder {
+        return stays(&format!("in use by {holder}"));
+    }
+    if facts.kind == VaultKind::Elsewhere {
+        return stays("its work tree exists: run `ralphtool gc` there");
+    }
+    if let Some(change) = &facts.unfinished {
+        return stays(&format!(
+            "a run of `{change}` in it was never finished: remove the folder by hand"
+        ));
+    }
+    if facts.damaged {
+        return stays("its journal is damaged: remove the folder by hand");
+    }
+    match facts.used {
+        Some(used) if is_older(used, older_than, now) => Fate::Goes,
+        _ => stays("not old enough"),
+    }
+}
+
+/// What of the store goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub(crate) enum StoreRow {
+    /// Objects nothing needs go.
+    Known {
+        /// Objects, and about how much room they take.
+        #[serde(flatten)]
+        gone: Tally,
+    },
+    /// What is needed could not be found out; all objects stay.
+    LeftAlone {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a housekeeping removes, or has removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Housekeeping {
+    /// The vault's folder.
+    pub(crate) vault: String,
+    /// Whether it was done.
+    pub(crate) done: bool,
+    /// Runs that stay.
+    pub(crate) kept_runs: usize,
+    /// Bytes of the vault before; what it shares with the repository is not counted.
+    pub(crate) bytes_before: u64,
+    /// Bytes of the vault after; an estimate until it was done.
+    pub(crate) bytes_after: u64,
+    /// Runs that go.
+    pub(crate) runs: Vec<RunRow>,
+    /// Snapshots, trash and logs that belong to no run.
+    pub(crate) orphans: Tally,
+    /// Copies of files that no snapshot needs.
+    pub(crate) copies: Tally,
+    /// Objects of the store.
+    pub(crate) store: StoreRow,
+    /// Other vaults.
+    pub(crate) vaults: Vec<VaultRow>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Housekeeping {
+    /// True where there is nothing to remove.
+    pub(crate) fn is_empty(&self) -> bool {
+        let objects = match &self.store {
+            StoreRow::Known { gone } => gone.count,
+            StoreRow::LeftAlone { .. } => 0,
+        };
+        let vaults = self.vaults.iter().filter(|row| row.fate == Fate::Goes);
+        self.runs.is_empty()
+            && self.orphans.count + self.copies.count + objects + vaults.count() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn run(id: &str, ended: &str, standing: Standing) -> PastRun {
+        let ended: Timestamp = ended.parse().unwrap();
+        PastRun {
+            run: RunId(id.to_owned()),
+            change: "c".to_owned(),
+            began: ended,
+            ended,
+            attempts: 1,
+            standing,
+        }
+    }
+
+    #[track_caller]
+    fn case(runs: &[PastRun], days: u64, want: &[&str]) {
+        let now = "2026-06-01T00:00:00Z".parse().unwrap();
+        let older_than = Duration::from_secs(days * 24 * 3600);
+        let gone: Vec<String> = expired(runs, older_than, now)
+            .into_iter()
+            .map(|run| run.0)
+            .collect();
+        assert_eq!(gone, want);
+    }
+
+    #[test]
+    fn another_vault_goes_only_when_it_is_old_and_nothing_in_it_is_unfinished() {
+        let now = "2026-06-01T00:00:00Z".parse().unwrap();
+        let old = VaultFacts {
+            kind: VaultKind::Vanished,
+            used: Some("2026-01-01T00:00:00Z".parse().unwrap()),
+            unfinished: None,
+            damaged: false,
+            holder: None,
+        };
+        let goes = |facts: VaultFacts| fate(&facts, KEEP_FINISHED, now) == Fate::Goes;
+        let case = |change: fn(&mut VaultFacts)| {
+            let mut facts = old.clone();
+            change(&mut facts);
+            goes(facts)
+        };
+        assert!(case(|_| {}));
+        assert!(case(|facts| facts.kind = VaultKind::SetAside));
+        assert!(!case(|facts| facts.kind = VaultKind::Elsewhere));
+        assert!(!case(|facts| facts.used = None));
+        assert!(!case(
+            |facts| facts.used = Some("2026-05-31T00:00:00Z".parse().unwrap())
+        ));
+        assert!(!case(|facts| facts.unfinished = Some("c".to_owned())));
+        assert!(!case(|facts| facts.damaged = true));
+        assert!(!case(|facts| facts.holder = Some("process 7".to_owned())));
+    }
+
+    #[test]
+    fn old_runs_go_but_never_an_open_one_nor_the_last_finished() {
+        use Standing::{Open, Over, TakenBack};
+        let january = run("a", "2026-01-01T00:00:00Z", Over);
+        let may = run("b", "2026-05-20T00:00:00Z", Over);
+        let late = run("c", "2026-05-31T00:00:00Z", Over);
+        case(&[january.clone(), may.clone(), late.clone()], 30, &["a"]);
+        case(&[january.clone(), may.clone(), late], 0, &["a", "b"]);
+        case(std::slice::from_ref(&january), 0, &[]);
+        let open = run("c", "2026-05-31T00:00:00Z", Open);
+        case(&[january.clone(), may.clone(), open.clone()], 0, &["a"]);
+        case(&[open], 0, &[]);
+        let taken_back = run("c", "2026-05-31T00:00:00Z", TakenBack);
+        case(
+            &[january.clone(), may.clone(), taken_back.clone()],
+            0,
+            &["a", "c"],
+        );
+        case(&[taken_back], 0, &["c"]);
+        let future = run("d", "2027-01-01T00:00:00Z", Over);
+        case(&[january, future.clone(), may], 0, &["a"]);
+        case(&[future.clone(), future], 0, &[]);
+    }
+}

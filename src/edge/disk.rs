@@ -1,0 +1,94 @@
+//! How much room things take up on disk, and making room: whole folders, locked ones too.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::files::{FileError, Tried, absent, make_writable};
+
+/// The room a file or a whole folder takes up by itself: a file with another name elsewhere, such
+/// as an object that is hard-linked, takes up none.
+pub(crate) fn measure(path: &Path) -> u64 {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    if !metadata.is_dir() {
+        return own_bytes(&metadata);
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| measure(&entry.path())).sum()
+}
+
+/// The room one file takes up by itself.
+pub(crate) fn own_bytes(metadata: &fs::Metadata) -> u64 {
+    if metadata.nlink() > 1 {
+        return 0;
+    }
+    metadata.blocks() * 512
+}
+
+/// Room that is left where a path is, or would be.
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+    let present = path.ancestors().find(|it| it.exists())?;
+    let free = rustix::fs::statvfs(present).ok()?;
+    Some(free.f_bavail.saturating_mul(free.f_frsize))
+}
+
+/// Removes a file or a whole folder; what is gone already is no error.
+pub(crate) fn remove_tree(path: &Path) -> Result<(), FileError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if absent(&error) => return Ok(()),
+        Err(error) => return Err(FileError::new("look at", path, error)),
+    };
+    let removed = if metadata.is_dir() {
+        make_writable(path);
+        for entry in fs::read_dir(path).tried("list", path)? {
+            remove_tree(&entry.tried("list", path)?.path())?;
+        }
+        fs::remove_dir(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match removed {
+        Err(error) if !absent(&error) => Err(FileError::new("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_locked_folder_goes_and_what_links_name_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (gone, stays) = (folder.path().join("gone"), folder.path().join("stays"));
+        fs::create_dir_all(gone.join("locked/inner")).unwrap();
+        fs::write(gone.join("locked/inner/file"), "bytes").unwrap();
+        fs::create_dir(&stays).unwrap();
+        fs::write(stays.join("file"), "bytes").unwrap();
+        std::os::unix::fs::symlink(&stays, gone.join("link")).unwrap();
+        for path in ["locked/inner", "locked"] {
+            fs::set_permissions(gone.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        remove_tree(&gone).unwrap();
+        remove_tree(&gone).unwrap();
+        assert!(!gone.exists() && stays.join("file").exists());
+    }
+
+    #[test]
+    fn what_is_linked_elsewhere_takes_up_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("one/file");
+        fs::create_dir_all(folder.path().join("one")).unwrap();
+        fs::write(&file, vec![7; 100_000]).unwrap();
+        let alone = measure(&folder.path().join("one"));
+        assert!(alone >= 100_000, "{alone}");
+        fs::hard_link(&file, folder.path().join("other")).unwrap();
+        assert_eq!(measure(&folder.path().join("one")), 0);
+        assert_eq!(measure(&folder.path().join("none")), 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! The doctor: looks at everything a run needs and says what it finds. Changes nothing and holds
+//! no lock.
+//!
+//! Each check stands for itself; one more is one more line in `examine`.
+
+mod leftovers;
+mod repository;
+mod settings;
+mod source;
+mod vault;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::doctor::{Diagnosis, Finding};
+use crate::domain::settings::Settings;
+use crate::edge::repository::Repository;
+use crate::edge::source::Surroundings;
+use crate::edge::vault::{NoStateDirectory, Vault};
+
+/// How long a git command may take while things are looked at.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What is examined.
+#[derive(Debug)]
+pub(crate) struct Patient {
+    /// Where the command was given.
+    pub(crate) directory: PathBuf,
+    /// The user's state directory.
+    pub(crate) state: Result<PathBuf, NoStateDirectory>,
+    /// The configuration file asked for.
+    pub(crate) config: Option<PathBuf>,
+    /// The user's home directory.
+    pub(crate) home: Option<PathBuf>,
+    /// Where changes are looked for.
+    pub(crate) surroundings: Surroundings,
+    /// The environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+/// A repository with the place of its vault.
+struct Place<'a> {
+    repository: &'a Repository,
+    state: &'a Path,
+    vault: PathBuf,
+}
+
+/// Runs all checks.
+pub(crate) async fn examine(patient: &Patient) -> Diagnosis {
+    let (mut findings, found) = repository::look(patient).await;
+    let root = found
+        .as_ref()
+        .map_or(patient.directory.as_path(), |it| it.work_tree.as_path());
+    let (configured, settings) = settings::look(patient, root);
+    if let (Some(repository), Ok(state)) = (&found, &patient.state) {
+        let place = Place {
+            vault: Vault::folder_for(state, repository),
+            repository,
+            state,
+        };
+        findings.extend(repository::obstacles(&place).await);
+        findings.extend(in_vault(&place, settings.as_ref()));
+    }
+    findings.extend(vault::state_directory(patient));
+    findings.extend(configured);
+    findings.extend(settings.iter().map(|it| settings::agent(it, patient, root)));
+    findings.extend(source::look(patient));
+    // Checks of what a setting asks for besides, such as a sandbox, have their place here.
+    Diagnosis::of(findings)
+}
+
+fn in_vault(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {
+    let mut findings = vault::look(place, settings);
+    findings.extend(leftovers::look(place));
+    findings
+}

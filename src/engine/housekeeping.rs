@@ -1,0 +1,235 @@
+//! Housekeeping: which runs and vaults go is asked of the domain, and carried out by the edge; at
+//! the end of every run by itself, and whenever the user asks for it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::launch::refusal;
+use super::{MENDING_TIMEOUT, chain};
+use crate::domain::housekeeping::{
+    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, removable,
+};
+use crate::domain::ids::RunId;
+use crate::domain::size::{SizeLimit, rounded};
+use crate::edge::checkpoint::{CheckpointError, Checkpoints, GcPlan, Notice};
+use crate::edge::repository::Repository;
+use crate::edge::vault::Vault;
+use crate::edge::vaults::{self, OtherVault, Scope};
+use crate::failure::Failure;
+
+/// What is asked for.
+pub(crate) struct Request<'a> {
+    /// Where the command was given.
+    pub(crate) directory: &'a Path,
+    /// The user's state directory.
+    pub(crate) state: &'a Path,
+    /// Runs and vaults younger than this stay.
+    pub(crate) older_than: Duration,
+    /// Vaults of other work trees are looked at, too.
+    pub(crate) scope: Scope,
+}
+
+/// What goes, with the vault locked until it is done.
+pub(crate) struct Prepared {
+    /// What is told of it.
+    pub(crate) report: Housekeeping,
+    own: Option<(Checkpoints, GcPlan)>,
+    vaults: Vec<PathBuf>,
+}
+
+/// Finds out what goes; removes nothing.
+pub(crate) async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
+    let now = Timestamp::now();
+    let repository = match Repository::discover(request.directory).await {
+        Ok(repository) => Some(repository),
+        // The vaults of other trees can be looked at from anywhere.
+        Err(_) if request.scope == Scope::All => None,
+        Err(error) => return Err(refusal(&error.into())),
+    };
+    let folder = repository
+        .as_ref()
+        .map(|repository| Vault::folder_for(request.state, repository));
+    let own = match &folder {
+        Some(folder) if folder.exists() => Some(plan(&request, now).await?),
+        _ => None,
+    };
+    let others = vaults::others(request.state, folder.as_deref(), request.scope)
+        .map_err(|error| refusal(&error))?;
+    let rows: Vec<VaultRow> = others
+        .iter()
+        .map(|other| row(other, request.older_than, now))
+        .collect();
+    let going = others.into_iter().zip(&rows);
+    let going = going.filter(|(_, row)| row.fate == Fate::Goes);
+    let vaults = going.map(|(other, _)| other.folder).collect();
+    let place = folder.unwrap_or_else(|| request.state.join("ralphtool"));
+    let mut report = own
+        .as_ref()
+        .map_or_else(|| empty(&place), |(_, plan)| plan.report.clone());
+    report.vaults = rows;
+    Ok(Prepared {
+        report,
+        own,
+        vaults,
+    })
+}
+
+impl Prepared {
+    /// Removes what goes and says how it is then.
+    pub(crate) async fn carry_out(self) -> Result<Housekeeping, Failure> {
+        let mut report = self.report;
+        if let Some((mut checkpoints, plan)) = self.own {
+            report.bytes_after = checkpoints
+                .carry_out_gc(&plan)
+                .await
+                .map_err(|error| stopped(&error))?;
+        }
+        for folder in &self.vaults {
+            vaults::remove(folder).map_err(|error| stopped(&error))?;
+        }
+        report.done = true;
+        Ok(report)
+    }
+}
+
+async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Checkpoints, GcPlan), Failure> {
+    let planned = async {
+        let checkpoints =
+            Checkpoints::open(request.directory, request.state, MENDING_TIMEOUT).await?;
+        let goes = expired(&checkpoints.past_runs().await?, request.older_than, now);
+        let plan = checkpoints.plan_gc(&goes).await?;
+        Ok((checkpoints, plan))
+    };
+    planned.await.map_err(|error| refusal(&error))
+}
+
+fn row(other: &OtherVault, older_than: Duration, now: Timestamp) -> VaultRow {
+    VaultRow {
+        folder: other.folder.display().to_string(),
+        work_tree: other.work_tree.as_ref().map(|it| it.display().to_string()),
+        kind: other.facts.kind,
+        used: other.facts.used,
+        bytes: other.bytes,
+        fate: fate(&other.facts, older_than, now),
+    }
+}
+
+fn empty(vault: &Path) -> Housekeeping {
+    Housekeeping {
+        vault: vault.display().to_string(),
+        done: false,
+        kept_runs: 0,
+        bytes_before: 0,
+        bytes_after: 0,
+        runs: Vec::new(),
+        orphans: Tally::default(),
+        copies: Tally::default(),
+        store: StoreRow::Known {
+            gone: Tally::default(),
+        },
+        vaults: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn stopped(error: &CheckpointError) -> Failure {
+    Failure::system(format!("not all could be removed: {}", chain(error)))
+        .hint("nothing that is needed was touched; `ralphtool gc` goes on from here")
+}
+
+/// Removes old runs at the end of a run, and more where the vault is too large; never fails.
+pub(super) async fn tidy(checkpoints: &mut Checkpoints, limit: SizeLimit) -> Vec<Notice> {
+    let mut removed = Removed::default();
+    let mut notices = match try_tidy(checkpoints, limit, &mut removed).await {
+        Ok(too_large) => too_large.into_iter().collect(),
+        Err(error) => vec![notice(
+            "vault_not_tidied",
+            format!(
+                "old runs could not be removed from the vault: {}",
+                chain(&error)
+            ),
+        )],
+    };
+    notices.extend(removed.notice());
+    notices
+}
+
+/// What a tidying removed.
+#[derive(Debug, Default)]
+struct Removed {
+    runs: usize,
+    bytes: u64,
+}
+
+impl Removed {
+    fn notice(&self) -> Option<Notice> {
+        let runs = match self.runs {
+            0 => return None,
+            1 => "1 old run".to_owned(),
+            many => format!("{many} old runs"),
+        };
+        let message = format!(
+            "removed {runs} from the vault, {}; `ralphtool gc --help` says what is kept",
+            rounded(self.bytes)
+        );
+        Some(notice("vault_tidied", message))
+    }
+}
+
+/// Gives a warning where the vault is still too large.
+async fn try_tidy(
+    checkpoints: &mut Checkpoints,
+    limit: SizeLimit,
+    removed: &mut Removed,
+) -> Result<Option<Notice>, CheckpointError> {
+    let runs = checkpoints.past_runs().await?;
+    let old = expired(&runs, KEEP_FINISHED, Timestamp::now());
+    if !old.is_empty() {
+        remove(checkpoints, &old, removed).await?;
+    }
+    let Some(limit) = limit.0 else {
+        return Ok(None);
+    };
+    let mut bytes = checkpoints.vault_bytes().await?;
+    if bytes > limit {
+        // First what no run needs, then run by run, the oldest first.
+        bytes = remove(checkpoints, &[], removed).await?;
+    }
+    while bytes > limit {
+        let runs = checkpoints.past_runs().await?;
+        let Some(oldest) = removable(&runs).next().map(|run| run.run.clone()) else {
+            return Ok(Some(too_large(checkpoints, bytes, limit)));
+        };
+        bytes = remove(checkpoints, &[oldest], removed).await?;
+    }
+    Ok(None)
+}
+
+/// Removes runs and what nothing needs; gives the size of the vault then.
+async fn remove(
+    checkpoints: &mut Checkpoints,
+    runs: &[RunId],
+    removed: &mut Removed,
+) -> Result<u64, CheckpointError> {
+    let plan = checkpoints.plan_gc(runs).await?;
+    let after = checkpoints.carry_out_gc(&plan).await?;
+    removed.runs += runs.len();
+    removed.bytes += plan.report.bytes_before.saturating_sub(after);
+    Ok(after)
+}
+
+fn too_large(checkpoints: &Checkpoints, bytes: u64, limit: u64) -> Notice {
+    let message = format!(
+        "the vault `{}` is larger than `vault_limit` ({}): {}; the last run is never removed",
+        checkpoints.vault_folder().display(),
+        SizeLimit::bytes(limit),
+        rounded(bytes)
+    );
+    notice("vault_too_large", message)
+}
+
+const fn notice(code: &'static str, message: String) -> Notice {
+    Notice { code, message }
+}
