@@ -23,6 +23,9 @@ mod start;
 mod times;
 mod user;
 
+use std::fs;
+use std::path::Path;
+
 use pretty_assertions::assert_eq;
 use sandbox::{GOOD, Sandbox, everything, files};
 
@@ -144,4 +147,32 @@ fn parked(sandbox: &Sandbox, path: &str) -> String {
     let run = sandbox.runs().pop().unwrap();
     let run = run.file_name().unwrap().to_string_lossy().into_owned();
     store(sandbox, &format!("show refs/parked/{run}/1.1:{path}"))
+}
+
+/// Every test of these files is in the table, and every test the table names exists.
+#[test]
+fn the_table_and_the_tests_name_each_other() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(top.join(path)).unwrap();
+    let table = read("docs/reliability.md");
+    let named: Vec<(&str, &str)> = table
+        .split('`')
+        .filter_map(|word| word.split_once("::"))
+        .collect();
+    assert!(named.len() > 100, "{}", named.len());
+    for (file, test) in &named {
+        assert!(
+            read(file).contains(&format!("fn {test}(")),
+            "{file}::{test}"
+        );
+    }
+    for entry in fs::read_dir(top.join("tests/faults")).unwrap() {
+        let file = format!("tests/faults/{}", entry.unwrap().file_name().display());
+        let text = read(&file);
+        let tests = text.split("#[test]\nfn ").skip(1);
+        for test in tests.filter_map(|rest| rest.split('(').next()) {
+            let is_row = test.starts_with("f0") || test.starts_with("f1") || test.starts_with("f2");
+            assert!(!is_row || named.contains(&(&file, test)), "{file}::{test}");
+        }
+    }
 }
