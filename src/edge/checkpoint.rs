@@ -26,6 +26,7 @@
 //! | `objects` | the repository's objects, linked into the vault |
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
+//! | `vanished` | the same where the program was ended before it could |
 //! | `converge` | the work tree becomes what a manifest says |
 //! | `look` | what a vault says, without its lock and without touching it |
 //! | `gc` | what no run needs any more leaves the vault |
@@ -63,6 +64,7 @@ mod taking;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod vanished;
 mod visible;
 
 use std::collections::HashSet;
@@ -248,17 +250,21 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoints {
     /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
-    /// repository.
+    /// repository, but rebuilds a git directory that an interrupted attempt removed.
     pub(crate) async fn open(
         directory: &Path,
         state_directory: &Path,
         command_timeout: Duration,
     ) -> Result<Self> {
+        let (from, state) = (directory.to_owned(), state_directory.to_owned());
+        let rebuilt = blocking(move || vanished::bring_back(&from, &state)).await?;
         let repository = Repository::discover(directory).await?;
         let folder = Vault::folder_for(state_directory, &repository);
         blocking(move || {
             let vault = Vault::open(&folder)?;
-            Self::open_vault(repository, vault, command_timeout)
+            let mut checkpoints = Self::open_vault(repository, vault, command_timeout)?;
+            checkpoints.unsaid.extend(rebuilt.then(mend::told_rebuilt));
+            Ok(checkpoints)
         })
         .await
     }

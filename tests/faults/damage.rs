@@ -142,6 +142,37 @@ fn killed_without_git_directory() -> Sandbox {
 }
 
 #[test]
+fn f13t_a_git_directory_that_is_gone_after_a_crash_is_rebuilt_and_the_run_goes_on() {
+    let sandbox = killed_without_git_directory();
+    let output = sandbox.run(&["loop", "c"]).ends_with(0);
+    let told = "attempt 1.1 was interrupted";
+    assert!(output.stdout.contains(told), "{}", output.stdout);
+    let told = "it was rebuilt from the vault";
+    assert!(output.stdout.contains(told), "{}", output.stdout);
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+    assert_eq!(sandbox.read("mine.txt"), "mine\n");
+    assert_eq!(sandbox.git("log --format=%s main"), "first\n");
+}
+
+#[test]
+fn f14a_after_a_crash_the_repository_around_is_not_taken_for_the_one_that_is_gone() {
+    let sandbox = killed_without_git_directory();
+    shell(
+        &sandbox,
+        "cd $root; git init -q; git commit -q --allow-empty -m around",
+    );
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(
+        sandbox.git("-C .. for-each-ref --format=%(subject)"),
+        "around\n"
+    );
+    assert_eq!(sandbox.commits().len(), 3);
+}
+
+#[test]
 fn f13u_a_new_repository_of_the_users_is_not_replaced() {
     let sandbox = Sandbox::new();
     goes_home(&sandbox);

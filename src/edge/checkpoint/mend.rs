@@ -54,10 +54,7 @@ impl Checkpoints {
             *lock(&self.links) = super::ObjectLinks::default();
             lock(&self.module_links).clear();
             self.rebuild_modules(checkpoint, trash).await?;
-            notices.push(Notice::new(
-                "git_rebuilt",
-                "the git directory was removed or replaced; it was rebuilt from the vault",
-            ));
+            notices.push(told_rebuilt());
         }
         if self.mend_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
@@ -197,8 +194,16 @@ pub(super) fn lines(ids: &[ObjectId]) -> String {
     })
 }
 
+/// What is said of a git directory that was made from what the vault holds.
+pub(super) fn told_rebuilt() -> Notice {
+    Notice::new(
+        "git_rebuilt",
+        "the git directory was removed or replaced; it was rebuilt from the vault",
+    )
+}
+
 /// Makes a git directory from what the vault holds.
-fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
+pub(super) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
     let repository = &places.repository;
     if repository.git_dir != repository.common_dir {
         return Err(CheckpointError::failed(

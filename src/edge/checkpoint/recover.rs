@@ -40,7 +40,8 @@ impl Checkpoints {
             let trash = self.new_trash("recover");
             self.free_locks(&current.intent.refs(), &trash).await?;
         }
-        let recovery = match current.phase.clone() {
+        let unsaid = std::mem::take(&mut self.unsaid);
+        let mut recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
@@ -48,6 +49,9 @@ impl Checkpoints {
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
+        for notice in unsaid {
+            let _ = write!(recovery.done, "; {}", notice.message);
+        }
         Ok(Some(recovery))
     }
 
