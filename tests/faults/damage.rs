@@ -5,7 +5,7 @@ use std::fs;
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 
-use crate::sandbox::{GOOD, Sandbox, TASKS, everything, files, listing, mode, there, until};
+use crate::sandbox::{GOOD, Sandbox, TASKS, everything, listing, mode, there, until};
 use crate::{goes_home, is_saved, leaves_no_trace, prepared, shell};
 
 const LOCKS: &str = "touch .git/index.lock .git/HEAD.lock .git/config.lock .git/packed-refs.lock .git/refs/heads/ralph/c.lock .git/refs/heads/main.lock .git/refs/stash.lock";

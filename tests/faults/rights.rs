@@ -4,7 +4,6 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::sandbox::there;
 use crate::{leaves_no_trace, shell};
 
 #[test]

@@ -11,9 +11,9 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, move_away, write_whole};
+use crate::edge::files::{Tried, make_writable, move_away, write_whole};
 use crate::edge::object_id::ObjectId;
-use crate::edge::repository::{Head, Refs};
+use crate::edge::repository::{Head, Refs, Repository};
 
 /// How closely objects are looked for that an agent may have collected as garbage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,7 @@ impl Checkpoints {
     ) -> Result<Mended> {
         let mut notices = Vec::new();
         let repository = &self.places.repository;
+        unlock(repository, &current.intent.refs());
         // Without this folder git sees no repository at all.
         let has_refs = repository.common_dir.join("refs").is_dir();
         if !has_refs || !self.places.vault.belongs_to(repository)? {
@@ -192,6 +193,26 @@ pub(super) fn lines(ids: &[ObjectId]) -> String {
         let _ = writeln!(text, "{id}");
         text
     })
+}
+
+/// Opens the folders of the git directory that must be written to, where an agent locked them.
+fn unlock(repository: &Repository, refs: &[&str]) {
+    let shared = &repository.common_dir;
+    let mut folders = vec![repository.git_dir.clone(), shared.clone()];
+    folders.extend(["hooks", "info", "objects"].map(|name| shared.join(name)));
+    for name in refs {
+        for path in [shared.join(name), shared.join("logs").join(name)] {
+            let above = path.ancestors().skip(1);
+            let mut above: Vec<_> = above.take_while(|it| *it != shared).collect();
+            above.reverse();
+            folders.extend(above.into_iter().map(Path::to_owned));
+        }
+    }
+    for folder in folders {
+        if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir()) {
+            make_writable(&folder);
+        }
+    }
 }
 
 /// What is said of a git directory that was made from what the vault holds.
