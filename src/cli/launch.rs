@@ -65,10 +65,10 @@ pub(super) fn on_runtime(
 
 async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
+    let mended = mend_first(wish, context, &directory).await?;
     let repository = Repository::discover(&directory)
         .await
         .map_err(|error| no_repository(&error))?;
-    let mended = mend_first(wish, context, &directory).await?;
     let started = start_in(wish, context, (directory, repository), &mended).await;
     // What was mended is told by the run; where there is none, it must not go unsaid.
     started.map_err(|failure| mended.iter().filter_map(told).fold(failure, Failure::hint))

@@ -31,6 +31,7 @@
 //! | `objects` | the repository's objects, linked into the vault |
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
+//! | `vanished` | the same where the program was ended before it could |
 //! | `converge` | the work tree becomes what a manifest says |
 //! | `look` | what a vault says, without its lock and without touching it |
 //! | `gc` | what no run needs any more leaves the vault |
@@ -73,6 +74,7 @@ mod taking;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod vanished;
 mod visible;
 
 use std::collections::HashSet;
@@ -249,6 +251,8 @@ pub(crate) struct Checkpoints {
     loaded: Option<Arc<Snapshot>>,
     /// Refs after the last restore: what changed before it was told already.
     told_refs: Option<Refs>,
+    /// What was mended when nobody could be told.
+    unsaid: Vec<Notice>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
     /// Where the change of the next run is read from.
@@ -261,17 +265,21 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoints {
     /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
-    /// repository.
+    /// repository, but rebuilds a git directory that an interrupted attempt removed.
     pub(crate) async fn open(
         directory: &Path,
         state_directory: &Path,
         command_timeout: Duration,
     ) -> Result<Self> {
+        let (from, state) = (directory.to_owned(), state_directory.to_owned());
+        let rebuilt = blocking(move || vanished::bring_back(&from, &state)).await?;
         let repository = Repository::discover(directory).await?;
         let folder = Vault::folder_for(state_directory, &repository);
         blocking(move || {
             let vault = Vault::open(&folder)?;
-            Self::open_vault(repository, vault, command_timeout)
+            let mut checkpoints = Self::open_vault(repository, vault, command_timeout)?;
+            checkpoints.unsaid.extend(rebuilt.then(mend::told_rebuilt));
+            Ok(checkpoints)
         })
         .await
     }
@@ -326,6 +334,7 @@ impl Checkpoints {
             state,
             loaded: None,
             told_refs: None,
+            unsaid: Vec::new(),
             parked: None,
             plan: None,
             reopened: None,

@@ -22,6 +22,9 @@ use super::repository::Head;
 use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
 
+/// The ref of the stash.
+pub(crate) const STASH: &str = "refs/stash";
+
 /// A step of the checkpoint protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
@@ -263,6 +266,19 @@ pub(crate) struct BeginIntent {
     pub(crate) commit: ObjectId,
     /// Snapshot of the first checkpoint.
     pub(crate) checkpoint: String,
+}
+
+impl BeginIntent {
+    /// The refs a run looks after: its own branch, the one the user came from, and the stash.
+    pub(crate) fn refs(&self) -> Vec<&str> {
+        let mut names = vec![self.branch.as_str(), STASH];
+        if let Head::Branch { name, .. } = &self.original
+            && *name != self.branch
+        {
+            names.push(name);
+        }
+        names
+    }
 }
 
 /// One line of the journal.

@@ -154,6 +154,11 @@ impl Control {
             .any(|file| file.path == "info/sparse-checkout")
     }
 
+    /// True for a linked work tree, whose git directory is elsewhere.
+    pub(super) fn is_linked(&self) -> bool {
+        self.pointer.is_some()
+    }
+
     fn find(&self, place: Place, path: &str) -> Option<&ControlFile> {
         self.files
             .iter()

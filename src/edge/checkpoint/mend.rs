@@ -11,9 +11,9 @@ use super::objects::link;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, move_away, write_whole};
+use crate::edge::files::{Tried, make_writable, move_away, write_whole};
 use crate::edge::object_id::ObjectId;
-use crate::edge::repository::{Head, Refs};
+use crate::edge::repository::{Head, Refs, Repository};
 
 /// How closely objects are looked for that an agent may have collected as garbage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,11 @@ impl Checkpoints {
         (trash, care): (&Path, Care),
     ) -> Result<Mended> {
         let mut notices = Vec::new();
-        if !self.places.vault.belongs_to(&self.places.repository)? {
+        let repository = &self.places.repository;
+        unlock(repository, &current.intent.refs());
+        // Without this folder git sees no repository at all.
+        let has_refs = repository.common_dir.join("refs").is_dir();
+        if !has_refs || !self.places.vault.belongs_to(repository)? {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
             let aside = trash.to_owned();
@@ -51,10 +55,7 @@ impl Checkpoints {
             *lock(&self.links) = super::ObjectLinks::default();
             lock(&self.module_links).clear();
             self.rebuild_modules(checkpoint, trash).await?;
-            notices.push(Notice::new(
-                "git_rebuilt",
-                "the git directory was removed or replaced; it was rebuilt from the vault",
-            ));
+            notices.push(told_rebuilt());
         }
         if self.mend_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
@@ -62,8 +63,11 @@ impl Checkpoints {
                 "HEAD was unreadable and was mended",
             ));
         }
-        notices.extend(self.free_locks(&current.intent.branch, trash).await?);
-        self.mend_branch(current, trash)?;
+        let names = current.intent.refs();
+        notices.extend(self.free_locks(&names, trash).await?);
+        for name in names {
+            self.move_broken_ref(name, trash)?;
+        }
         let mut seen = self.observe().await;
         if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
@@ -71,7 +75,10 @@ impl Checkpoints {
         if self.bring_back_pruned(current, care).await? || seen.is_err() {
             seen = self.observe().await;
         }
-        let (refs, head) = seen?;
+        let (mut refs, mut head) = seen?;
+        if self.bring_back_original(current, checkpoint, &refs).await? {
+            (refs, head) = self.observe().await?;
+        }
         Ok(Mended {
             notices,
             refs,
@@ -83,8 +90,8 @@ impl Checkpoints {
     pub(super) async fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
         let branch = &current.intent.branch;
         let head = self.mend_head(branch, trash)?;
-        self.free_locks(branch, trash).await?;
-        Ok(self.mend_branch(current, trash)? || head)
+        self.free_locks(&[branch.as_str()], trash).await?;
+        Ok(self.move_broken_ref(branch, trash)? || head)
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
@@ -102,18 +109,34 @@ impl Checkpoints {
     }
 
     /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
-    fn mend_branch(&self, current: &Current, trash: &Path) -> Result<bool> {
-        let path = self
-            .places
-            .repository
-            .common_dir
-            .join(&current.intent.branch);
+    fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<bool> {
+        let path = self.places.repository.common_dir.join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
-            move_away(&path, &trash.join("git").join(&current.intent.branch))?;
+            move_away(&path, &trash.join("git").join(name))?;
         }
         Ok(broken)
+    }
+
+    /// The branch the user came from is put back where its file went by other means than git,
+    /// which would have removed its log too.
+    async fn bring_back_original(
+        &self,
+        current: &Current,
+        checkpoint: &Snapshot,
+        refs: &Refs,
+    ) -> Result<bool> {
+        let Head::Branch { name, .. } = &current.intent.original else {
+            return Ok(false);
+        };
+        let before = checkpoint.control.refs.get(name).copied();
+        let log = self.places.repository.common_dir.join("logs").join(name);
+        if refs.contains_key(name) || before.is_none() || !log.is_file() {
+            return Ok(false);
+        }
+        self.move_ref(name, refs, before).await?;
+        Ok(true)
     }
 }
 
@@ -180,8 +203,36 @@ pub(super) fn lines(ids: &[ObjectId]) -> String {
     })
 }
 
+/// Opens the folders of the git directory that must be written to, where an agent locked them.
+fn unlock(repository: &Repository, refs: &[&str]) {
+    let shared = &repository.common_dir;
+    let mut folders = vec![repository.git_dir.clone(), shared.clone()];
+    folders.extend(["hooks", "info", "objects"].map(|name| shared.join(name)));
+    for name in refs {
+        for path in [shared.join(name), shared.join("logs").join(name)] {
+            let above = path.ancestors().skip(1);
+            let mut above: Vec<_> = above.take_while(|it| *it != shared).collect();
+            above.reverse();
+            folders.extend(above.into_iter().map(Path::to_owned));
+        }
+    }
+    for folder in folders {
+        if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir()) {
+            make_writable(&folder);
+        }
+    }
+}
+
+/// What is said of a git directory that was made from what the vault holds.
+pub(super) fn told_rebuilt() -> Notice {
+    Notice::new(
+        "git_rebuilt",
+        "the git directory was removed or replaced; it was rebuilt from the vault",
+    )
+}
+
 /// Makes a git directory from what the vault holds.
-fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
+pub(super) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
     let repository = &places.repository;
     if repository.git_dir != repository.common_dir {
         return Err(CheckpointError::failed(

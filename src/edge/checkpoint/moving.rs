@@ -20,7 +20,7 @@ use crate::domain::ids::RunId;
 use crate::edge::files::is_temporary;
 use crate::edge::manifest::{Changes, Manifest, compare};
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::{MoveIntent, MoveKind, RefMove, Step};
+use crate::edge::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
 
 /// Everything as it is at one moment, written to the vault.
 pub(super) struct Present {
@@ -165,8 +165,10 @@ impl Checkpoints {
         let trash = self.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
             self.mend_head(name, &trash)?;
-            self.free_locks(name, &trash).await?;
         }
+        let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
+        names.push(STASH);
+        self.free_locks(&names, &trash).await?;
         let (refs, head) = self.observe().await?;
         let found = format!("{} that was interrupted", noun(&intent.kind));
         if !is_as_left(intent, &refs, &head) {

@@ -40,7 +40,12 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark(&current.intent.run);
-        let recovery = match current.phase.clone() {
+        if current.phase != Phase::Still {
+            let trash = self.new_trash("recover");
+            self.free_locks(&current.intent.refs(), &trash).await?;
+        }
+        let unsaid = std::mem::take(&mut self.unsaid);
+        let mut recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
             Phase::Still if after_outage => return self.settle(&current).await,
             Phase::Still => return Ok(None),
@@ -51,6 +56,9 @@ impl Checkpoints {
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
+        for notice in unsaid {
+            let _ = write!(recovery.done, "; {}", notice.message);
+        }
         Ok(Some(recovery))
     }
 

@@ -12,7 +12,7 @@ use super::taking::Opaque;
 use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::manifest::compare;
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::Step;
+use crate::edge::steps::{STASH, Step};
 
 impl Checkpoints {
     /// Puts everything back to the checkpoint.
@@ -108,7 +108,7 @@ impl Checkpoints {
         base: &Arc<Snapshot>,
         trash: &Path,
     ) -> Result<()> {
-        let (refs, head) = self.observe().await?;
+        let (mut refs, head) = self.observe().await?;
         self.move_ref(&current.intent.branch, &refs, Some(current.commit))
             .await?;
         let target = Head::Branch {
@@ -116,8 +116,25 @@ impl Checkpoints {
             commit: Some(current.commit),
         };
         self.point_head(&target, &head).await?;
+        self.drop_operation_refs(base, &mut refs).await?;
         self.restore_original(current, base, &refs).await?;
         self.restore_stash(current, base, &refs, trash).await
+    }
+
+    /// Refs a bisect or a rebase keeps for itself go with it; the park has kept them.
+    pub(super) async fn drop_operation_refs(&self, base: &Snapshot, refs: &mut Refs) -> Result<()> {
+        let before = &base.control.refs;
+        let is_left = |name: &&String| {
+            let of_operation = ["refs/bisect/", "refs/rewritten/"];
+            of_operation.iter().any(|folder| name.starts_with(folder))
+                && !before.contains_key(*name)
+        };
+        let left: Vec<String> = refs.keys().filter(is_left).cloned().collect();
+        for name in left {
+            self.move_ref(&name, refs, None).await?;
+            refs.remove(&name);
+        }
+        Ok(())
     }
 
     /// Puts the stash back where it lost something; one that only grew stays.
@@ -127,8 +144,7 @@ impl Checkpoints {
         trash: &Path,
     ) -> Result<Vec<Notice>> {
         let (refs, _) = self.observe().await?;
-        let stash = "refs/stash";
-        if snapshot.control.refs.get(stash) == refs.get(stash) {
+        if snapshot.control.refs.get(STASH) == refs.get(STASH) {
             return Ok(Vec::new());
         }
         if snapshot.control.stash_only_grew(&self.places.repository)? {
@@ -147,18 +163,16 @@ impl Checkpoints {
         trash: &Path,
     ) -> Result<()> {
         // All work trees share one stash: what another one added is not the attempt's.
-        let stash = "refs/stash";
         let only_grew = base.control.stash_only_grew(&self.places.repository)?;
-        if only_grew && refs.contains_key(stash) && !self.agent_ran(current, STASHING) {
+        if only_grew && refs.contains_key(STASH) && !self.agent_ran(current, STASHING) {
             return Ok(());
         }
         self.put_stash_back(base, refs, trash).await
     }
 
     async fn put_stash_back(&self, base: &Arc<Snapshot>, refs: &Refs, trash: &Path) -> Result<()> {
-        let stash = "refs/stash";
-        if base.control.refs.get(stash) != refs.get(stash) {
-            self.move_ref(stash, refs, base.control.refs.get(stash).copied())
+        if base.control.refs.get(STASH) != refs.get(STASH) {
+            self.move_ref(STASH, refs, base.control.refs.get(STASH).copied())
                 .await?;
         }
         let places = Arc::clone(&self.places);

@@ -9,6 +9,7 @@ use super::mend::{Care, Mended};
 use super::modules::is_module_path;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
+use super::taking::{below, show};
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::copy_with_time;
@@ -71,12 +72,14 @@ impl Checkpoints {
         let trash = self.new_trash("save");
         let Mended {
             mut notices,
-            refs,
+            mut refs,
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         self.refuse_users_switch(&current, &head)?;
+        notices.append(&mut self.unsaid);
         base.control
             .end_operations(&self.places.repository, &trash)?;
+        self.drop_operation_refs(&base, &mut refs).await?;
         self.link_objects().await?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
@@ -107,6 +110,9 @@ impl Checkpoints {
         notices.extend(self.tell_no_longer_ignored(&git, &base, &taken).await?);
         self.link_module_objects(&taken.manifest).await?;
 
+        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
+        notices.extend(tell_repositories(&new_repositories(&taken, &submodules)));
+
         let parent = self.parent(&current, &refs, &head).await?;
         notices.extend(self.tell_committed_secrets(current.commit, parent).await?);
         notices.extend(
@@ -118,7 +124,6 @@ impl Checkpoints {
             Commit::WhereItDiffers => self.commit_change(&git, parent, message).await?,
         };
         self.link_objects().await?;
-        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
         let snapshot = self
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
             .await?;
@@ -164,19 +169,28 @@ impl Checkpoints {
     pub(crate) async fn changed_files(&mut self, besides: &[PathBuf]) -> Result<usize> {
         let base = self.checkpoint().await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self
-            .take(&base.manifest, Self::known_of(&base), &index)
-            .await?;
+        let look = || self.take(&base.manifest, Self::known_of(&base), &index);
+        let mut looked = look().await;
+        if looked.is_err() {
+            // The git directory may be gone, or be another one.
+            let current = self.current()?;
+            let trash = self.new_trash("look");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
+            looked = look().await;
+            self.unsaid = mended.notices;
+        }
+        let taken = looked?;
         let top = &self.places.repository.work_tree;
         let besides: Vec<PathBuf> = besides
             .iter()
             .filter_map(|path| path.canonicalize().ok())
             .collect();
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        Ok(paths
+        let changed = paths
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
-            .count())
+            .count();
+        Ok(changed + new_repositories(&taken, &base.submodules).len())
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
@@ -294,6 +308,33 @@ fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes)
         })
         .cloned()
         .collect()
+}
+
+/// Folders a story made into repositories of their own: git cannot hold what is in them.
+fn new_repositories(taken: &super::taking::Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let holds_visible = |folder: &[u8]| {
+        let entries = &taken.manifest.entries;
+        below(entries, folder).any(|(_, entry)| entry.is_visible())
+    };
+    let created = taken.changes.created.iter();
+    created
+        .filter_map(|path| path.strip_suffix(b"/.git"))
+        .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+fn tell_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
+    let names: Vec<String> = folders.iter().map(|it| format!("`{}`", show(it))).collect();
+    (!names.is_empty()).then(|| {
+        Notice::new(
+            "own_repository",
+            format!(
+                "repositories of their own, so kept in the tree but not in the commit: {}",
+                names.join(", ")
+            ),
+        )
+    })
 }
 
 /// Refs other than the checkpoint branch that an attempt created, moved or deleted.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,11 +105,15 @@ impl Checkpoints {
     /// Puts an index in place of the user's, with its time; none there means none here.
     pub(super) async fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
         let lock = self.places.repository.git_dir.join("index.lock");
-        self.free_lock(&lock, trash).await?;
-        let from = from.to_owned();
-        let index = self.places.repository.index();
-        let trash = trash.to_owned();
-        blocking(move || replace_index(&from, &index, &lock, &trash)).await
+        for _ in 0..LOCK_TRIES {
+            self.free_lock(&lock, trash).await?;
+            let (from, trash, lock) = (from.to_owned(), trash.to_owned(), lock.clone());
+            let index = self.places.repository.index();
+            if blocking(move || replace_index(&from, &index, &lock, &trash)).await? {
+                return Ok(());
+            }
+        }
+        Err(held(&lock))
     }
 
     /// Keeps a copy of the user's index: what is staged may be nowhere else.
@@ -142,16 +146,18 @@ impl Checkpoints {
     }
 
     /// Moves lock files aside that nobody holds; an agent that was ended leaves such.
-    pub(super) async fn free_locks(&self, branch: &str, trash: &Path) -> Result<Vec<Notice>> {
+    pub(super) async fn free_locks(&self, refs: &[&str], trash: &Path) -> Result<Vec<Notice>> {
         let repository = &self.places.repository;
-        let mut notices = Vec::new();
-        for lock in [
+        let mut locks = vec![
             repository.git_dir.join("index.lock"),
             repository.git_dir.join("HEAD.lock"),
             repository.common_dir.join("config.lock"),
             repository.common_dir.join("packed-refs.lock"),
-            repository.common_dir.join(format!("{branch}.lock")),
-        ] {
+        ];
+        let of_ref = |name: &&str| repository.common_dir.join(format!("{name}.lock"));
+        locks.extend(refs.iter().map(of_ref));
+        let mut notices = Vec::new();
+        for lock in locks {
             if self.free_lock(&lock, trash).await? {
                 notices.push(Notice::new(
                     "stale_lock",
@@ -164,23 +170,22 @@ impl Checkpoints {
 
     async fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
         for _ in 0..LOCK_TRIES {
-            if fs::symlink_metadata(lock).is_err() {
+            let Ok(seen) = fs::symlink_metadata(lock) else {
                 return Ok(false);
-            }
+            };
             let places = Arc::clone(&self.places);
             let path = lock.to_owned();
             let held = blocking(move || Ok(is_held(&path, &places.repository.work_tree))).await?;
-            if !held {
+            // A lock that came and went while we looked was somebody's who is alive.
+            let same = fs::symlink_metadata(lock).is_ok_and(|now| now.ino() == seen.ino());
+            if !held && same {
                 let name = lock.file_name().unwrap_or_default();
                 move_away(lock, &trash.join("locks").join(name))?;
                 return Ok(true);
             }
             tokio::time::sleep(LOCK_PAUSE).await;
         }
-        Err(CheckpointError::failed(
-            format!("`{}` is held by another git process", lock.display()),
-            "the work is still in the tree; end that process and start ralphtool again",
-        ))
+        Err(self::held(lock))
     }
 
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
@@ -200,14 +205,22 @@ impl Checkpoints {
     }
 }
 
-fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<()> {
+fn held(lock: &Path) -> CheckpointError {
+    CheckpointError::failed(
+        format!("`{}` is held by another git process", lock.display()),
+        "the work is still in the tree; end that process and start ralphtool again",
+    )
+}
+
+/// False where somebody took the lock just before us.
+fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
     let mut source = match fs::File::open(from) {
         Ok(file) => file,
         Err(error) if absent(&error) => {
             if fs::symlink_metadata(index).is_ok() {
                 move_away(index, &trash.join("git/index"))?;
             }
-            return Ok(());
+            return Ok(true);
         }
         Err(error) => return Err(FileError::new("read", from, error).into()),
     };
@@ -215,12 +228,16 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
         .metadata()
         .and_then(|metadata| metadata.modified())
         .tried("read", from)?;
-    let mut target = OpenOptions::new()
+    let opened = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o644)
-        .open(lock)
-        .tried("lock", index)?;
+        .open(lock);
+    let mut target = match opened {
+        Ok(target) => target,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(FileError::new("lock", index, error).into()),
+    };
     let written = io::copy(&mut source, &mut target)
         .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
         // After an outage the user may ask git before us: it must not find an index without bytes.
@@ -241,7 +258,7 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
         let _ = fs::remove_file(lock);
         return Err(FileError::new("replace", index, error).into());
     }
-    Ok(())
+    Ok(true)
 }
 
 /// True where a live process has the lock open, or a git of somebody's works in this tree.
