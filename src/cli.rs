@@ -1,19 +1,25 @@
 //! How it is called: clap types, one file a command, no logic.
 
+mod afterwards;
 mod arguments;
+mod attempts;
 mod audience;
 mod completions;
 mod context;
 mod crash;
 mod demo;
+mod finish;
 mod launch;
 mod list;
 mod loop_command;
 mod man;
 mod output;
 mod prompt;
+mod resume;
+mod rewind;
 mod show;
 mod terminal;
+mod undo;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -62,6 +68,11 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
     match &arguments.command {
         None => list::run(&list::ListArguments::default(), context),
         Some(Command::Loop(given)) => loop_command::run(given, context),
+        Some(Command::Resume(given)) => resume::run(given, context),
+        Some(Command::Finish(given)) => finish::run(given, context),
+        Some(Command::Undo(given)) => undo::run(given, context),
+        Some(Command::Rewind(given)) => rewind::run(given, context),
+        Some(Command::Attempts(given)) => attempts::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
         Some(Command::Show(given)) => show::run(given, context),
         Some(Command::Prompt(given)) => prompt::run(given, context),

@@ -1,6 +1,7 @@
 //! What it means: pure types and decisions. No files, processes, environment, clock, async
 //! or terminal; time arrives as a value.
 
+pub(crate) mod afterwards;
 pub(crate) mod agent_event;
 pub(crate) mod box_match;
 pub(crate) mod boxes;

@@ -3,11 +3,14 @@
 //! It decides nothing. What it holds is what runs right now: one process at the most, the timers
 //! the machine set, and the record of what happened.
 
+pub(crate) mod afterwards;
 mod agent_run;
+pub(crate) mod attempts;
 pub(crate) mod gaps;
 mod gate_run;
 pub(crate) mod launch;
 pub(crate) mod mend;
+mod outside;
 mod perform;
 mod recorder;
 mod signals;

@@ -3,6 +3,8 @@
 //! A face is a fold over the records of a run. Whatever is on the screen came through
 //! [`Face::show`]; nothing here looks at files, processes or the clock.
 
+pub(crate) mod afterwards;
+pub(crate) mod attempts;
 pub(crate) mod demo;
 pub(crate) mod json;
 pub(crate) mod line;

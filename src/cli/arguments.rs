@@ -5,13 +5,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::attempts::AttemptsArguments;
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
+use super::finish::FinishArguments;
 use super::list::ListArguments;
 use super::loop_command::LoopArguments;
 use super::man::ManArguments;
 use super::prompt::PromptArguments;
+use super::resume::ResumeArguments;
+use super::rewind::RewindArguments;
 use super::show::ShowArguments;
+use super::undo::UndoArguments;
 
 /// Exit codes, shown below the help of every command that can have them.
 pub(super) const EXIT_CODES: &str = "\
@@ -113,6 +118,31 @@ impl From<ColorArgument> for clap::ColorChoice {
 pub(super) enum Command {
     /// Work through a change, story by story
     Loop(LoopArguments),
+    /// Go on with the run that was interrupted, stopped or kept last
+    ///
+    /// What an interrupted run left is mended first. A run whose branch was kept is opened again
+    /// where its change has stories left.
+    Resume(ResumeArguments),
+    /// End a run, or change your mind about a kept one
+    ///
+    /// Says what it will do before it does it; `ralphtool undo` takes it back. On a terminal you
+    /// are asked where no choice is given.
+    Finish(FinishArguments),
+    /// Take back the last finish, rewind or restored attempt
+    ///
+    /// What you edited since, in files it had not touched, stays. It can be undone until the next
+    /// agent starts.
+    Undo(UndoArguments),
+    /// Go back to the checkpoint before a story, to do it again
+    ///
+    /// The checkpoints of the story and of all after it leave the branch, and stay in the vault.
+    /// `ralphtool resume` runs from there; `ralphtool undo` brings them back.
+    Rewind(RewindArguments),
+    /// List, show and restore the attempts that failed
+    ///
+    /// The whole state a failed attempt left is parked in the vault. Listing and showing works
+    /// while a run is at work.
+    Attempts(AttemptsArguments),
     /// List the changes with their progress
     List(ListArguments),
     /// Show the stories, tasks and scenarios of one change

@@ -103,6 +103,7 @@ fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         change: source::read_target(CHANGE, &surroundings)?,
         settings: Settings::resolve(loaded.layers).map_err(unfit)?,
         only_story: None,
+        reopen: false,
         mended: Vec::new(),
         warnings: Vec::new(),
         environment: context.environment.clone(),

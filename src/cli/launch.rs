@@ -1,18 +1,18 @@
-//! How `loop` starts a run: finds the change, reads the settings, shows the plan or runs it.
+//! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::audience;
 use super::context::Context;
-use super::loop_command::LoopArguments;
+use super::loop_command::RunArguments;
 use super::{output, terminal};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
 use crate::domain::settings::Settings;
 use crate::domain::summary::ChangeState;
-use crate::edge::checkpoint::peek;
+use crate::edge::checkpoint::{OpenRun, peek, peek_last};
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
@@ -23,9 +23,30 @@ use crate::ui::Face;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::words;
 
+/// What a run is asked for.
+pub(super) struct Wish<'a> {
+    /// The change.
+    pub(super) which: Which<'a>,
+    /// An open run is not gone on with.
+    pub(super) fresh: bool,
+    /// The flags.
+    pub(super) flags: &'a RunArguments,
+}
+
+/// The change a run is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Which<'a> {
+    /// This one.
+    Named(&'a str),
+    /// The only one with work left.
+    Only,
+    /// That of the open run, else of the kept one.
+    Last,
+}
+
 /// Runs the loop, or says what it would do.
-pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(start(arguments, context))
+pub(super) fn run(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(wish, context))
 }
 
 /// Waits for something on this thread.
@@ -42,36 +63,36 @@ pub(super) fn on_runtime(
     code
 }
 
-async fn start(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
+async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
     let repository = Repository::discover(&directory)
         .await
         .map_err(|error| no_repository(&error))?;
-    let mended = mend_first(arguments, context, &directory).await?;
-    let started = start_in(arguments, context, directory, repository, &mended).await;
+    let mended = mend_first(wish, context, &directory).await?;
+    let started = start_in(wish, context, (directory, repository), &mended).await;
     // What was mended is told by the run; where there is none, it must not go unsaid.
     started.map_err(|failure| mended.iter().filter_map(told).fold(failure, Failure::hint))
 }
 
 /// Mends an interrupted run, before anything in the tree is believed.
 async fn mend_first(
-    arguments: &LoopArguments,
+    wish: &Wish<'_>,
     context: &Context,
     directory: &Path,
 ) -> Result<Vec<Event>, Failure> {
-    if arguments.dry_run {
+    if wish.flags.dry_run {
         return Ok(Vec::new());
     }
     let surroundings = context.surroundings()?;
-    let change = arguments
-        .change
-        .as_deref()
-        .map(|target| name_of(target, &surroundings));
+    let change = match wish.which {
+        Which::Named(target) => Some(name_of(target, &surroundings)),
+        Which::Only | Which::Last => None,
+    };
     let mending = Mending {
         directory,
         state: &state_directory(&context.environment)?,
         change: change.as_deref(),
-        fresh: arguments.fresh,
+        fresh: wish.fresh,
     };
     mend(mending).await
 }
@@ -94,35 +115,36 @@ fn told(event: &Event) -> Option<String> {
 }
 
 async fn start_in(
-    arguments: &LoopArguments,
+    wish: &Wish<'_>,
     context: &Context,
-    directory: PathBuf,
-    repository: Repository,
+    (directory, repository): (PathBuf, Repository),
     mended: &[Event],
 ) -> Result<ExitCode, Failure> {
-    let (settings, warnings) = context.settings(&repository.work_tree, arguments.settings())?;
+    let flags = wish.flags;
+    let last = match wish.which {
+        Which::Last => Some(last_run(context, &repository)?),
+        Which::Named(_) | Which::Only => None,
+    };
+    let (settings, warnings) = context.settings(&repository.work_tree, flags.settings())?;
     let surroundings = context.surroundings()?;
-    let change = match &arguments.change {
-        Some(target) => context.change(target)?,
-        None => only_change(&surroundings)?,
+    let change = match (wish.which, &last) {
+        (Which::Named(target), _) => context.change(target)?,
+        (_, Some(last)) => change_of(last, context, &surroundings)?,
+        (_, None) => only_change(&surroundings)?,
     };
     if change.task_tally().total == 0 {
         return Err(Failure::refused(format!("`{}` has no tasks", change.name))
             .hint("a task is a line such as `- [ ] 1.1 Add the retry`"));
     }
-    if arguments.dry_run {
-        return dry_run(
-            &change,
-            &settings,
-            context,
-            (&repository, arguments.story.as_deref()),
-        )
-        .await;
+    if flags.dry_run {
+        let only = flags.story.as_deref();
+        return dry_run(&change, &settings, context, (&repository, only, last)).await;
     }
     let order = Order {
         state: state_directory(&context.environment)?,
         environment: context.environment.clone(),
-        only_story: arguments.story.clone().map(StoryId),
+        only_story: flags.story.clone().map(StoryId),
+        reopen: last.is_some(),
         mended: mended.to_vec(),
         change: change.clone(),
         directory,
@@ -131,9 +153,9 @@ async fn start_in(
         warnings,
     };
     match prepare(order).await? {
-        Prepared::NothingLeft => nothing_left(&change, arguments, mended),
+        Prepared::NothingLeft => nothing_left(&change, flags, mended),
         Prepared::Ready(ready) => {
-            let code = show_run(ready, terminal::face(arguments, context)).await?;
+            let code = show_run(ready, terminal::face(flags, context)).await?;
             Ok(code.into())
         }
     }
@@ -154,6 +176,25 @@ fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result
             result.map_err(|error| Failure::system("could not write the output").because(error))
         }
         Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// The run to go on with.
+fn last_run(context: &Context, repository: &Repository) -> Result<OpenRun, Failure> {
+    peek_last(&state_directory(&context.environment)?, repository)
+        .map_err(|error| Failure::system("could not look for a run").because(error))?
+        .ok_or_else(|| {
+            Failure::refused("there is no run to resume here")
+                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
+        })
+}
+
+/// The change of a run, from where the run read it.
+fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<Change, Failure> {
+    match &run.plan {
+        Some(place) => Ok(source::read_from(Path::new(place), &run.change, around)?),
+        None => context.change(&run.change),
     }
 }
 
@@ -180,13 +221,13 @@ fn only_change(around: &Surroundings) -> Result<Change, Failure> {
 
 fn nothing_left(
     change: &Change,
-    arguments: &LoopArguments,
+    flags: &RunArguments,
     mended: &[Event],
 ) -> Result<ExitCode, Failure> {
     let tally = change.story_tally();
     let mut lines: Vec<String> = mended.iter().filter_map(told).collect();
     lines.push(words::nothing_left(&change.name, tally.done, tally.total));
-    if arguments.json {
+    if flags.json {
         // Only records may appear on stdout, and no run took place.
         return Ok(ExitCode::SUCCESS);
     }
@@ -197,11 +238,14 @@ async fn dry_run(
     change: &Change,
     settings: &Settings,
     context: &Context,
-    (repository, only): (&Repository, Option<&str>),
+    (repository, only, last): (&Repository, Option<&str>, Option<OpenRun>),
 ) -> Result<ExitCode, Failure> {
-    let open = peek(&state_directory(&context.environment)?, repository)
-        .map_err(|error| Failure::system("could not look for an open run").because(error))?
-        .filter(|open| open.change == change.name);
+    let open = match last {
+        Some(last) => Some(last),
+        None => peek(&state_directory(&context.environment)?, repository)
+            .map_err(|error| Failure::system("could not look for an open run").because(error))?
+            .filter(|open| open.change == change.name),
+    };
     let git = repository.git(settings.command_timeout.value.or_zero());
     let refs = repository.refs(&git).await.map_err(broken_git)?;
     let head = repository.head(&git, &refs).await.map_err(broken_git)?;
@@ -229,7 +273,7 @@ async fn dry_run(
     output::present(|out| plan::write(out, paint, &view))
 }
 
-fn no_repository(error: &RepositoryError) -> Failure {
+pub(super) fn no_repository(error: &RepositoryError) -> Failure {
     let hint = match error {
         RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
         RepositoryError::Bare(_) => {

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::EXIT_CODES;
 use super::context::Context;
+use super::launch::{self, Which, Wish};
 use crate::domain::duration::TimeLimit;
 use crate::domain::settings::{GateSettings, OnFinish, PartialSettings, Sourced};
 use crate::failure::Failure;
@@ -25,13 +26,27 @@ Examples:
 /// Flags of `loop`.
 #[derive(Debug, Default, Args)]
 #[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
+pub(super) struct LoopArguments {
+    /// The change to work through; may be left out when just one has work left
+    pub(super) change: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArguments,
+    /// Go on with an interrupted run, if there is one; this is the default
+    #[arg(long, conflicts_with = "fresh")]
+    #[allow(dead_code, reason = "says what is done anyway, and excludes `--fresh`")]
+    pub(super) resume: bool,
+    /// Start anew where a run was interrupted; its branch is put aside, never dropped
+    #[arg(long)]
+    pub(super) fresh: bool,
+}
+
+/// Flags of every command that runs agents.
+#[derive(Debug, Default, Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-pub(super) struct LoopArguments {
-    /// The change to work through; may be left out when just one has work left
-    pub(super) change: Option<String>,
+pub(super) struct RunArguments {
     /// How often a story may be retried after its first attempt [default: 3]
     #[arg(long, value_name = "N")]
     pub(super) max_retries: Option<u32>,
@@ -62,13 +77,6 @@ pub(super) struct LoopArguments {
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer
     #[arg(long, value_name = "CHOICE")]
     pub(super) on_finish: Option<OnFinishArgument>,
-    /// Go on with an interrupted run, if there is one; this is the default
-    #[arg(long, conflicts_with = "fresh")]
-    #[allow(dead_code, reason = "says what is done anyway, and excludes `--fresh`")]
-    pub(super) resume: bool,
-    /// Start anew where a run was interrupted; its branch is put aside, never dropped
-    #[arg(long)]
-    pub(super) fresh: bool,
     /// Write a plain log; this is the default
     #[arg(long)]
     #[allow(dead_code, reason = "says what is done anyway")]
@@ -108,7 +116,7 @@ impl From<OnFinishArgument> for OnFinish {
     }
 }
 
-impl LoopArguments {
+impl RunArguments {
     /// What the flags say, as a layer over all others.
     pub(super) fn settings(&self) -> PartialSettings {
         let gates = self.gate.iter().map(|line| GateSettings::from_line(line));
@@ -143,7 +151,15 @@ fn flag<T>(value: Option<T>, name: &'static str) -> Option<Sourced<T>> {
 
 /// Runs the loop.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
-    super::launch::run(arguments, context)
+    let wish = Wish {
+        which: arguments
+            .change
+            .as_deref()
+            .map_or(Which::Only, Which::Named),
+        fresh: arguments.fresh,
+        flags: &arguments.run,
+    };
+    launch::run(&wish, context)
 }
 
 #[cfg(test)]
@@ -197,9 +213,12 @@ mod tests {
             gates: flag(Some(gates), "--gate"),
             ..PartialSettings::default()
         };
-        assert_eq!(given.settings(), want);
+        assert_eq!(given.run.settings(), want);
         assert_eq!(given.change.as_deref(), Some("add-retry"));
-        assert_eq!(parse(&[]).unwrap().settings(), PartialSettings::default());
+        assert_eq!(
+            parse(&[]).unwrap().run.settings(),
+            PartialSettings::default()
+        );
     }
 
     #[test]
@@ -220,8 +239,8 @@ mod tests {
 
     #[test]
     fn verbosity_follows_the_flags() {
-        assert_eq!(parse(&["-v"]).unwrap().verbosity(), Verbosity::Verbose);
-        assert_eq!(parse(&["-q"]).unwrap().verbosity(), Verbosity::Quiet);
-        assert_eq!(parse(&[]).unwrap().verbosity(), Verbosity::Normal);
+        assert_eq!(parse(&["-v"]).unwrap().run.verbosity(), Verbosity::Verbose);
+        assert_eq!(parse(&["-q"]).unwrap().run.verbosity(), Verbosity::Quiet);
+        assert_eq!(parse(&[]).unwrap().run.verbosity(), Verbosity::Normal);
     }
 }

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::arguments::ColorArgument;
 use super::context::Context;
-use super::loop_command::LoopArguments;
+use super::loop_command::RunArguments;
 use super::output;
 use crate::ui::Face;
 use crate::ui::json::Json;
@@ -18,7 +18,7 @@ use crate::ui::style::Paint;
 const WIDTH: usize = 80;
 
 /// The face the flags and the terminal ask for.
-pub(super) fn face(arguments: &LoopArguments, context: &Context) -> Box<dyn Face + Send> {
+pub(super) fn face(arguments: &RunArguments, context: &Context) -> Box<dyn Face + Send> {
     if arguments.json {
         return Box::new(Json::new(output::stdout()));
     }

@@ -70,8 +70,7 @@ pub(crate) use begin::Begun;
 pub(crate) use finish::{FinishReport, PreparedFinish};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
-pub(crate) use parked::{ParkedAttempt, ParkedChanges, parked_attempts};
-pub(crate) use rewind::PreparedRewind;
+pub(crate) use parked::{ParkedAttempt, Shelf};
 pub(crate) use run_state::OpenRun;
 pub(crate) use undo::{PreparedUndo, Undone};
 
@@ -215,6 +214,10 @@ pub(crate) struct Checkpoints {
     told_refs: Option<Refs>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// Where the change of the next run is read from.
+    plan: Option<String>,
+    /// A kept run that is taken for open, which the journal says with the next step of it.
+    reopened: Option<RunId>,
 }
 
 impl Checkpoints {
@@ -274,6 +277,8 @@ impl Checkpoints {
             loaded: None,
             told_refs: None,
             parked: None,
+            plan: None,
+            reopened: None,
         })
     }
 
@@ -369,8 +374,34 @@ impl Checkpoints {
         self.store = self.store.with_marker(&run.0);
     }
 
+    /// Says where the change of the next run is read from.
+    pub(crate) fn plan_is_at(&mut self, place: Option<String>) {
+        self.plan = place;
+    }
+
+    /// True where the last run ended in a step that can be taken back.
+    pub(crate) fn can_undo(&self) -> bool {
+        !self.state.undoable.is_empty()
+    }
+
+    /// True where something must be mended before anything else is done.
+    pub(crate) fn needs_mending(&self) -> bool {
+        let current = self.state.current.as_ref();
+        self.state.moving.is_some() || current.is_some_and(|current| current.phase != Phase::Still)
+    }
+
     /// Writes a step to the journal after everything before it is durable.
     async fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
+        if let Some(reopened) = self.reopened.clone() {
+            self.append(&reopened, Step::Reopened).await?;
+            self.reopened = None;
+        }
+        let line = self.append(run, step).await?;
+        self.state.apply(&line);
+        Ok(())
+    }
+
+    async fn append(&self, run: &RunId, step: Step) -> Result<Line> {
         let line = Line {
             run: run.clone(),
             at: jiff::Timestamp::now(),
@@ -379,8 +410,7 @@ impl Checkpoints {
         let journal = Arc::clone(&self.journal);
         let written = line.clone();
         blocking(move || Ok(lock(&journal).write(&written)?)).await?;
-        self.state.apply(&line);
-        Ok(())
+        Ok(line)
     }
 
     /// Links objects the repository has gained into the vault.
@@ -395,6 +425,16 @@ impl Checkpoints {
         })
         .await
     }
+}
+
+/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+pub(crate) fn peek_last(
+    state_directory: &Path,
+    repository: &Repository,
+) -> Result<Option<OpenRun>> {
+    let journal = Vault::folder_for(state_directory, repository).join("journal");
+    let state = RunState::from_journal(&super::steps::read(&journal)?);
+    Ok(state.open_run().or_else(|| state.kept().map(Current::seen)))
 }
 
 /// The open run of a work tree, looked up without the lock and without touching anything.

@@ -23,7 +23,7 @@ use crate::domain::ids::StoryId;
 use crate::domain::summary::ChangeSummary;
 
 pub(crate) use error::SourceError;
-pub(crate) use outside::{keep_outside, put_back_outside};
+pub(crate) use outside::{keep_outside, keep_outside_again, put_back_outside};
 pub(crate) use root::{Root, Surroundings, find_root};
 
 /// Lists the changes of a root, the most recently touched first.
@@ -76,6 +76,28 @@ pub(crate) fn read_again(change: &Change, around: &Surroundings) -> Result<Chang
         (SourceKind::Checklist, Some(file)) => read_checklist(&file.path),
         _ => read_change(&Root::at(change.root.clone()), &change.name, around),
     }
+}
+
+/// Where a change can be read from again: a checklist's file, or the folder its plans belong to.
+/// None where no text can say it.
+pub(crate) fn place_of(change: &Change) -> Option<String> {
+    let path = match (change.source, change.task_files.first()) {
+        (SourceKind::Checklist, file) => file?.path.as_path(),
+        (SourceKind::OpenSpec, _) => &change.root,
+    };
+    path.to_str().map(str::to_owned)
+}
+
+/// Reads a change by its name from the place [`place_of`] says.
+pub(crate) fn read_from(
+    place: &Path,
+    name: &str,
+    around: &Surroundings,
+) -> Result<Change, SourceError> {
+    if place.is_dir() {
+        return read_change(&Root::at(place.to_owned()), name, around);
+    }
+    read_checklist(place)
 }
 
 /// Reads the task files again and says what an attempt at a story did to the boxes.

@@ -207,6 +207,9 @@ pub(crate) struct BeginIntent {
     pub(crate) run: RunId,
     /// The change.
     pub(crate) change: String,
+    /// Where it was read from, where that can be written down.
+    #[serde(default)]
+    pub(crate) plan: Option<String>,
     /// Full name of the checkpoint branch.
     pub(crate) branch: String,
     /// Where the user was; for a run that follows a kept one on its branch, where that one began.

@@ -72,12 +72,13 @@ struct Meta {
     token: String,
 }
 
-/// The private folder of one work tree, locked.
+/// The private folder of one work tree.
 #[derive(Debug)]
 pub(crate) struct Vault {
     folder: PathBuf,
-    /// Held for the whole life; the kernel frees it when the process dies, however it dies.
-    _lock: File,
+    /// Held for the whole life; the kernel frees it when the process dies, however it dies. None
+    /// where the vault is only looked into.
+    _lock: Option<File>,
 }
 
 impl Vault {
@@ -107,12 +108,20 @@ impl Vault {
         let lock = lock(folder)?;
         let vault = Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            _lock: Some(lock),
         };
         for name in ["snapshots", "raw", "trash", "runs", "learnings"] {
             create_private_folder(&vault.folder.join(name))?;
         }
         Ok(vault)
+    }
+
+    /// The vault as it is, to look into while somebody else may be at work in it.
+    pub(crate) fn look(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            _lock: None,
+        }
     }
 
     /// The vault itself.

@@ -33,17 +33,15 @@ pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(
     create_private_folder(folder)?;
     let path = folder.join("events.jsonl");
     let mut file = open_append(&path)?;
-    let mut next = next_number(&path);
     let mut text = Vec::new();
-    for event in events {
+    for (seq, event) in (next_number(&path)..).zip(events) {
         let record = Record {
             v: WIRE_VERSION,
-            seq: next,
+            seq,
             at: jiff::Timestamp::now(),
             run: run.clone(),
             event,
         };
-        next += 1;
         serde_json::to_writer(&mut text, &record)
             .map_err(std::io::Error::other)
             .tried("write", &path)?;
@@ -64,10 +62,10 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     for line in lines.iter().filter(|line| line.run == *run) {
         match &line.step {
             Step::BeginIntent { intent } => begun = Some(intent),
-            Step::Parked { attempt, note, .. } if note.label == attempt.to_string() => {
-                if told.failed.insert(note.label.clone()) {
-                    missing.push(failed(&attempt.story, attempt.attempt.0, note));
-                }
+            Step::Parked { attempt, note, .. }
+                if note.label == attempt.to_string() && told.failed.insert(note.label.clone()) =>
+            {
+                missing.push(failed(&attempt.story, attempt.attempt.0, note));
             }
             Step::Verified { story: note } => story = Some(note),
             Step::SaveIntent {

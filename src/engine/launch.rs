@@ -36,6 +36,8 @@ pub(crate) struct Order {
     pub(crate) settings: Settings,
     /// Just this story.
     pub(crate) only_story: Option<StoryId>,
+    /// Go on with the kept run where none is open.
+    pub(crate) reopen: bool,
     /// What the user should hear first.
     pub(crate) warnings: Vec<String>,
     /// What was found and mended before.
@@ -82,9 +84,12 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let agent = agent(&order.settings);
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
-    let checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
+    let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
         .await
         .map_err(|error| refusal(&error))?;
+    if order.reopen && checkpoints.open_run().is_none() {
+        reopen(&mut checkpoints, nothing_left).await?;
+    }
     if !nothing_left {
         check_agent(&agent, &order, &checkpoints.repository().work_tree)?;
     }
@@ -134,6 +139,19 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     })))
 }
 
+/// Opens the kept run again, if there is something left to do in it.
+async fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failure> {
+    if let Some(kept) = checkpoints.kept_run().filter(|_| nothing_left) {
+        return Err(Failure::refused(format!(
+            "there is nothing to resume: no story of `{}` is open, and `{}` is kept",
+            kept.change, kept.branch
+        ))
+        .hint("`ralphtool finish --cleanup` brings the work to your branch")
+        .hint("`ralphtool rewind STORY` goes back to before a story, to do it again"));
+    }
+    checkpoints.reopen().await.map_err(|error| refusal(&error))
+}
+
 /// The run that is to be gone on with.
 async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<OpenRun>, Failure> {
     let Some(open) = checkpoints.open_run() else {
@@ -151,7 +169,7 @@ async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<O
 
 pub(super) fn other_run(change: &str) -> Failure {
     Failure::refused(format!("a run of `{change}` was interrupted in this tree"))
-        .hint(format!("go on with it: `ralphtool loop {change}`"))
+        .hint("go on with it: `ralphtool resume`; or end it: `ralphtool finish`")
         .hint("or keep its branch and start this one: pass `--fresh`")
 }
 

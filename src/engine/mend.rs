@@ -5,15 +5,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::chain;
 use super::gaps::fill_gaps;
 use super::launch::{broken, other_run, refusal};
 use super::start::{PROCESS_FILE, outside_of_last};
+use super::{chain, outside};
 use crate::domain::event::{Event, FinishChoice};
 use crate::domain::ids::RunId;
 use crate::edge::checkpoint::Checkpoints;
 use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
 use crate::edge::source;
+use crate::edge::steps::Step;
 use crate::failure::Failure;
 
 /// How long processes of a crashed run may take to end.
@@ -62,12 +63,16 @@ pub(crate) async fn mend_with(
     let mut said = Vec::new();
     said.extend(end_processes(checkpoints, &run).await);
     put_outside_back(checkpoints)?;
+    let moving = checkpoints.unfinished_move();
     let recovery = checkpoints.recover().await;
     if let Some(recovery) = recovery.map_err(|error| broken(&error))? {
         said.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
         });
+    }
+    if let Some((run, id)) = moving {
+        follow_move(checkpoints, &run, &id)?;
     }
     if fresh && let Some(open) = checkpoints.open_run() {
         let report = checkpoints
@@ -108,6 +113,17 @@ async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Option<Event> 
         ),
         done: "ended them".to_owned(),
     })
+}
+
+/// Task files that no checkpoint reaches go along with a move, if it was carried out.
+fn follow_move(checkpoints: &Checkpoints, run: &RunId, id: &str) -> Result<(), Failure> {
+    let lines = checkpoints
+        .journal_lines()
+        .map_err(|error| Failure::system("could not read the journal").because(error))?;
+    match lines.last().map(|line| &line.step) {
+        Some(Step::Moved) => outside::put(&checkpoints.run_folder(run), id),
+        _ => Ok(()),
+    }
 }
 
 /// Task files that no checkpoint reaches go back with the attempt that had them in hand.

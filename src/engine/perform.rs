@@ -93,6 +93,8 @@ impl Engine {
         let begun = if self.job.resumed {
             self.checkpoints.adopt().await
         } else {
+            let place = source::place_of(&self.job.change);
+            self.checkpoints.plan_is_at(place);
             self.checkpoints.begin(&run, &self.job.change.name).await
         };
         match begun {

@@ -21,7 +21,7 @@ const LEARNINGS_CAP: usize = 16 * 1024;
 pub(super) const PROCESS_FILE: &str = "process.json";
 
 /// Name of the folder that keeps task files no checkpoint reaches.
-const OUTSIDE_FOLDER: &str = "outside";
+pub(super) const OUTSIDE_FOLDER: &str = "outside";
 
 /// Where the task files are kept that the last attempt of the open run may have changed, and no
 /// checkpoint reaches.

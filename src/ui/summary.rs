@@ -177,10 +177,20 @@ impl Summary {
         let mut next = self.look(ended);
         let open = ended.stories_done < ended.stories_total;
         if open && ended.outcome != Outcome::AllDone {
-            let command = format!("ralphtool loop {}", shell(&self.change));
+            // Where the work went home, the run is over.
+            let command = if self.went_home() {
+                format!("ralphtool loop {}", shell(&self.change))
+            } else {
+                "ralphtool resume".to_owned()
+            };
             next.push((command, "goes on with the next open story"));
         }
         next
+    }
+
+    fn went_home(&self) -> bool {
+        let finished = self.finished.as_ref();
+        finished.is_some_and(|finished| finished.choice == FinishChoice::Cleanup)
     }
 
     /// How to look at the work, where this run did any.
@@ -194,12 +204,22 @@ impl Summary {
             Some(finished) if finished.choice == FinishChoice::Cleanup => vec![
                 ("git status".to_owned(), "what changed"),
                 ("git diff".to_owned(), "the changes to tracked files"),
+                (
+                    "ralphtool undo".to_owned(),
+                    "back to the branch with its commits",
+                ),
             ],
             // Without a commit there is nothing to compare with or to go back to.
-            _ if self.is_unborn => vec![(
-                format!("git log --stat {}", shell(branch)),
-                "the commits and their files",
-            )],
+            _ if self.is_unborn => vec![
+                (
+                    format!("git log --stat {}", shell(branch)),
+                    "the commits and their files",
+                ),
+                (
+                    "ralphtool finish --cleanup".to_owned(),
+                    "back to where the run began with the work, uncommitted",
+                ),
+            ],
             _ => vec![
                 (
                     format!(
@@ -215,6 +235,10 @@ impl Summary {
                 (
                     format!("git switch {}", self.switch_target()),
                     "back to where the run began",
+                ),
+                (
+                    "ralphtool finish --cleanup".to_owned(),
+                    "back there with the work, uncommitted",
                 ),
             ],
         }

@@ -107,6 +107,7 @@ impl Checkpoints {
         let intent = BeginIntent {
             run: run.clone(),
             change: change.to_owned(),
+            plan: self.plan.clone(),
             original: self.original(&branch, &head),
             head,
             old_branch: refs.get(&branch).copied(),

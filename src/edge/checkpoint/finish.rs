@@ -45,6 +45,11 @@ impl PreparedFinish {
         &self.report
     }
 
+    /// What tells the move from others, where there is one.
+    pub(crate) fn move_id(&self) -> Option<&str> {
+        self.prepared.as_ref().map(PreparedMove::id)
+    }
+
     #[cfg(test)]
     pub(super) fn intent(&self) -> Option<&MoveIntent> {
         self.prepared.as_ref().map(|prepared| &prepared.intent)
@@ -82,7 +87,7 @@ impl Checkpoints {
         let prepared = match choice {
             FinishChoice::Keep => None,
             FinishChoice::Cleanup => {
-                let tip = self.tip(&current, &refs)?;
+                let tip = Self::tip(&current, &refs)?;
                 report.head = current.intent.original.recorded();
                 let prepared = self.prepare_cleanup(&current, &refs, (tip, head), changed_files);
                 Some(prepared.await?)
@@ -135,10 +140,10 @@ impl Checkpoints {
         Ok(())
     }
 
-    fn tip(&self, current: &Current, refs: &Refs) -> Result<ObjectId> {
+    fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
         refs.get(&current.intent.branch).copied().ok_or_else(|| {
             let branch = short(&current.intent.branch);
-            CheckpointError::failed(
+            CheckpointError::refused(
                 format!("the branch `{branch}` no longer exists; nothing was changed"),
                 format!(
                     "bring it back with `git branch {branch} {}`, then finish again",
@@ -309,7 +314,8 @@ impl Checkpoints {
         ))
     }
 
-    /// A run whose branch was kept is open again.
+    /// A run whose branch was kept is open again. The journal says so with its next step: should
+    /// that not come, the run is still a kept one.
     pub(crate) async fn reopen(&mut self) -> Result<()> {
         let Some(kept) = self.state.kept().cloned() else {
             return Err(CheckpointError::refused(
@@ -322,7 +328,9 @@ impl Checkpoints {
         if !at_home {
             self.refuse_elsewhere(&kept, &head)?;
         }
-        self.record(&kept.intent.run, Step::Reopened).await
+        self.state.reopen();
+        self.reopened = Some(kept.intent.run);
+        Ok(())
     }
 
     /// Writes a snapshot as the difference to another.

@@ -39,7 +39,7 @@ impl Checkpoints {
         let now = refs.get(name).copied();
         match (began, now) {
             (began, now) if began == now => Ok(unmoved(now)),
-            (Some(began), None) => Err(CheckpointError::failed(
+            (Some(began), None) => Err(CheckpointError::refused(
                 format!(
                     "the branch `{}` no longer exists; nothing was changed",
                     short(name)
@@ -168,7 +168,7 @@ impl Checkpoints {
 }
 
 fn edited(path: &[u8]) -> CheckpointError {
-    CheckpointError::failed(
+    CheckpointError::refused(
         format!(
             "`{}` has edits that are not in a checkpoint, and the original branch changed it too; nothing was changed",
             String::from_utf8_lossy(path)
@@ -188,7 +188,7 @@ fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
 fn conflict(current: &Current, name: &str, files: &[&str]) -> CheckpointError {
     let branch = short(&current.intent.branch);
     let original = short(name);
-    CheckpointError::failed(
+    CheckpointError::refused(
         format!(
             "`{original}` moved on and conflicts with `{branch}` in {}; nothing was changed",
             files.join(", ")

@@ -58,7 +58,20 @@ pub(crate) struct Outline {
     pub(crate) notices: Vec<Notice>,
 }
 
+impl PreparedMove {
+    /// What tells this move from others.
+    pub(crate) fn id(&self) -> &str {
+        &self.intent.before
+    }
+}
+
 impl Checkpoints {
+    /// What tells the move that is under way from others.
+    pub(crate) fn unfinished_move(&self) -> Option<(RunId, String)> {
+        let (run, intent) = self.state.moving.as_ref()?;
+        Some((run.clone(), intent.before.clone()))
+    }
+
     /// Takes everything as it is now against `base`, and writes it to the vault.
     pub(super) async fn take_present(&mut self, base: &Arc<Snapshot>) -> Result<Present> {
         self.link_objects().await?;

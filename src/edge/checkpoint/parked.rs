@@ -1,6 +1,7 @@
 //! Parked attempts, looked at and put back: what the journal says of them, their diff, and their
 //! files in the tree again.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::moving::{PreparedMove, over};
@@ -8,8 +9,10 @@ use super::snapshot::Snapshot;
 use super::taking::{show, under_any};
 use super::{CheckpointError, Checkpoints, Result, blocking};
 use crate::domain::ids::{AttemptId, RunId};
-use crate::edge::manifest::{Changes, Manifest, compare};
-use crate::edge::steps::{Line, MoveIntent, MoveKind, ParkedNote, Step};
+use crate::edge::manifest::{Changes, Kind, Manifest, compare};
+use crate::edge::repository::Repository;
+use crate::edge::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
+use crate::edge::vault::Vault;
 
 /// One parked attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,10 +37,91 @@ pub(crate) struct ParkedChanges {
     pub(crate) modified: Vec<String>,
     /// Paths that were gone.
     pub(crate) removed: Vec<String>,
+    /// Those of them that git ignores, and no diff shows.
+    pub(crate) ignored: Vec<String>,
 }
 
-/// The parked attempts a journal names, oldest first; one parked again replaces nothing.
-pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
+/// The vault's parked attempts, to look at while a run may be at work: nothing is locked and
+/// nothing is written.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    vault: Vault,
+    lines: Vec<Line>,
+}
+
+impl Shelf {
+    /// Looks into the vault of a work tree.
+    pub(crate) fn open(state_directory: &Path, repository: &Repository) -> Result<Self> {
+        let vault = Vault::look(&Vault::folder_for(state_directory, repository));
+        // What stood here before is another repository's.
+        let lines = if vault.belongs_to(repository)? {
+            steps::read(&vault.journal())?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { vault, lines })
+    }
+
+    /// All parked attempts, oldest first; one parked again replaces nothing.
+    pub(crate) fn attempts(&self) -> Vec<ParkedAttempt> {
+        parked_attempts(&self.lines)
+    }
+
+    /// The run that began last.
+    pub(crate) fn last_run(&self) -> Option<RunId> {
+        let mut begun = self.lines.iter().rev().filter_map(|line| match line.step {
+            Step::BeginIntent { .. } => Some(line.run.clone()),
+            _ => None,
+        });
+        begun.next()
+    }
+
+    /// What an attempt had changed.
+    pub(crate) fn changes_of(&self, parked: &ParkedAttempt) -> Result<ParkedChanges> {
+        let (base, attempt) = read_pair(&self.vault, &parked.snapshot)?;
+        let changes = compare(&base, &attempt.manifest);
+        let entry = |path: &Vec<u8>| {
+            let now = attempt.manifest.entries.get(path);
+            now.or_else(|| base.entries.get(path))
+        };
+        let shown = |paths: &[Vec<u8>], hidden: bool| {
+            let files = paths.iter().filter(|path| {
+                entry(path)
+                    .is_some_and(|entry| entry.kind != Kind::Folder && !(hidden && entry.visible))
+            });
+            files.map(|path| show(path)).collect::<Vec<String>>()
+        };
+        let ignored = [&changes.created, &changes.modified, &changes.removed];
+        Ok(ParkedChanges {
+            created: shown(&changes.created, false),
+            modified: shown(&changes.modified, false),
+            removed: shown(&changes.removed, false),
+            ignored: ignored
+                .into_iter()
+                .flat_map(|paths| shown(paths, true))
+                .collect(),
+        })
+    }
+
+    /// Where the prompt and the transcript of an attempt are.
+    pub(crate) fn transcript_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        self.attempts_of(parked).join(parked.attempt.to_string())
+    }
+
+    /// Where the diff of an attempt is.
+    pub(crate) fn diff_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        let folder = self.attempts_of(parked).join(&parked.note.label);
+        folder.join("changes.diff")
+    }
+
+    fn attempts_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        let runs = self.vault.folder().join("runs");
+        runs.join(&parked.run.0).join("attempts")
+    }
+}
+
+/// The parked attempts a journal names.
+fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
     let parked = lines.iter().filter_map(|line| match &line.step {
         Step::Parked {
             attempt,
@@ -57,26 +141,9 @@ pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
 }
 
 impl Checkpoints {
-    /// What an attempt had changed.
-    pub(crate) async fn changes_of(&self, parked: &ParkedAttempt) -> Result<ParkedChanges> {
-        let (base, attempt) = self.read_pair(parked).await?;
-        let changes = compare(&base, &attempt.manifest);
-        let shown = |paths: &[Vec<u8>]| {
-            let files = paths.iter().filter(|path| {
-                let entry = attempt
-                    .manifest
-                    .entries
-                    .get(*path)
-                    .or(base.entries.get(*path));
-                entry.is_some_and(|entry| entry.kind != crate::edge::manifest::Kind::Folder)
-            });
-            files.map(|path| show(path)).collect()
-        };
-        Ok(ParkedChanges {
-            created: shown(&changes.created),
-            modified: shown(&changes.modified),
-            removed: shown(&changes.removed),
-        })
+    /// All parked attempts, oldest first.
+    pub(crate) fn parked_attempts(&self) -> Result<Vec<ParkedAttempt>> {
+        Ok(parked_attempts(&self.journal_lines()?))
     }
 
     /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or
@@ -131,20 +198,21 @@ impl Checkpoints {
             .await
     }
 
-    /// The tree an attempt began with, and the one it left.
     async fn read_pair(&self, parked: &ParkedAttempt) -> Result<(Arc<Manifest>, Snapshot)> {
         let places = Arc::clone(&self.places);
         let id = parked.snapshot.clone();
-        blocking(move || {
-            let attempt = Snapshot::read(&places.vault, &id)?;
-            let base = match Snapshot::parent(&places.vault, &id)? {
-                Some(parent) => Snapshot::read(&places.vault, &parent)?.manifest,
-                None => Arc::default(),
-            };
-            Ok((base, attempt))
-        })
-        .await
+        blocking(move || read_pair(&places.vault, &id)).await
     }
+}
+
+/// The tree an attempt began with, and the one it left.
+fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
+    let attempt = Snapshot::read(vault, id)?;
+    let base = match Snapshot::parent(vault, id)? {
+        Some(parent) => Snapshot::read(vault, &parent)?.manifest,
+        None => Arc::default(),
+    };
+    Ok((base, attempt))
 }
 
 /// The changes at or below a path.

@@ -243,7 +243,10 @@ impl Checkpoints {
                     current.intent.change,
                     head.shown()
                 ),
-                format!("`git switch {branch}` to go on with it, or pass `--fresh` to start anew"),
+                format!(
+                    "`git switch {branch}` first; or leave it, and start anew with \
+                     `ralphtool loop CHANGE --fresh`"
+                ),
             ));
         }
         Ok(head)

@@ -77,6 +77,10 @@ pub(crate) struct OpenRun {
     pub(crate) run: RunId,
     /// Its change.
     pub(crate) change: String,
+    /// Where the change was read from.
+    pub(crate) plan: Option<String>,
+    /// Short name of its branch.
+    pub(crate) branch: String,
     /// The attempt to go on after, where the story is not done.
     pub(crate) last_attempt: Option<LastAttempt>,
     /// The highest attempt of each story so far.
@@ -109,7 +113,7 @@ pub(super) enum Act {
     /// A run was ended and its branch kept.
     Kept,
     /// Everything was moved.
-    Moved(MoveIntent),
+    Moved(Box<MoveIntent>),
 }
 
 /// What the journal says.
@@ -163,7 +167,7 @@ impl RunState {
             }
             Step::Moved => {
                 if let Some((run, intent)) = self.moving.take() {
-                    self.moved(&run, intent);
+                    self.moved(&run, &intent);
                 }
             }
             Step::MoveGivenUp => {
@@ -202,14 +206,15 @@ impl RunState {
         }
     }
 
-    fn reopen(&mut self) {
+    /// The run that ended last is open again.
+    pub(super) fn reopen(&mut self) {
         self.undoable.pop_if(|last| last.act == Act::Kept);
         if let Some(ended) = self.ended.take() {
             self.current = Some(ended.run);
         }
     }
 
-    fn moved(&mut self, run: &RunId, intent: MoveIntent) {
+    fn moved(&mut self, run: &RunId, intent: &MoveIntent) {
         if intent.kind == MoveKind::Undo {
             if let Some(last) = self.undoable.pop() {
                 self.current = last.current;
@@ -217,8 +222,8 @@ impl RunState {
             }
             return;
         }
-        self.remember(run, Act::Moved(intent.clone()));
-        match intent.kind {
+        self.remember(run, Act::Moved(Box::new(intent.clone())));
+        match &intent.kind {
             MoveKind::Cleanup { .. } => self.end(FinishChoice::Cleanup),
             MoveKind::Abandon => {
                 let abandoned = self.current.take();
@@ -226,7 +231,7 @@ impl RunState {
             }
             MoveKind::Rewind { left, .. } => {
                 if let Some(current) = &mut self.current {
-                    current.rewind(left);
+                    current.rewind(*left);
                 }
             }
             MoveKind::PutBack { .. } | MoveKind::Undo => {}
@@ -253,6 +258,8 @@ impl Current {
         OpenRun {
             run: self.intent.run.clone(),
             change: self.intent.change.clone(),
+            plan: self.intent.plan.clone(),
+            branch: super::begin::short(&self.intent.branch).to_owned(),
             last_attempt: self.last_attempt.clone(),
             attempts: self.attempts.clone(),
         }

@@ -21,6 +21,8 @@ pub(crate) struct PreparedUndo {
     /// The run it belongs to.
     pub(crate) run: RunId,
     prepared: Option<PreparedMove>,
+    /// What tells the move that is taken back from others.
+    undoes: Option<String>,
 }
 
 /// What an undo takes back.
@@ -33,6 +35,16 @@ pub(crate) enum Undone {
 }
 
 impl PreparedUndo {
+    /// What tells the move that is taken back from others.
+    pub(crate) fn undoes(&self) -> Option<&str> {
+        self.undoes.as_deref()
+    }
+
+    /// What tells the move back from others.
+    pub(crate) fn move_id(&self) -> Option<&str> {
+        self.prepared.as_ref().map(PreparedMove::id)
+    }
+
     /// What will be moved; nothing where only the run opens again.
     pub(crate) fn outline(&self) -> Option<&super::moving::Outline> {
         self.prepared.as_ref().map(|prepared| &prepared.outline)
@@ -55,9 +67,10 @@ impl Checkpoints {
                     of: Undone::Keep,
                     run: last.run,
                     prepared: None,
+                    undoes: None,
                 });
             }
-            Act::Moved(intent) => intent,
+            Act::Moved(intent) => *intent,
         };
         let run = last.run;
         let prepared = self.prepare_way_back(&run, &intent).await?;
@@ -65,6 +78,7 @@ impl Checkpoints {
             of: Undone::Move(intent.kind),
             run,
             prepared: Some(prepared),
+            undoes: Some(intent.before),
         })
     }
 
@@ -73,13 +87,11 @@ impl Checkpoints {
         &mut self,
         undo: PreparedUndo,
     ) -> Result<Vec<super::Notice>> {
-        match undo.prepared {
-            Some(prepared) => self.carry_out(prepared).await,
-            None => {
-                self.record(&undo.run, Step::Reopened).await?;
-                Ok(Vec::new())
-            }
+        if let Some(prepared) = undo.prepared {
+            return self.carry_out(prepared).await;
         }
+        self.record(&undo.run, Step::Reopened).await?;
+        Ok(Vec::new())
     }
 
     async fn prepare_way_back(&mut self, run: &RunId, done: &MoveIntent) -> Result<PreparedMove> {

@@ -27,12 +27,43 @@ pub(crate) fn keep_outside(
         .iter()
         .filter(|file| is_outside(&file.path));
     for (number, file) in outside.enumerate() {
-        fs::create_dir_all(folder).map_err(unwritable(folder))?;
-        let name = file.path.as_os_str().as_bytes();
-        for (what, bytes) in [("bytes", file.bytes.as_slice()), ("path", name)] {
-            let path = folder.join(format!("{number}.{what}"));
-            fs::write(&path, bytes).map_err(unwritable(&path))?;
+        keep_one(
+            folder,
+            number,
+            file.path.as_os_str().as_bytes(),
+            &file.bytes,
+        )?;
+    }
+    Ok(())
+}
+
+/// Keeps the files another folder keeps: in `before` as they are now, in `after` as they are kept
+/// there. Nothing where it keeps none.
+pub(crate) fn keep_outside_again(
+    kept: &Path,
+    before: &Path,
+    after: &Path,
+) -> Result<(), SourceError> {
+    let mut present = 0;
+    for number in 0.. {
+        let Some(name) = files::read_if_there(&kept.join(format!("{number}.path")))? else {
+            break;
+        };
+        let bytes = files::read(&kept.join(format!("{number}.bytes")))?;
+        keep_one(after, number, &name, &bytes)?;
+        if let Some(now) = files::read_if_there(&PathBuf::from(OsString::from_vec(name.clone())))? {
+            keep_one(before, present, &name, &now)?;
+            present += 1;
         }
+    }
+    Ok(())
+}
+
+fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(), SourceError> {
+    fs::create_dir_all(folder).map_err(unwritable(folder))?;
+    for (what, bytes) in [("bytes", bytes), ("path", name)] {
+        let path = folder.join(format!("{number}.{what}"));
+        fs::write(&path, bytes).map_err(unwritable(&path))?;
     }
     Ok(())
 }

@@ -1,0 +1,34 @@
+//! `ralphtool rewind`: back to the checkpoint before a story.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::afterwards::{Saying, carry_out, open, with_recovered};
+use super::context::Context;
+use super::launch::on_runtime;
+use crate::domain::ids::StoryId;
+use crate::failure::Failure;
+
+/// Flags of `rewind`.
+#[derive(Debug, Args)]
+pub(super) struct RewindArguments {
+    /// The story that is to be done again; it and all after it go
+    story: String,
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// Goes back to before a story.
+pub(super) fn run(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(rewind(arguments, context))
+}
+
+async fn rewind(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let saying = arguments.saying;
+    let mut session = open(context, saying).await?;
+    match session.rewind(&StoryId(arguments.story.clone())).await {
+        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Err(failure) => Err(with_recovered(failure, &session, saying)),
+    }
+}

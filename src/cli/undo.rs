@@ -1,0 +1,30 @@
+//! `ralphtool undo`: take back the last finish, rewind or restored attempt.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::afterwards::{Saying, carry_out, open, with_recovered};
+use super::context::Context;
+use super::launch::on_runtime;
+use crate::failure::Failure;
+
+/// Flags of `undo`.
+#[derive(Debug, Args)]
+pub(super) struct UndoArguments {
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// Takes the last of these back.
+pub(super) fn run(arguments: &UndoArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(undo(arguments.saying, context))
+}
+
+async fn undo(saying: Saying, context: &Context) -> Result<ExitCode, Failure> {
+    let mut session = open(context, saying).await?;
+    match session.undo().await {
+        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Err(failure) => Err(with_recovered(failure, &session, saying)),
+    }
+}

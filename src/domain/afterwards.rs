@@ -1,0 +1,136 @@
+//! What can be done after a run: its finish, and the ways back. What is about to be done, and what
+//! was, in words that every face can show.
+
+use serde::Serialize;
+
+use super::event::FinishChoice;
+use super::ids::RunId;
+
+/// What an interrupted run left, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Recovered {
+    /// What was found.
+    pub(crate) found: String,
+    /// What was done.
+    pub(crate) done: String,
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub(crate) enum Deed {
+    /// A run is ended.
+    Finish {
+        /// How.
+        choice: FinishChoice,
+    },
+    /// Back to before a story.
+    Rewind {
+        /// The story.
+        story: String,
+    },
+    /// Files of a parked attempt come back.
+    Restore {
+        /// The attempt's name.
+        attempt: String,
+        /// Just this.
+        path: Option<String>,
+    },
+    /// The last of the others is taken back.
+    Undo {
+        /// Which.
+        of: Box<Deed>,
+    },
+}
+
+impl Deed {
+    /// The command that does it, the run being the last one.
+    pub(crate) fn command(&self) -> String {
+        match self {
+            Self::Finish { choice } => format!("ralphtool finish --{}", flag(*choice)),
+            Self::Rewind { story } => format!("ralphtool rewind {story}"),
+            Self::Restore { attempt, .. } => format!("ralphtool attempts restore {attempt}"),
+            Self::Undo { .. } => "ralphtool undo".to_owned(),
+        }
+    }
+
+    /// The command that takes it back, once it is done.
+    pub(crate) fn way_back(&self) -> String {
+        match self {
+            Self::Undo { of } => of.command(),
+            _ => "ralphtool undo".to_owned(),
+        }
+    }
+}
+
+const fn flag(choice: FinishChoice) -> &'static str {
+    match choice {
+        FinishChoice::Cleanup => "cleanup",
+        FinishChoice::Keep => "keep",
+        FinishChoice::Abandon => "abandon",
+    }
+}
+
+/// What is about to be done; nothing is touched yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Plan {
+    /// What.
+    #[serde(flatten)]
+    pub(crate) deed: Deed,
+    /// The run it belongs to.
+    pub(crate) run: RunId,
+    /// The change of that run.
+    pub(crate) change: String,
+    /// The checkpoint branch of that run.
+    pub(crate) branch: String,
+    /// There is nothing to do: it is so already.
+    pub(crate) already: bool,
+    /// Where HEAD will be; none where it stays.
+    pub(crate) head: Option<String>,
+    /// Branches that change: a sentence each.
+    pub(crate) branches: Vec<String>,
+    /// Stories whose checkpoints go.
+    pub(crate) stories: Vec<String>,
+    /// Files that will be written.
+    pub(crate) written: Vec<String>,
+    /// Files that will go to the vault.
+    pub(crate) removed: Vec<String>,
+    /// What the user should hear.
+    pub(crate) notices: Vec<String>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Done {
+    /// A run is open now, and can be gone on with or finished.
+    pub(crate) is_open: bool,
+    /// The command that takes it back, or does it again after an undo.
+    pub(crate) way_back: String,
+    /// What the user should hear that the plan did not say.
+    pub(crate) notices: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn every_deed_has_a_way_back() {
+        let finish = Deed::Finish {
+            choice: FinishChoice::Abandon,
+        };
+        assert_eq!(finish.way_back(), "ralphtool undo");
+        let undo = Deed::Undo {
+            of: Box::new(finish),
+        };
+        assert_eq!(undo.way_back(), "ralphtool finish --abandon");
+        let rewind = Deed::Rewind {
+            story: "2".to_owned(),
+        };
+        let undo = Deed::Undo {
+            of: Box::new(rewind),
+        };
+        assert_eq!(undo.way_back(), "ralphtool rewind 2");
+    }
+}
