@@ -70,6 +70,20 @@ leaves_no_trace! {
     changes_modes: "chmod 755 a.txt; chmod 644 untracked/new.txt; chmod 700 dir";
 }
 
+#[test]
+fn a_story_counts_though_its_agent_removed_the_git_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!("rm -rf .git\n{GOOD}"));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+    assert_eq!(sandbox.git("fsck --no-dangling --connectivity-only"), "");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_failed_attempt_leaves_no_trace_when_its_agent_leaves_a_writer_in_a_session_of_its_own() {

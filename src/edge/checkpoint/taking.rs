@@ -108,7 +108,10 @@ impl Checkpoints {
         known: Known,
         index: &Path,
     ) -> Result<Taken> {
+        // An agent may have removed the repository with its objects; the vault has them too.
+        let objects = self.places.vault.store().join("objects");
         let git = self.work.patient().with_index(index);
+        let git = git.with_objects(&objects, None);
         let taken_ns = now_ns();
         let walk = self.walk(&git, &known.tracked, base).await?;
         let mut notices = Vec::new();
