@@ -43,7 +43,8 @@ impl Checkpoints {
         (trash, care): (&Path, Care),
     ) -> Result<Mended> {
         let mut notices = Vec::new();
-        if !self.places.vault.belongs_to(&self.places.repository)? {
+        let ours = self.places.vault.belongs_to(&self.places.repository)?;
+        if !ours || is_half_removed(&self.places) {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
             let trash = trash.to_owned();
@@ -154,6 +155,13 @@ impl Checkpoints {
 fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
     log.split(|byte| *byte == b'\n')
         .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
+}
+
+/// A removal of the git directory that was cut short may have left the token: without these two
+/// folders git does not take it for a repository.
+fn is_half_removed(places: &Places) -> bool {
+    let repository = &places.repository;
+    !repository.objects().is_dir() || !repository.common_dir.join("refs").is_dir()
 }
 
 fn is_loose(places: &Places, id: ObjectId) -> bool {
