@@ -64,10 +64,26 @@ leaves_no_trace! {
     leaves_locks: "touch .git/index.lock .git/HEAD.lock .git/refs/heads/ralph/c.lock";
     spoils_head_and_index: "echo garbage > .git/index; : > .git/HEAD";
     removes_the_git_directory: "rm -rf .git";
+    removes_half_of_the_git_directory: "rm -rf .git/objects .git/refs";
+    removes_the_objects: "rm -rf .git/objects";
     makes_a_repository_anew: "rm -rf .git; git init -q; git add -A; git commit -q -m anew";
     rewrites_its_own_instructions: "echo 'agent = \"none\"' > ralphtool.toml; echo '# nothing' > $tasks; rm -r openspec/changes/c";
     swaps_files_folders_and_links: "rm -r dir; echo f > dir; rm a.txt; mkdir a.txt; echo f > a.txt/f; rm -r untracked; ln -s / untracked";
     changes_modes: "chmod 755 a.txt; chmod 644 untracked/new.txt; chmod 700 dir";
+}
+
+#[test]
+fn a_story_counts_though_its_agent_removed_the_git_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!("rm -rf .git\n{GOOD}"));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+    assert_eq!(sandbox.git("fsck --no-dangling --connectivity-only"), "");
 }
 
 #[cfg(target_os = "linux")]

@@ -71,7 +71,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Everything one test needs.
 pub(crate) struct Sandbox {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     /// The folder around all.
     pub(crate) root: PathBuf,
     /// The user's repository.
@@ -104,11 +104,12 @@ impl Sandbox {
         }
         let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n";
         fs::write(root.join("home/.gitconfig"), user).unwrap();
-        Self {
-            _folder: folder,
-            root,
-            repo,
-        }
+        Self { folder, root, repo }
+    }
+
+    /// Leaves the folder around all where it is, for people to look at.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.folder.keep()
     }
 
     /// A dirty tree: something staged, unstaged, staged and changed again, deleted, untracked

@@ -45,9 +45,7 @@ impl Checkpoints {
         let mut notices = Vec::new();
         let repository = &self.places.repository;
         unlock(repository, &current.intent.refs());
-        // Without this folder git sees no repository at all.
-        let has_refs = repository.common_dir.join("refs").is_dir();
-        if !has_refs || !self.places.vault.belongs_to(repository)? {
+        if is_half_removed(&self.places) || !self.places.vault.belongs_to(repository)? {
             let places = Arc::clone(&self.places);
             let snapshot = Arc::clone(checkpoint);
             let aside = trash.to_owned();
@@ -187,6 +185,13 @@ impl Checkpoints {
 fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
     log.split(|byte| *byte == b'\n')
         .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
+}
+
+/// A removal of the git directory that was cut short may have left the token: without these two
+/// folders git does not take it for a repository.
+fn is_half_removed(places: &Places) -> bool {
+    let repository = &places.repository;
+    !repository.objects().is_dir() || !repository.common_dir.join("refs").is_dir()
 }
 
 fn is_loose(places: &Places, id: ObjectId) -> bool {

@@ -129,9 +129,12 @@ impl Checkpoints {
         known: Known,
         index: &Path,
     ) -> Result<Taken> {
+        // An agent may have removed the repository with its objects; the vault has them too.
+        let objects = self.places.vault.store().join("objects");
+        let git = self.work.patient().with_index(index);
         let scene = Scene {
             top: self.places.repository.work_tree.clone(),
-            git: self.work.patient().with_index(index),
+            git: git.with_objects(&objects, None),
         };
         let at_ns = now_ns();
         let walk = self.walk(&scene, &known.tracked, base).await?;
