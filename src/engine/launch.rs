@@ -72,9 +72,8 @@ impl Ready {
         self,
         audience: tokio::sync::mpsc::Sender<Record>,
     ) -> Result<super::End, EngineError> {
-        Engine::new(self.machine, self.checkpoints, self.job, audience)?
-            .run()
-            .await
+        let engine = Engine::new(self.machine, self.checkpoints, self.job, audience)?;
+        Box::pin(engine.run()).await
     }
 }
 
