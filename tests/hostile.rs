@@ -73,6 +73,23 @@ leaves_no_trace! {
 }
 
 #[test]
+fn a_stash_made_between_two_starts_outlasts_the_agent_of_the_second() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("failed 'not yet'");
+    let once = ["--max-retries", "0", "--on-finish", "keep"];
+    sandbox
+        .run(&[&["loop", "c"], &once[..]].concat())
+        .ends_with(1);
+    sandbox.write("a.txt", "stashed\n");
+    sandbox.git("stash push -q");
+    sandbox.agent(
+        "git stash clear; git reflog expire --expire=now --all; git gc -q --prune=now; failed again",
+    );
+    sandbox.run(&[&["resume"], &once[..]].concat()).ends_with(1);
+    assert_eq!(sandbox.git("show stash@{0}:a.txt"), "stashed\n");
+}
+
+#[test]
 fn a_story_counts_though_its_agent_removed_the_git_directory() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("rm -rf .git\n{GOOD}"));

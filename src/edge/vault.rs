@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write as _};
+use std::io::{Seek, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,10 @@ use super::repository::Repository;
 
 /// Name of the one file of ours in the user's git directory.
 pub(crate) const TOKEN_FILE: &str = "ralphtool.id";
+
+/// How often a lock is tried whose owner is dead, and how long after the last time.
+const LOCK_PATIENCE: u32 = 50;
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Why the vault cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -297,18 +301,21 @@ fn lock(folder: &Path) -> Result<File, VaultError> {
         .write(true)
         .open(&path)
         .tried("open", &path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut owner = String::new();
-            let _ = file.read_to_string(&mut owner);
+    let mut patience = LOCK_PATIENCE;
+    while let Err(error) = file.try_lock() {
+        let TryLockError::WouldBlock = error else {
+            let error = std::io::Error::from(error);
+            return Err(FileError::new("lock", &path, error).into());
+        };
+        let owner = fs::read_to_string(&path).unwrap_or_default();
+        // A child that a dead owner was just starting still has the lock for a moment.
+        if patience == 0 || is_alive(&owner) {
             return Err(VaultError::Locked {
                 owner: owner.trim().to_owned(),
             });
         }
-        Err(TryLockError::Error(error)) => {
-            return Err(FileError::new("lock", &path, error).into());
-        }
+        patience -= 1;
+        std::thread::sleep(LOCK_PAUSE);
     }
     let owner = format!(
         "process {} since {}\n",
@@ -321,6 +328,13 @@ fn lock(folder: &Path) -> Result<File, VaultError> {
         .and_then(|()| file.write_all(owner.as_bytes()));
     written.tried("write", &path)?;
     Ok(file)
+}
+
+/// True where the process that a lock names is there, or none is named.
+fn is_alive(owner: &str) -> bool {
+    let number = owner.split(' ').nth(1).and_then(|it| it.parse().ok());
+    let pid = number.and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// A random name of lower-case letters and digits.

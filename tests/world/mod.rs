@@ -54,6 +54,10 @@ struct Effects {
     kept: usize,
     reopened: usize,
     given_up: usize,
+    /// The run that began last.
+    beginner: String,
+    /// The run that was moved last.
+    mover: String,
 }
 
 impl Effects {
@@ -84,8 +88,8 @@ pub(crate) struct World {
     live: BTreeSet<String>,
     /// Tokens that must be in the vault.
     pledged: BTreeSet<String>,
-    /// What the user had when the last run began.
-    began: Option<String>,
+    /// What the user had when each run began.
+    began: BTreeMap<String, String>,
     /// States that undo leads back to, the last first to go; unknown where a loop ended in a move.
     undoable: Vec<Option<String>>,
     /// The user stashed something since the last run began.
@@ -108,7 +112,7 @@ impl World {
             written: 0,
             live: BTreeSet::new(),
             pledged: BTreeSet::new(),
-            began: None,
+            began: BTreeMap::new(),
             undoable: Vec::new(),
             stashed: false,
             rough: false,
@@ -378,7 +382,7 @@ impl World {
         }
         match command {
             Command::Finish(Choice::Abandon) if is.moved > was.moved => {
-                Some(("an abandon", self.began.clone()?))
+                Some(("an abandon", self.began.get(&is.mover)?.clone()))
             }
             Command::Undo => Some(("an undo", self.undoable.last()?.clone()?)),
             _ => None,
@@ -389,7 +393,7 @@ impl World {
     fn follow(&mut self, command: &Command, before: &str, (was, is): (&Effects, &Effects)) {
         let runs = matches!(command, Command::Loop { .. } | Command::Resume { .. });
         if is.begun > was.begun && is.taken_back == was.taken_back {
-            self.began = Some(before.to_owned());
+            self.began.insert(is.beginner.clone(), before.to_owned());
             self.stashed = false;
         }
         if is.begun > was.begun || is.attempts > was.attempts {
@@ -443,12 +447,12 @@ impl World {
 
     fn check_same(&self, what: &str, wanted: &str) -> Result<(), String> {
         let now = everything(&self.sandbox.repo);
-        // A branch that the agent of a finished story deleted stays deleted.
+        // What others do to the original branch is theirs, where the run did not begin on it.
         let main = "refs/heads/main";
-        let deleted = wanted.contains(main) && !now.contains(main);
+        let home = wanted.contains("$ git symbolic-ref HEAD\nrefs/heads/main\n");
         let compared = |state: &str| {
             let lines = self.compared(state);
-            let lines = lines.filter(|line| !(deleted && line.ends_with(main)));
+            let lines = lines.filter(|line| home || !line.ends_with(main));
             lines.collect::<Vec<_>>().join("\n")
         };
         match difference(&compared(wanted), &compared(&now)) {
@@ -504,6 +508,14 @@ impl World {
                 let part = format!("\"step\":\"{step}\"");
                 text.lines().filter(|line| line.contains(&part)).count()
             };
+            let last = |step: &str| {
+                let part = format!("\"step\":\"{step}\"");
+                let line = text.lines().rev().find(|line| line.contains(&part))?;
+                let run = line.split("\"run\":\"").nth(1)?;
+                run.split('"').next().map(str::to_owned)
+            };
+            effects.beginner = last("begin_intent").unwrap_or(effects.beginner);
+            effects.mover = last("moved").unwrap_or(effects.mover);
             effects.begun += count("begin_intent");
             effects.taken_back += count("begin_taken_back");
             effects.attempts += count("attempt_started");

@@ -141,6 +141,11 @@ impl Control {
         refs.chain(self.head.commit()).chain(files).collect()
     }
 
+    /// True where config, hooks, stash and the like are the same.
+    pub(super) fn has_files_of(&self, other: &Self) -> bool {
+        self.files == other.files
+    }
+
     /// The bytes of one shared file.
     pub(super) fn shared(&self, path: &str) -> Option<&[u8]> {
         self.find(Place::Shared, path)

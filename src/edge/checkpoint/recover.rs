@@ -9,7 +9,7 @@ use super::park::{Parked, Setback};
 use super::run_state::{Current, LastAttempt, Phase, Saved};
 use super::save::descends;
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Result, blocking};
+use super::{CheckpointError, Checkpoints, Control, Result, blocking};
 use crate::domain::event::FailureKind;
 use crate::edge::files::is_temporary;
 use crate::edge::repository::Head;
@@ -285,13 +285,18 @@ impl Checkpoints {
         let current = self.current()?;
         self.mark(&current.intent.run);
         let head = self.check_on_branch().await?;
+        // What the user committed, staged or stashed since must outlast whatever an agent does.
+        self.link_objects().await?;
         let base = self.checkpoint().await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self
             .take(&base.manifest, Self::known_of(&base), &index)
             .await?;
         let moved = head.commit() != Some(current.commit);
-        if taken.changes.count() > 0 || moved {
+        let (refs, head) = self.observe().await?;
+        let control = Control::take(&self.places.repository, head, refs)?;
+        let kept = control.has_files_of(&base.control);
+        if taken.changes.count() > 0 || moved || !kept {
             let message = format!("resumed state\n\nRun: {}\n", current.intent.run);
             self.save_as("resumed state", &message).await?;
         }
