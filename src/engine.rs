@@ -63,6 +63,8 @@ pub(crate) struct Job {
     pub(crate) shell: std::ffi::OsString,
     /// How large the vault may get.
     pub(crate) vault_limit: SizeLimit,
+    /// Agents work on an overlay of the work tree.
+    pub(crate) isolate: bool,
     /// This goes on with an open run.
     pub(crate) resumed: bool,
     /// What was said before the machine started: warnings, recoveries.

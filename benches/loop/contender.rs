@@ -11,8 +11,12 @@ use std::time::{Duration, Instant};
 use crate::fixture::{CHANGE, Fixture, Place, TASKS};
 use crate::{Result, agent};
 
-/// All contenders.
-pub(crate) const CONTENDERS: [Contender; 2] = [Contender::Shell, Contender::Ralphtool];
+/// All contenders. The last one needs a program built to be compared with.
+pub(crate) const CONTENDERS: &[Contender] = if cfg!(feature = "unsynced") {
+    &[Contender::Shell, Contender::Ralphtool, Contender::Unsynced]
+} else {
+    &[Contender::Shell, Contender::Ralphtool]
+};
 
 /// The plain loop; `$1` is the agent, `$2` the task file, `$3` the log.
 const SHELL_LOOP: &str = r#"
@@ -32,6 +36,8 @@ pub(crate) enum Contender {
     Shell,
     /// `ralphtool loop`.
     Ralphtool,
+    /// The same without its journal, and with nothing made durable.
+    Unsynced,
 }
 
 /// Which git the contender finds.
@@ -66,6 +72,7 @@ impl Contender {
         match self {
             Self::Shell => "shell loop",
             Self::Ralphtool => "ralphtool loop",
+            Self::Unsynced => "the same, unsynced",
         }
     }
 
@@ -73,7 +80,7 @@ impl Contender {
     fn other_commits(self) -> usize {
         match self {
             Self::Shell => 1,
-            Self::Ralphtool => 2,
+            Self::Ralphtool | Self::Unsynced => 2,
         }
     }
 
@@ -115,7 +122,7 @@ impl Contender {
                 command.arg(own).arg(TASKS).arg(log);
                 Ok(command)
             }
-            Self::Ralphtool => {
+            Self::Ralphtool | Self::Unsynced => {
                 let config = place.beside("ralphtool.toml");
                 let text = format!(
                     "agent = \"bench\"\n[agents.bench]\ncommand = ['{}', '{}', '{TASKS}', '{}']\n",
@@ -127,6 +134,9 @@ impl Contender {
                 let mut command = place.command(env!("CARGO_BIN_EXE_ralphtool"));
                 command.args(["loop", CHANGE, "--on-finish", "keep", "--config"]);
                 command.arg(config);
+                if self == Self::Unsynced {
+                    command.env("RALPHTOOL_UNSYNCED_BENCHMARK", "1");
+                }
                 Ok(command)
             }
         }

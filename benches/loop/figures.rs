@@ -90,7 +90,7 @@ pub(crate) fn table(options: &Options, runs: &[(Contender, Run)]) -> String {
     );
     let base = Row::of(CONTENDERS[0], runs);
     for contender in CONTENDERS {
-        let row = Row::of(contender, runs);
+        let row = Row::of(*contender, runs);
         let memory = row.memory.map_or("unknown".to_owned(), |kilobytes| {
             format!("{} MB", kilobytes.div_ceil(1024))
         });
@@ -105,7 +105,22 @@ pub(crate) fn table(options: &Options, runs: &[(Contender, Run)]) -> String {
             row.first_agent.shown(),
         );
     }
+    if CONTENDERS.contains(&Contender::Unsynced) {
+        text.push_str(&price_of_durability(runs));
+    }
     text
+}
+
+/// What the journal and syncing add, by medians.
+fn price_of_durability(runs: &[(Contender, Run)]) -> String {
+    let with = Row::of(Contender::Ralphtool, runs);
+    let without = Row::of(Contender::Unsynced, runs);
+    let added = |with: Spread, without: Spread| (with.median / without.median - 1.0) * 100.0;
+    format!(
+        "\nthe journal and syncing add {:.1} % to the gap, {:.1} % to the overhead\n",
+        added(with.gap, without.gap),
+        added(with.overhead, without.overhead)
+    )
 }
 
 /// The git processes between two agents in the middle of a run.

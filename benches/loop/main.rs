@@ -47,7 +47,7 @@ fn measure(args: &[OsString]) -> Result<()> {
     let fixture = Fixture::make(&options)?;
     let mut runs: Vec<(Contender, Run)> = Vec::new();
     for turn in 0..options.runs {
-        let mut order = CONTENDERS;
+        let mut order = CONTENDERS.to_vec();
         // Whoever goes first may find colder caches: they take turns at that, too.
         order.rotate_left(turn % CONTENDERS.len());
         for contender in order {
@@ -61,7 +61,7 @@ fn measure(args: &[OsString]) -> Result<()> {
     if options.count_git {
         for contender in CONTENDERS {
             let run = contender.run(&fixture, contender::Git::Logged)?;
-            out.write_all(figures::git_calls(contender, &run).as_bytes())?;
+            out.write_all(figures::git_calls(*contender, &run).as_bytes())?;
         }
     }
     Ok(())

@@ -74,6 +74,9 @@ pub(super) struct RunArguments {
     /// Wait at most so long for a limit of the agent to end; `off` for no cap [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(super) max_wait: Option<TimeLimit>,
+    /// Let the agent work on an overlay: what it does not finish never touches the tree (Linux)
+    #[arg(long)]
+    pub(super) isolate: bool,
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer
     #[arg(long, value_name = "CHOICE")]
     pub(super) on_finish: Option<OnFinishArgument>,
@@ -130,6 +133,7 @@ impl RunArguments {
             total_timeout: flag(self.timeout, "--timeout"),
             command_timeout: flag(self.command_timeout, "--command-timeout"),
             max_wait: flag(self.max_wait, "--max-wait"),
+            isolate: flag(self.isolate.then_some(true), "--isolate"),
             gates: flag((!gates.is_empty()).then_some(gates), "--gate"),
             ..PartialSettings::default()
         }

@@ -172,6 +172,7 @@ pub(crate) struct PartialSettings {
     pub(crate) on_finish: Option<Sourced<OnFinish>>,
     pub(crate) strict_tasks: Option<Sourced<bool>>,
     pub(crate) require_changes: Option<Sourced<bool>>,
+    pub(crate) isolate: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
     pub(crate) largest_file: Option<Sourced<SizeLimit>>,
@@ -197,6 +198,7 @@ impl PartialSettings {
             on_finish: later.on_finish.or(self.on_finish),
             strict_tasks: later.strict_tasks.or(self.strict_tasks),
             require_changes: later.require_changes.or(self.require_changes),
+            isolate: later.isolate.or(self.isolate),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
             largest_file: later.largest_file.or(self.largest_file),
@@ -226,6 +228,8 @@ pub(crate) struct Settings {
     pub(crate) strict_tasks: Sourced<bool>,
     /// An attempt that changes nothing fails.
     pub(crate) require_changes: Sourced<bool>,
+    /// An agent works on an overlay of the work tree.
+    pub(crate) isolate: Sourced<bool>,
     /// How long git and other short commands may take.
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
@@ -263,6 +267,7 @@ impl Settings {
             on_finish: or(said.on_finish, OnFinish::Ask),
             strict_tasks: or(said.strict_tasks, false),
             require_changes: or(said.require_changes, false),
+            isolate: or(said.isolate, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
             largest_file: or(said.largest_file, Limits::DEFAULT.largest_file),
@@ -303,6 +308,7 @@ impl Settings {
                 &self.require_changes,
                 ToString::to_string,
             ),
+            line("isolate", &self.isolate, ToString::to_string),
             line(
                 "command_timeout",
                 &self.command_timeout,

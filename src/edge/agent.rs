@@ -10,6 +10,7 @@ pub(crate) use environment::{Rights, git_scrubbed};
 
 use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, RunId};
+use crate::edge::isolation::Overlay;
 use crate::edge::os;
 use crate::edge::process::{Orphans, ProcessSpec, Stderr};
 
@@ -52,6 +53,8 @@ pub(crate) struct Work<'a> {
     pub(crate) change: &'a str,
     /// The top folder of the working tree.
     pub(crate) root: &'a Path,
+    /// The overlay it works on instead of the tree itself.
+    pub(crate) overlay: Option<&'a Overlay>,
     /// The notes file the agent may add to.
     pub(crate) learnings: &'a Path,
     /// The attempt's folder: `stdout`, `stderr` and `git` (which must exist) are in it.
@@ -94,6 +97,7 @@ impl Agent {
             line_cap: self.output().line_cap(),
             marker: format!("{}/{}", work.run, work.attempt),
             orphans: Orphans::All,
+            overlay: work.overlay.map(|overlay| overlay.mount(work.root)),
             guard,
         })
     }

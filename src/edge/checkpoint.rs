@@ -7,7 +7,11 @@
 //! | `begin` | the branch and its "initial state" commit |
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
+//! | `isolated` | a finished attempt on an overlay is merged into the tree |
+//! | `park_overlay` | a failed one is parked without touching the tree |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
+//! | `meanwhile` | what the user does while the loop runs |
+//! | `agent_git` | the git commands an agent ran |
 //! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
 //! | `incoming` | what the original branch gained meanwhile |
 //! | `rewind` | back to before a story |
@@ -16,6 +20,7 @@
 //! | `moving` | how all of them move everything from one state to another |
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
+//! | `outage` | what a machine that stopped had not yet on disk is found and put right |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `guarding` | what is kept out of commits, and said once |
 //! | `modules` | the git directories of submodules |
@@ -33,6 +38,7 @@
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
 
+mod agent_git;
 mod begin;
 mod control;
 mod converge;
@@ -41,13 +47,17 @@ mod frozen_config;
 mod gc;
 mod guarding;
 mod incoming;
+mod isolated;
 mod keeping;
 mod look;
+mod meanwhile;
 mod mend;
 mod modules;
 mod moving;
 mod objects;
+mod outage;
 mod park;
+mod park_overlay;
 mod parked;
 mod preflight;
 mod recover;
@@ -74,6 +84,7 @@ use std::time::Duration;
 
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
+use super::isolation::Overlay;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
@@ -93,6 +104,7 @@ pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
+use keeping::large::Seen;
 use modules::ModuleLinks;
 use objects::ObjectLinks;
 use park::Parked;
@@ -227,6 +239,7 @@ pub(crate) struct Checkpoints {
     links: Arc<Mutex<ObjectLinks>>,
     module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
+    seen_large: Arc<Mutex<Seen>>,
     /// What may be committed, and what must stay free.
     limits: Limits,
     /// Paths that were named as kept out of commits.
@@ -246,6 +259,8 @@ pub(crate) struct Checkpoints {
     plan: Option<String>,
     /// A kept run that is taken for open, which the journal says with the next step of it.
     reopened: Option<RunId>,
+    /// The overlay that was parked last: the tree has nothing of it, so nothing is to be restored.
+    dropped: Option<Overlay>,
 }
 
 impl Checkpoints {
@@ -296,6 +311,12 @@ impl Checkpoints {
         )
         .with_objects(&repository.objects(), None)
         .with_own_config();
+        // It writes objects and private indexes; the journal syncs all of them before it names one.
+        // Without a way to tell an outage, objects that lost their bytes could not be looked for.
+        let work = match journal.uptime() {
+            Some(_) => work.unsynced(),
+            None => work,
+        };
         let store = Git::on_bare(&vault.store(), command_timeout);
         let mut checkpoints = Self {
             places: Arc::new(Places { repository, vault }),
@@ -306,6 +327,7 @@ impl Checkpoints {
             links: Arc::default(),
             module_links: Arc::default(),
             opaque: Arc::default(),
+            seen_large: Arc::default(),
             limits: Limits::DEFAULT,
             told: Mutex::default(),
             told_secrets: Mutex::default(),
@@ -316,6 +338,7 @@ impl Checkpoints {
             parked: None,
             plan: None,
             reopened: None,
+            dropped: None,
         };
         if let Some(open) = checkpoints.open_run() {
             checkpoints.limits = checkpoints.read_limits(&open.run);
@@ -405,7 +428,11 @@ impl Checkpoints {
     /// True where an attempt was started and neither saved nor undone.
     pub(crate) fn is_attempt_open(&self) -> bool {
         let current = self.state.current.as_ref();
-        current.is_some_and(|current| matches!(current.phase, Phase::Working(_) | Phase::Restoring))
+        current.is_some_and(|current| match current.phase {
+            Phase::Working(_) | Phase::Restoring => true,
+            Phase::Verified(_) => self.is_after_outage(),
+            Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
+        })
     }
 
     /// Marks the processes git starts, so that the next start can find them after a crash.
@@ -446,6 +473,7 @@ impl Checkpoints {
         let line = Line {
             run: run.clone(),
             at: jiff::Timestamp::now(),
+            uptime: lock(&self.journal).uptime().cloned(),
             step,
         };
         let journal = Arc::clone(&self.journal);

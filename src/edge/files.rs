@@ -213,6 +213,19 @@ fn move_with_rights(from: &Path, to: &Path, first: io::Error) -> Result<(), File
     moved
 }
 
+/// A name nothing has yet: a second obstacle of the same name must not replace the first.
+pub(crate) fn free_name(path: &Path) -> PathBuf {
+    let mut candidate = path.to_owned();
+    let mut number = 1;
+    while fs::symlink_metadata(&candidate).is_ok() {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        candidate = PathBuf::from(name);
+        number += 1;
+    }
+    candidate
+}
+
 /// Gives the owner write and search rights on a folder; returns the mode it had.
 pub(crate) fn make_writable(folder: &Path) -> Option<u32> {
     let mode = fs::symlink_metadata(folder).ok()?.mode() & 0o7777;

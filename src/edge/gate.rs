@@ -44,6 +44,7 @@ impl GateRun<'_> {
             line_cap: LINE_CAP,
             marker: format!("{}/gate/{}", self.run, self.name),
             orphans: Orphans::All,
+            overlay: None,
             guard: os::own_program()?,
         })
     }

@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
+use super::durability;
 use super::kill_point::{Point, reached};
 
 /// Variables that would point git at another repository or change what it writes.
@@ -51,21 +52,25 @@ pub(crate) const SCRUBBED: &[&str] = &[
     "GIT_TRACE2_PERF",
 ];
 
-/// Settings that make git do just what is asked of it, durably.
+/// Settings that make git do just what is asked of it.
 const CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "commit.gpgSign=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
-    "core.fsync=all",
-    "core.fsyncMethod=batch",
     "core.safecrlf=false",
     "core.checkStat=default",
     "core.trustctime=true",
     "core.untrackedCache=false",
     "submodule.recurse=false",
 ];
+
+/// Settings that make what git writes durable.
+const SYNCED: &[&str] = &["core.fsync=all", "core.fsyncMethod=batch"];
+
+/// Settings where somebody else makes durable what git writes, before anything leans on it.
+const UNSYNCED: &[&str] = &["core.fsync=none"];
 
 /// How long a git process that was asked to end may take before it is killed.
 const TERMINATION_GRACE: Duration = Duration::from_secs(5);
@@ -134,6 +139,7 @@ pub(crate) struct Git {
     timeout: Duration,
     marker: Option<String>,
     own_config: bool,
+    synced: bool,
 }
 
 /// What a finished git process said.
@@ -159,6 +165,7 @@ impl Git {
             timeout,
             marker: None,
             own_config: false,
+            synced: true,
         }
     }
 
@@ -173,6 +180,7 @@ impl Git {
             timeout,
             marker: None,
             own_config: false,
+            synced: true,
         }
     }
 
@@ -181,6 +189,25 @@ impl Git {
     pub(crate) fn with_index(&self, index: &Path) -> Self {
         Self {
             index: Some(index.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but files are looked for elsewhere.
+    #[must_use]
+    pub(crate) fn with_work_tree(&self, work_tree: &Path) -> Self {
+        Self {
+            work_tree: Some(work_tree.to_owned()),
+            current_dir: work_tree.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// The same on another git directory.
+    #[must_use]
+    pub(crate) fn with_directory(&self, git_dir: &Path) -> Self {
+        Self {
+            directory: git_dir.to_owned(),
             ..self.clone()
         }
     }
@@ -199,6 +226,16 @@ impl Git {
     pub(crate) fn with_own_config(&self) -> Self {
         Self {
             own_config: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same, but what it writes is not synced: for what a barrier follows before anything leans
+    /// on it. Never for refs and HEAD of the user's: those must not be empty after an outage.
+    #[must_use]
+    pub(crate) fn unsynced(&self) -> Self {
+        Self {
+            synced: false,
             ..self.clone()
         }
     }
@@ -300,7 +337,12 @@ impl Git {
             .env("GIT_DIR", &self.directory)
             .current_dir(&self.current_dir);
         harden(&mut command);
-        for setting in CONFIG {
+        let durable = if self.synced && durability::is_on() {
+            SYNCED
+        } else {
+            UNSYNCED
+        };
+        for setting in CONFIG.iter().chain(durable) {
             command.arg("-c").arg(setting);
         }
         if !cfg!(target_os = "macos") {

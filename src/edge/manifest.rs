@@ -47,7 +47,8 @@ pub(crate) struct Stat {
 pub(crate) enum Content {
     /// A git object of the repository, linked into the vault's store; the file's bytes exactly.
     Git(ObjectId),
-    /// A plain copy in the vault, named by the id its bytes have as a blob.
+    /// A plain copy in the vault, named by the id its bytes have as a blob; that of a large file
+    /// outside of commits has a name of its own.
     Raw(ObjectId),
     /// A symbolic link's target.
     Link(Vec<u8>),

@@ -42,3 +42,37 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
+
+/// Names the time in which what is written to these folders can be read again, synced or not: from
+/// one start of the machine, and one mount of the file systems, to the next. None where the system
+/// cannot tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn uptime(folders: &[PathBuf]) -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let mut name = boot.trim().to_owned();
+    if name.is_empty() {
+        return None;
+    }
+    for folder in folders {
+        name.push('/');
+        name.push_str(&mount(folder)?.to_string());
+    }
+    Some(name)
+}
+
+/// The number of the mount a path is on.
+#[cfg(target_os = "linux")]
+fn mount(path: &std::path::Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    // Numbers that are never given out twice, where the kernel has them (STATX_MNT_ID_UNIQUE).
+    let unique = StatxFlags::from_bits_retain(0x4000);
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID | unique).ok()?;
+    Some(found.stx_mnt_id)
+}
+
+/// Names the time in which what is written to these folders can be read again, synced or not. None
+/// where the system cannot tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn uptime(_folders: &[PathBuf]) -> Option<String> {
+    None
+}

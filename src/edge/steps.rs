@@ -1,7 +1,11 @@
 //! The write-ahead journal: every step that changes the repository is written here, durably, as
 //! an intent before it is done and as a result after.
 //!
-//! One line a step: a checksum and JSON. A torn last line is expected after a crash and ignored.
+//! One line a step: a checksum and JSON. A torn end is expected after a crash and ignored.
+//!
+//! A process that is killed loses nothing it has written, a machine that stops loses what is not
+//! synced. Two lines are only there for the first case, and are not synced: they say in which
+//! uptime they were written, and after it they are not believed without looking.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -9,9 +13,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::durability;
 use super::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
 use super::kill_point::{Point, reached, reached_after};
 use super::object_id::ObjectId;
+use super::os::uptime;
 use super::repository::Head;
 use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
@@ -93,6 +99,17 @@ pub(crate) enum Step {
     MoveGivenUp,
 }
 
+/// What must be on disk before the step after a line is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durable {
+    /// The line says of files, objects or refs that they are there: those, then the line.
+    FilesThenLine,
+    /// What it needs is durable since a line before it, or can be done again: the line.
+    Line,
+    /// Nothing: it can be lost with all it says, as if it had not come to it.
+    Nothing,
+}
+
 impl Step {
     /// Every snapshot the step names: as long as its line is in the journal they are needed.
     pub(crate) fn snapshots(&self) -> Vec<&str> {
@@ -114,25 +131,27 @@ impl Step {
         }
     }
 
-    /// The step says of files, objects or refs that they are there, so they must be durable first.
-    const fn leans_on_files(&self) -> bool {
+    /// What must be on disk for the step.
+    pub(crate) const fn durable(&self) -> Durable {
         match self {
-            // What these need was made durable by the step before them.
-            Self::AttemptStarted { .. }
-            | Self::RestoreIntent
-            | Self::Kept { .. }
-            | Self::Reopened => false,
+            // Verified: what the agent wrote is not synced either, so after an outage the attempt
+            // counts as interrupted. Saved: the intent is durable and is carried out again.
+            Self::Verified { .. } | Self::Saved => Durable::Nothing,
+            // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
+            // checkpoint, so those of a save just before need not be durable.
+            Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
+            // Restored, too: if the run ends here, what differs from the checkpoint at the next
+            // start is taken for the user's, and must not be a file that lost its bytes.
             Self::BeginIntent { .. }
             | Self::Begun
             | Self::BeginTakenBack
             | Self::Parked { .. }
             | Self::Restored
-            | Self::Verified { .. }
             | Self::SaveIntent { .. }
-            | Self::Saved
+            | Self::Kept { .. }
             | Self::MoveIntent { .. }
             | Self::Moved
-            | Self::MoveGivenUp => true,
+            | Self::MoveGivenUp => Durable::FilesThenLine,
         }
     }
 }
@@ -269,6 +288,9 @@ pub(crate) struct Line {
     pub(crate) run: RunId,
     /// When.
     pub(crate) at: jiff::Timestamp,
+    /// In which uptime; none where the system does not tell, and then every line is synced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) uptime: Option<String>,
     /// What.
     #[serde(flatten)]
     pub(crate) step: Step,
@@ -281,6 +303,8 @@ pub(crate) struct Journal {
     path: PathBuf,
     /// File systems that must be durable before a step is written.
     barriers: Vec<PathBuf>,
+    /// The uptime lines are written in.
+    uptime: Option<String>,
 }
 
 impl Journal {
@@ -305,14 +329,28 @@ impl Journal {
         let journal = Self {
             file,
             path: path.to_owned(),
+            uptime: uptime(&barriers),
             barriers,
         };
         Ok((journal, lines))
     }
 
+    /// The uptime lines are written in; none where the system does not tell.
+    pub(crate) fn uptime(&self) -> Option<&String> {
+        self.uptime.as_ref()
+    }
+
     /// Makes what the step leans on durable, then writes the step and makes that durable.
     pub(crate) fn write(&mut self, line: &Line) -> Result<(), FileError> {
-        if line.step.leans_on_files() {
+        if !durability::is_on() {
+            return Ok(());
+        }
+        let durable = match line.step.durable() {
+            // Nobody could tell later whether to believe it.
+            Durable::Nothing if line.uptime.is_none() => Durable::FilesThenLine,
+            durable => durable,
+        };
+        if durable == Durable::FilesThenLine {
             for folder in &self.barriers {
                 sync_file_system(folder)?;
             }
@@ -329,7 +367,10 @@ impl Journal {
         let written = self
             .file
             .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_data());
+            .and_then(|()| match durable {
+                Durable::Nothing => Ok(()),
+                Durable::Line | Durable::FilesThenLine => self.file.sync_data(),
+            });
         reached(Point::JournalSynced);
         if written.is_err() {
             // Half a line would spoil the next one.
@@ -359,10 +400,16 @@ fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
     (lines, good)
 }
 
-/// True where a rest can be what a crash leaves of one last line; nothing else may be cut off.
+/// True where a rest can be what a crash leaves of one last line, or an outage of the last two,
+/// which one sync writes; nothing else may be cut off.
 fn is_torn(rest: &[u8]) -> bool {
-    let end = rest.iter().position(|byte| *byte == b'\n');
-    end.is_none_or(|end| end + 1 == rest.len() && checked(rest).is_none())
+    let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
+    let Some(first) = lines.next() else {
+        return true;
+    };
+    let more = lines.count();
+    // Blocks that never reached the disk read as zeros.
+    checked(first).is_none() && (more == 0 || more == 1 && first.contains(&0))
 }
 
 fn parse_line(raw: &[u8]) -> Option<Line> {
@@ -386,6 +433,7 @@ mod tests {
         Line {
             run: RunId("r".to_owned()),
             at: jiff::Timestamp::UNIX_EPOCH,
+            uptime: None,
             step,
         }
     }
@@ -409,6 +457,37 @@ mod tests {
             let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
             assert_eq!(lines, [line(Step::Begun), line(Step::Saved)]);
         }
+    }
+
+    #[test]
+    fn two_lines_that_one_sync_did_not_get_through_are_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        let unsynced = Line {
+            uptime: Some("this one".to_owned()),
+            ..line(Step::Saved)
+        };
+        for line in [&line(Step::Begun), &unsynced, &line(Step::RestoreIntent)] {
+            journal.write(line).unwrap();
+        }
+        let whole = std::fs::read(&path).unwrap();
+        let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[1], unsynced);
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for zeros in 1..whole.len() - first {
+            let mut torn = whole.clone();
+            torn[first..first + zeros].fill(0);
+            std::fs::write(&path, &torn).unwrap();
+            let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun)]);
+        }
+        // Three lines are more than one sync writes.
+        let mut damaged = whole.clone();
+        damaged[..10].fill(0);
+        std::fs::write(&path, &damaged).unwrap();
+        assert!(Journal::open(&path, Vec::new()).is_err());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::object_id::ObjectFormat;
 use super::repository::Repository;
 
 /// Name of the one file of ours in the user's git directory.
-const TOKEN_FILE: &str = "ralphtool.id";
+pub(crate) const TOKEN_FILE: &str = "ralphtool.id";
 
 /// Why the vault cannot be used.
 #[derive(Debug, thiserror::Error)]

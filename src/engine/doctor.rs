@@ -3,6 +3,7 @@
 //!
 //! Each check stands for itself; one more is one more line in `examine`.
 
+mod isolation;
 mod leftovers;
 mod repository;
 mod settings;
@@ -61,12 +62,12 @@ pub(crate) async fn examine(patient: &Patient) -> Diagnosis {
         };
         findings.extend(repository::obstacles(&place).await);
         findings.extend(in_vault(&place, settings.as_ref()));
+        findings.extend(isolation::look(&place, settings.as_ref()));
     }
     findings.extend(vault::state_directory(patient));
     findings.extend(configured);
     findings.extend(settings.iter().map(|it| settings::agent(it, patient, root)));
     findings.extend(source::look(patient));
-    // Checks of what a setting asks for besides, such as a sandbox, have their place here.
     Diagnosis::of(findings)
 }
 

@@ -95,6 +95,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         .map_err(|error| refusal(&error))?;
     if !nothing_left {
         check_agent(&agent, &order, &checkpoints.repository().work_tree)?;
+        check_isolation(&order.settings, &checkpoints)?;
     }
     // Without it, processes that outlive their parents could not be swept; with a warning only,
     // because the run is safe all the same: they are found by their mark.
@@ -123,6 +124,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         strict_tasks: policy.strict_tasks,
         shell: shell(&order.environment),
         vault_limit: order.settings.vault_limit.value,
+        isolate: order.settings.isolate.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
         agent,
@@ -251,6 +253,16 @@ fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure>
     ))
     .hint("install it, or choose another agent with `--agent NAME`")
     .hint("`ralphtool demo` shows a run without any agent"))
+}
+
+/// Isolation must work, where it is asked for: an agent that is believed to be isolated must be.
+fn check_isolation(settings: &Settings, checkpoints: &Checkpoints) -> Result<(), Failure> {
+    if !settings.isolate.value {
+        return Ok(());
+    }
+    checkpoints
+        .try_isolation()
+        .map_err(|error| Failure::refused(chain(&error)).hint(error.hint()))
 }
 
 /// The agent the settings name; whether it exists was checked when they were read.

@@ -131,6 +131,7 @@ mod tests {
         let line = |step| Line {
             run: run.clone(),
             at: jiff::Timestamp::UNIX_EPOCH,
+            uptime: None,
             step,
         };
         let mut lines: Vec<Line> = [started("1", 1), started("2", 1), started("2", 2)]

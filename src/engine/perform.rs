@@ -31,7 +31,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             previous,
         } => {
             let attempt = AttemptId { story, attempt };
-            engine.start_agent(ticket, attempt, previous).await;
+            return engine.start_agent(ticket, attempt, previous).await;
         }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {
@@ -117,6 +117,13 @@ impl Engine {
         let Some(base) = self.story_base.clone() else {
             return Ok(());
         };
+        match self.checkpoints.merge_isolated().await {
+            Ok(notices) => self.warn(notices).await?,
+            Err(error) => {
+                self.failed(ticket, "could not merge the attempt into the tree", &error);
+                return Ok(());
+            }
+        }
         let id = story.clone();
         let checked = on_thread(move || {
             let check = source::check_story(&base, &id)?;
@@ -287,7 +294,7 @@ impl Engine {
         Ok(())
     }
 
-    fn source_failed(&mut self, ticket: Ticket, what: &str, error: &SourceError) {
+    pub(super) fn source_failed(&mut self, ticket: Ticket, what: &str, error: &SourceError) {
         self.ready.push_back(Input::StepFailed {
             ticket,
             what: what.to_owned(),

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::agent_run::AgentRun;
 use super::perform::on_thread;
-use super::{Engine, Running, chain};
+use super::{Engine, EngineError, Running, chain};
 use crate::domain::ids::AttemptId;
 use crate::domain::machine::{Input, Previous, Ticket};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
+use crate::edge::isolation::Overlay;
 use crate::edge::process::RunningProcess;
 use crate::edge::process::leftovers::ProcessIdentity;
-use crate::edge::source;
+use crate::edge::source::{self, SourceError};
 
 /// How much of the notes of a change goes into a prompt.
 const LEARNINGS_CAP: usize = 16 * 1024;
@@ -45,21 +46,67 @@ impl Engine {
         ticket: Ticket,
         attempt: AttemptId,
         previous: Option<Previous>,
-    ) {
+    ) -> Result<(), EngineError> {
+        if let Err(error) = self.take_in_meanwhile(&attempt).await? {
+            self.not_started(ticket, error);
+            return Ok(());
+        }
         match self.try_start_agent(ticket, &attempt, previous).await {
             Ok(transcript) => self.ready.push_back(Input::AgentStarted {
                 ticket,
                 transcript: transcript.to_string_lossy().into_owned(),
             }),
-            Err(StartError::Checkpoint(error)) => {
-                self.failed(ticket, "could not note the attempt", &error);
+            Err(error) => self.not_started(ticket, error),
+        }
+        Ok(())
+    }
+
+    fn not_started(&mut self, ticket: Ticket, error: StartError) {
+        match error {
+            StartError::Checkpoint(error) => {
+                self.failed(ticket, "could not start an attempt", &error);
             }
-            Err(StartError::Other(error)) => self.ready.push_back(Input::StepFailed {
+            StartError::Source(error) => {
+                self.source_failed(ticket, "could not read the change again", &error);
+            }
+            StartError::Gone => self.ready.push_back(Input::StepFailed {
+                ticket,
+                what: "could not start an attempt".to_owned(),
+                reason: "the story was removed from the change meanwhile".to_owned(),
+                hint: "start ralphtool again: it goes on with the stories there are".to_owned(),
+            }),
+            StartError::Other(error) => self.ready.push_back(Input::StepFailed {
                 ticket,
                 what: "could not start the agent".to_owned(),
                 reason: chain(error.as_ref()),
                 hint: "check the agent's command, then start ralphtool again".to_owned(),
             }),
+        }
+    }
+
+    /// What the user changed since the last attempt belongs to the next one's start, the tasks too.
+    async fn take_in_meanwhile(
+        &mut self,
+        attempt: &AttemptId,
+    ) -> Result<Result<(), StartError>, EngineError> {
+        let meanwhile = match self.checkpoints.take_in_meanwhile().await {
+            Ok(meanwhile) => meanwhile,
+            Err(error) => return Ok(Err(StartError::Checkpoint(error))),
+        };
+        self.warn(meanwhile.notices).await?;
+        if !meanwhile.changed {
+            return Ok(Ok(()));
+        }
+        let change = self.job.change.clone();
+        let surroundings = self.job.surroundings.clone();
+        match on_thread(move || source::read_again(&change, &surroundings)).await {
+            Ok(change) if change.story(&attempt.story).is_none() => Ok(Err(StartError::Gone)),
+            Ok(change) => {
+                self.job.change = change.clone();
+                self.story_base = Some(change);
+                Ok(Ok(()))
+            }
+            Err(error) => Ok(Err(StartError::Source(error))),
         }
     }
 
@@ -82,6 +129,7 @@ impl Engine {
                 .await
                 .map_err(StartError::other)?;
         }
+        let overlay = self.overlay_for(attempt)?;
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -91,6 +139,7 @@ impl Engine {
             attempt,
             change: &self.job.change.name,
             root: &self.checkpoints.repository().work_tree,
+            overlay: overlay.as_ref(),
             learnings: &learnings,
             transcript: &folder,
             prompt: &text,
@@ -107,6 +156,15 @@ impl Engine {
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
         Ok(folder)
+    }
+
+    /// The overlay an attempt works on, where agents are isolated.
+    fn overlay_for(&self, attempt: &AttemptId) -> Result<Option<Overlay>, StartError> {
+        if !self.job.isolate {
+            return Ok(None);
+        }
+        let overlay = self.checkpoints.isolate(attempt);
+        overlay.map(Some).map_err(StartError::Checkpoint)
     }
 
     fn prompt_for(
@@ -162,6 +220,9 @@ impl Engine {
 /// Why an agent could not be started.
 enum StartError {
     Checkpoint(CheckpointError),
+    Source(SourceError),
+    /// The story is not in the change any more.
+    Gone,
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
 

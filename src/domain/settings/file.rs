@@ -16,13 +16,14 @@ use super::{
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 14] = [
+const TOP_KEYS: [&str; 15] = [
     "agent",
     "model",
     "max_retries",
     "on_finish",
     "strict_tasks",
     "require_changes",
+    "isolate",
     "command_timeout",
     "max_wait",
     "largest_file",
@@ -76,6 +77,7 @@ impl File<'_> {
             "require_changes" => {
                 settings.require_changes = Some(self.sourced(key, self.flag(value)?));
             }
+            "isolate" => settings.isolate = Some(self.sourced(key, self.flag(value)?)),
             "command_timeout" => {
                 settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
             }

@@ -30,6 +30,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish = "keep"
         strict_tasks = true
         require_changes = false
+        isolate = true
         command_timeout = "1m"
         max_wait = 0
         largest_file = "1GB"
@@ -73,16 +74,17 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish: Some(at(4, OnFinish::Keep)),
         strict_tasks: Some(at(5, true)),
         require_changes: Some(at(6, false)),
-        command_timeout: Some(at(7, TimeLimit::seconds(60))),
-        max_wait: Some(at(8, TimeLimit::OFF)),
-        largest_file: Some(at(9, SizeLimit::bytes(1_000_000_000))),
-        least_free: Some(at(10, SizeLimit::OFF)),
-        vault_limit: Some(at(11, SizeLimit::bytes(5_000_000_000))),
-        idle_timeout: Some(at(13, TimeLimit::seconds(600))),
-        total_timeout: Some(at(14, TimeLimit::OFF)),
-        grace: Some(at(15, TimeLimit::seconds(5))),
-        gates: Some(at(16, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(23, mine))]),
+        isolate: Some(at(7, true)),
+        command_timeout: Some(at(8, TimeLimit::seconds(60))),
+        max_wait: Some(at(9, TimeLimit::OFF)),
+        largest_file: Some(at(10, SizeLimit::bytes(1_000_000_000))),
+        least_free: Some(at(11, SizeLimit::OFF)),
+        vault_limit: Some(at(12, SizeLimit::bytes(5_000_000_000))),
+        idle_timeout: Some(at(14, TimeLimit::seconds(600))),
+        total_timeout: Some(at(15, TimeLimit::OFF)),
+        grace: Some(at(16, TimeLimit::seconds(5))),
+        gates: Some(at(17, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(24, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -202,6 +204,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_LEAST_FREE", "1GB"),
         ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
+        ("RALPHTOOL_ISOLATE", "on"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
         ("RALPHTOOL_RUN", "20261115-194501-x7k2"),
@@ -229,6 +232,7 @@ fn every_variable_is_read() {
         vault_limit: Some(variable(SizeLimit::bytes(2 << 30), "RALPHTOOL_VAULT_LIMIT")),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
+        isolate: Some(variable(true, "RALPHTOOL_ISOLATE")),
         ..PartialSettings::default()
     };
     let want = variables::Variables {

@@ -11,7 +11,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -25,6 +25,7 @@ const KNOWN: [&str; 14] = [
     "RALPHTOOL_VAULT_LIMIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
+    "RALPHTOOL_ISOLATE",
     CONFIG,
 ];
 
@@ -85,6 +86,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(size(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
+        "RALPHTOOL_ISOLATE" => settings.isolate = Some(flag(name, value)?),
         _ => variables.config = Some(value.to_owned()),
     }
     Ok(())

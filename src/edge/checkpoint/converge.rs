@@ -22,7 +22,9 @@ use super::snapshot::Snapshot;
 use super::taking::{show, under_any};
 use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
-use crate::edge::files::{FileError, Tried, is_temporary, make_writable, move_away, place};
+use crate::edge::files::{
+    FileError, Tried, free_name, is_temporary, make_writable, move_away, place,
+};
 use crate::edge::git::GitError;
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::edge::object_id::ObjectId;
@@ -112,6 +114,7 @@ impl Checkpoints {
             .filter(|(path, _)| !is_rules(path))
             .collect();
         self.write_back(now, others, trash).await?;
+        self.bring_back_module_objects(goal.snapshot).await?;
         self.index_times(target).await?;
         self.folder_modes(target).await?;
         Ok(notices)
@@ -431,19 +434,6 @@ fn modified(entry: &Entry) -> SystemTime {
 /// A folder stays open for its owner until everything in it is written.
 fn folder_bits(entry: &Entry) -> u32 {
     if entry.kind == Kind::Folder { 0o700 } else { 0 }
-}
-
-/// A name nothing has yet: a second obstacle of the same name must not replace the first.
-fn free_name(path: &Path) -> PathBuf {
-    let mut candidate = path.to_owned();
-    let mut number = 1;
-    while fs::symlink_metadata(&candidate).is_ok() {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        candidate = PathBuf::from(name);
-        number += 1;
-    }
-    candidate
 }
 
 fn missing(path: &Path, id: &ObjectId) -> CheckpointError {

@@ -299,7 +299,7 @@ impl Checkpoints {
 }
 
 /// Names in a row, not all where there are many; none where there is none.
-fn list(named: &[String]) -> Option<String> {
+pub(super) fn list(named: &[String]) -> Option<String> {
     let shown = named.get(..named.len().min(NAMED))?.join(", ");
     match named.len().saturating_sub(NAMED) {
         _ if named.is_empty() => None,

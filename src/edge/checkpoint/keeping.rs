@@ -1,22 +1,25 @@
 //! Keeping bytes: suspects of a walk become entries of a manifest, and every byte that git does not
 //! already hold is copied into the vault.
 
+pub(super) mod large;
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use super::guarding::Lanes;
 use super::room;
-use super::taking::{Known, show};
-use super::{Notice, Places, Result};
+use super::taking::{Known, now_ns, show};
+use super::{Notice, Places, Result, lock};
 use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Found, look};
+use crate::edge::walk::{Found, absolute, look};
+use large::Seen;
 
 /// An ignored file larger than this is not kept.
 const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
@@ -30,9 +33,12 @@ const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Turns suspects into entries, keeping their bytes.
 pub(super) struct Keeper {
     pub(super) places: Arc<Places>,
+    /// The top folder of what was walked.
+    pub(super) top: PathBuf,
     pub(super) base: Arc<Manifest>,
     pub(super) known: Known,
     pub(super) lanes: Lanes,
+    pub(super) seen: Arc<Mutex<Seen>>,
     /// Bytes that must stay free in the vault.
     pub(super) least_free: u64,
 }
@@ -145,7 +151,7 @@ impl Keeper {
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = self.places.full(path);
+        let full = self.full(path);
         match fs::read_link(&full) {
             Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
             Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -171,12 +177,28 @@ impl Keeper {
             }
             *budget -= found.stat.size;
         }
-        if let Some(old) = old
-            && is_kept_already(&self.places, found, old)
-        {
-            return Ok(Some(old.content.clone()));
+        let full = self.full(&found.path);
+        if let Some(id) = large::kept_already(&self.places, &self.seen, (&full, found), old)? {
+            return Ok(Some(Content::Raw(id)));
         }
-        keep_raw(&self.places, &found.path)
+        if lane != Lane::Kept || found.stat.size <= READ_WHOLE {
+            return keep_raw(&self.places, &full, Naming::ByBytes);
+        }
+        let now = now_ns();
+        let name = large::free_name(&self.places, found)?;
+        let content = keep_raw(&self.places, &full, Naming::As(name))?;
+        if let Some(Content::Raw(id)) = content {
+            lock(&self.seen).insert(found.path.clone(), (found.stat, id, now));
+        }
+        Ok(content)
+    }
+
+    /// Where a path really is.
+    fn full(&self, path: &[u8]) -> PathBuf {
+        if self.top == self.places.repository.work_tree {
+            return self.places.full(path);
+        }
+        absolute(&self.top, path)
     }
 }
 
@@ -208,7 +230,7 @@ pub(super) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
             let target = fs::read_link(full).tried("read", full)?;
             Content::Link(target.as_os_str().as_bytes().to_vec())
         }
-        _ => Content::Raw(copy_raw(places, full)?),
+        _ => Content::Raw(copy_raw(places, full, Naming::ByBytes)?),
     };
     Ok(Some(Entry {
         kind: found.kind,
@@ -218,30 +240,21 @@ pub(super) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
     }))
 }
 
-/// True where a large file still has the bytes that were kept: reading it is enough then.
-fn is_kept_already(places: &Places, found: &Found, old: &Entry) -> bool {
-    let size = found.stat.size;
-    let Content::Raw(id) = old.content else {
-        return false;
-    };
-    if size <= READ_WHOLE || old.stat.size != size {
-        return false;
-    }
-    let is_whole = raw_path(places, &id)
-        .and_then(|copy| fs::metadata(&copy).tried("look at", &copy))
-        .is_ok_and(|copy| copy.size() == size);
-    is_whole
-        && File::open(places.full(&found.path))
-            .and_then(|file| ObjectId::of_blob(places.repository.format, size, file))
-            .is_ok_and(|now| now == id)
+/// How a copy is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// By the id its bytes have as a blob: the same bytes are kept once, and git may know them.
+    ByBytes,
+    /// As the caller says: of a large file that git never hears of, it would cost more to hash the
+    /// bytes than to copy them.
+    As(ObjectId),
 }
 
 /// Copies a file's bytes into the vault; none where it is gone, `Unkept` where it may not be read.
-fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
-    let full = places.full(path);
+fn keep_raw(places: &Places, full: &Path, naming: Naming) -> Result<Option<Content>> {
     // Tried a few times: a file may change while it is read.
     for _ in 0..5 {
-        match copy_raw(places, &full) {
+        match copy_raw(places, full, naming) {
             Ok(id) => return Ok(Some(Content::Raw(id))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -252,18 +265,14 @@ fn keep_raw(places: &Places, path: &[u8]) -> Result<Option<Content>> {
         }
     }
     let error = io::Error::other("it changes faster than it can be read");
-    Err(FileError::new("keep", &full, error).into())
+    Err(FileError::new("keep", full, error).into())
 }
 
-fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
+fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, FileError> {
     let format = places.repository.format;
-    let source = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(full)
-        .tried("read", full)?;
-    let length = source.metadata().tried("look at", full)?.size();
-    if length <= READ_WHOLE {
+    let source = open_no_link(full).tried("read", full)?;
+    let before = source.metadata().tried("look at", full)?;
+    if before.size() <= READ_WHOLE && naming == Naming::ByBytes {
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut &source, &mut bytes).tried("read", full)?;
         let id =
@@ -278,8 +287,19 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
     let temporary = tempfile::NamedTempFile::new_in(places.vault.raw()).tried("copy", full)?;
     io::copy(&mut &source, &mut temporary.as_file()).tried("copy", full)?;
     let copied = temporary.as_file().metadata().tried("copy", full)?.size();
-    let reader = File::open(temporary.path()).tried("read", temporary.path())?;
-    let id = ObjectId::of_blob(format, copied, reader).tried("hash", full)?;
+    let id = match naming {
+        Naming::ByBytes => {
+            let reader = File::open(temporary.path()).tried("read", temporary.path())?;
+            ObjectId::of_blob(format, copied, reader)
+        }
+        Naming::As(id) => {
+            let after = source.metadata().tried("look at", full)?;
+            let is_same = copied == before.size()
+                && (before.mtime(), before.mtime_nsec()) == (after.mtime(), after.mtime_nsec());
+            is_same.then_some(id).ok_or_else(changed)
+        }
+    }
+    .tried("hash", full)?;
     let target = raw_path(places, &id)?;
     reached(Point::Rename);
     temporary
@@ -288,8 +308,20 @@ fn copy_raw(places: &Places, full: &Path) -> Result<ObjectId, FileError> {
     Ok(id)
 }
 
+fn changed() -> io::Error {
+    io::Error::other("the file changed while it was copied")
+}
+
+/// Opens a file, never what a link points to.
+fn open_no_link(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+}
+
 /// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> Result<std::path::PathBuf, FileError> {
+fn raw_path(places: &Places, id: &ObjectId) -> Result<PathBuf, FileError> {
     let text = id.to_string();
     let (folder, name) = text.split_at(2);
     let folder = places.vault.raw().join(folder);

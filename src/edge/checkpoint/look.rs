@@ -123,6 +123,7 @@ mod tests {
             let line = Line {
                 run: RunId("r".to_owned()),
                 at: jiff::Timestamp::UNIX_EPOCH,
+                uptime: None,
                 step,
             };
             journal.write(&line).unwrap();

@@ -86,6 +86,14 @@ impl Checkpoints {
         })
     }
 
+    /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
+    pub(super) async fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
+        let branch = &current.intent.branch;
+        let head = self.mend_head(branch, trash)?;
+        self.free_locks(&current.intent.refs(), trash).await?;
+        Ok(self.move_broken_ref(branch, trash)? || head)
+    }
+
     /// Git cannot read its config: the one of the checkpoint is put back.
     fn mend_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
         let changed = checkpoint
@@ -101,14 +109,14 @@ impl Checkpoints {
     }
 
     /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
-    fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<()> {
+    fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.common_dir.join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
         if broken {
             move_away(&path, &trash.join("git").join(name))?;
         }
-        Ok(())
+        Ok(broken)
     }
 
     /// The branch the user came from is put back where its file went by other means than git,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,6 +37,10 @@ impl ObjectLinks {
             Err(error) if absent(&error) => return Ok(()),
             Err(error) => return Err(error).tried("look at", &source).map_err(Into::into),
         };
+        // In an overlay a device stands for a folder that is gone.
+        if !metadata.is_dir() {
+            return Ok(());
+        }
         let modified =
             i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
         if self.seen.get(name) == Some(&modified) {
@@ -46,7 +50,12 @@ impl ObjectLinks {
         create_private_folder(&target)?;
         let mut names = Vec::new();
         for entry in fs::read_dir(&source).tried("list", &source)? {
-            names.push(entry.tried("list", &source)?.file_name());
+            let entry = entry.tried("list", &source)?;
+            // In an overlay a device stands for an object that is gone.
+            let kind = entry.file_type().tried("look at", &entry.path())?;
+            if !kind.is_char_device() {
+                names.push(entry.file_name());
+            }
         }
         // An index must not appear before its pack.
         names.sort_by_key(|name| name.to_string_lossy().ends_with(".idx"));

@@ -2,7 +2,7 @@
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::control::Control;
@@ -16,6 +16,7 @@ use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::event::FailureKind;
 use crate::domain::ids::AttemptId;
 use crate::edge::files::{copy_with_time, create_private_folder, make_writable, write_whole};
+use crate::edge::git::Git;
 use crate::edge::manifest::Manifest;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
@@ -77,7 +78,10 @@ impl Checkpoints {
     /// Puts everything the attempt left into the vault.
     pub(crate) async fn park(&mut self, setback: Setback) -> Result<ParkReport> {
         let label = setback.attempt.to_string();
-        self.park_as(setback, &label).await
+        match self.live_overlay() {
+            Some(overlay) => self.park_overlay(&overlay, setback).await,
+            None => self.park_as(setback, &label).await,
+        }
     }
 
     /// The same under another name, so that an earlier park of the attempt stays.
@@ -93,10 +97,12 @@ impl Checkpoints {
             .mend(&current, &base, (&trash, Care::ForRestore))
             .await?;
         notices.append(&mut self.unsaid);
+        self.refuse_users_switch(&current, &head)?;
         self.link_objects().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
+        notices.extend(self.tell_undone_commits(&current, &refs));
 
         let id = Snapshot::new_id();
         let visible_index = self.derive_index(&base.id, &id).await?;
@@ -109,7 +115,8 @@ impl Checkpoints {
         let room = self.check_room_for(&self.places.vault.store(), &taken.manifest, &paths);
         let committed = match room {
             Ok(()) => {
-                self.commit_parked(&current, label, &visible_index, (&paths, &hidden))
+                let git = self.work.patient().with_index(&visible_index);
+                self.commit_parked(&current, label, &git, (&paths, &hidden))
                     .await
             }
             Err(error) => Err(error),
@@ -125,7 +132,8 @@ impl Checkpoints {
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
-        let snapshot = self.write_parked(snapshot, &base).await?;
+        let index = self.places.repository.index();
+        let snapshot = self.write_parked(snapshot, &base, index).await?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -177,34 +185,36 @@ impl Checkpoints {
         }
     }
 
-    async fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
+    /// Writes the snapshot of a parked attempt with the index the attempt left.
+    pub(super) async fn write_parked(
+        &self,
+        snapshot: Snapshot,
+        base: &Arc<Snapshot>,
+        index: PathBuf,
+    ) -> Result<Snapshot> {
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);
         blocking(move || {
             snapshot.write(&places.vault, Some(&base))?;
             let folder = Snapshot::folder(&places.vault, &snapshot.id);
             // What the attempt had staged is part of its state.
-            copy_with_time(&places.repository.index(), &folder.join("user-index"))?;
+            copy_with_time(&index, &folder.join("user-index"))?;
             Ok(snapshot)
         })
         .await
     }
 
     /// A commit in the store and a diff file, so that people and the next attempt can look.
-    async fn commit_parked(
+    pub(super) async fn commit_parked(
         &self,
         current: &Current,
         label: &str,
-        index: &Path,
+        git: &Git,
         (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
     ) -> Result<Option<ObjectId>> {
         let own = self.places.vault.store().join("objects");
         let also = self.places.repository.objects();
-        let git = self
-            .work
-            .patient()
-            .with_index(index)
-            .with_objects(&own, Some(&also));
+        let git = git.with_objects(&own, Some(&also));
         forget(&git, hidden).await?;
         self.update_index(&git, paths).await?;
         let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
@@ -238,14 +248,14 @@ impl Checkpoints {
     }
 
     /// Where the diff of a parked attempt is.
-    pub(crate) fn diff_path(&self, label: &str) -> Result<std::path::PathBuf> {
+    pub(crate) fn diff_path(&self, label: &str) -> Result<PathBuf> {
         let run = self.current()?.intent.run;
         let folder = self.run_folder(&run).join("attempts").join(label);
         Ok(folder.join("changes.diff"))
     }
 
     /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
-    async fn keep_refs(
+    pub(super) async fn keep_refs(
         &self,
         current: &Current,
         label: &str,

@@ -29,6 +29,10 @@ impl Checkpoints {
     /// run must be dead.
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
         self.clear_git_halves(&self.new_trash("recover"))?;
+        let after_outage = self.is_after_outage();
+        if after_outage {
+            self.set_damaged_objects_aside().await?;
+        }
         if let Some((run, intent)) = self.state.moving.clone() {
             return self.move_again(&run, &intent).await.map(Some);
         }
@@ -43,8 +47,11 @@ impl Checkpoints {
         let unsaid = std::mem::take(&mut self.unsaid);
         let mut recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
+            Phase::Still if after_outage => return self.settle(&current).await,
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
+            // The files it speaks of may have lost their bytes.
+            Phase::Verified(_) if after_outage => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
@@ -64,6 +71,7 @@ impl Checkpoints {
     ) -> Result<Recovery> {
         let commit = *commit;
         let branch = &current.intent.branch;
+        self.mend_switch(current, &self.new_trash("save")).await?;
         let (refs, _) = self.observe().await?;
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
         let mut done = format!("moved the branch to {}", commit.short());
@@ -139,16 +147,20 @@ impl Checkpoints {
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
-        self.refuse_moved_head(current)?;
-        let label = last.attempt.to_string();
-        let parked = self.park_as(interrupted(&last), &label).await?;
+        let apart = self.is_attempt_apart();
+        if !apart {
+            self.refuse_moved_head(current)?;
+        }
+        let parked = self.park(interrupted(&last)).await?;
         self.restore().await?;
+        let tree = if apart {
+            "; the tree was never touched"
+        } else {
+            " and put the tree back to the checkpoint"
+        };
         Ok(Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
-            done: format!(
-                "parked it ({} changed) and put the tree back to the checkpoint",
-                parked.changed_files
-            ),
+            done: format!("parked it ({} changed){tree}", parked.changed_files),
         })
     }
 
@@ -157,6 +169,14 @@ impl Checkpoints {
     /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
+        if self.is_attempt_apart() {
+            self.dropped = self.live_overlay();
+            self.restore().await?;
+            return Ok(Recovery {
+                found: "an isolated attempt that was parked".to_owned(),
+                done: "set its overlay aside; the tree was never touched".to_owned(),
+            });
+        }
         if let Some(last) = current.last_attempt.clone()
             && !self.holds_nothing_new(current, &last).await?
         {

@@ -1,10 +1,10 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::agent_git::STASHING;
 use super::converge::{Goal, Reach};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
@@ -20,10 +20,21 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let run = current.intent.run.clone();
+        if let Some(overlay) = self.dropped.take() {
+            self.forget_caches(&base);
+            self.record(&run, Step::Restored).await?;
+            overlay.set_aside()?;
+            return Ok(Vec::new());
+        }
         self.check_room_to_restore(&base)?;
         self.record(&run, Step::RestoreIntent).await?;
-        let notices = self.carry_out_restore(&current, &base).await?;
+        let overlay = self.live_overlay();
+        let target = self.restore_target(&base, overlay.as_ref()).await?;
+        let notices = self.carry_out_restore(&current, &target).await?;
         self.record(&run, Step::Restored).await?;
+        if let Some(overlay) = overlay {
+            overlay.set_aside()?;
+        }
         Ok(notices)
     }
 
@@ -51,22 +62,25 @@ impl Checkpoints {
             ));
         };
         let mut notices = self.restore_control(base, &trash).await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
+        let index = Snapshot::index(&self.places.vault, &current.snapshot);
         let goal = Goal {
             snapshot: base,
             index: &index,
             reach: Reach::LeavingIgnored,
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
-        self.bring_back_module_objects(base).await?;
-        // What the attempt's own rules made of cache folders is no longer so.
-        *lock(&self.opaque) = Opaque::default();
-        lock(&self.opaque).adopt(&base.opaque);
+        self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
         self.swap_index(&index, &trash).await?;
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)
+    }
+
+    /// What the attempt's own rules made of cache folders is no longer so.
+    fn forget_caches(&self, base: &Snapshot) {
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
     }
 
     pub(super) async fn restore_control(
@@ -172,8 +186,7 @@ impl Checkpoints {
         .await
     }
 
-    /// The branch the user came from goes back too when the agent was the one who had it in hand:
-    /// it can only have moved it from this work tree by having HEAD there.
+    /// The branch the user came from goes back too when the agent was the one who moved it.
     async fn restore_original(
         &self,
         current: &Current,
@@ -186,110 +199,10 @@ impl Checkpoints {
         if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
             return Ok(());
         }
-        let log = self.places.repository.common_dir.join("logs").join(name);
-        if self.agent_ran(current, MOVING) && !self.moved_after_agent(current, &log) {
+        if self.agent_moved(current, name, refs.get(name).copied()) {
             self.move_ref(name, refs, base.control.refs.get(name).copied())
                 .await?;
         }
         Ok(())
     }
-
-    /// True where the record of the agent's own git commands shows one of these.
-    fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
-        current.last_attempt.as_ref().is_some_and(|last| {
-            let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-            ran_one_of(commands, &folder.join("git"))
-        })
-    }
-
-    /// True where the log of a ref names a move after the last git command of the agent: after a
-    /// crash the user may have worked on.
-    pub(super) fn moved_after_agent(&self, current: &Current, log: &Path) -> bool {
-        let Some(last) = &current.last_attempt else {
-            return false;
-        };
-        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-        let Some(moved) = last_move(log) else {
-            return false;
-        };
-        let started = std::fs::metadata(folder.join("prompt.md")).ok();
-        let listing = std::fs::read_dir(folder.join("git")).ok();
-        let traces = listing
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.metadata().ok());
-        let agent = started.into_iter().chain(traces);
-        agent
-            .map(|it| it.mtime())
-            .max()
-            .is_some_and(|at| moved > at + 1)
-    }
-}
-
-/// When a ref was last moved, by its log, in seconds.
-fn last_move(log: &Path) -> Option<i64> {
-    let text = std::fs::read(log).ok()?;
-    let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
-    // `old new Name <mail> seconds zone<TAB>message`
-    let head = line.split(|byte| *byte == b'\t').next()?;
-    let mut words = head.rsplit(|byte| *byte == b' ');
-    std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()
-}
-
-/// Subcommands of git that can move a branch.
-const MOVING: &[&str] = &[
-    "branch",
-    "checkout",
-    "switch",
-    "commit",
-    "reset",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "pull",
-    "fetch",
-    "push",
-    "update-ref",
-    "am",
-    "worktree",
-    "filter-branch",
-    "commit-tree",
-    "symbolic-ref",
-    "fast-import",
-];
-
-/// Subcommands of git that can add to the stash.
-const STASHING: &[&str] = &[
-    "stash",
-    "update-ref",
-    "checkout",
-    "switch",
-    "merge",
-    "rebase",
-    "pull",
-];
-
-/// Looks through the event files git writes for each command an agent runs.
-fn ran_one_of(commands: &[&str], folder: &Path) -> bool {
-    let Ok(listing) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    listing.filter_map(std::result::Result::ok).any(|entry| {
-        let Ok(text) = std::fs::read(entry.path()) else {
-            return false;
-        };
-        text.split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice::<TraceLine>(line).ok())
-            .any(|line| {
-                line.event == "cmd_name" && line.name.is_some_and(|name| commands.contains(&&*name))
-            })
-    })
-}
-
-/// The part of git's event format that names a command.
-#[derive(serde::Deserialize)]
-struct TraceLine {
-    event: String,
-    name: Option<String>,
 }

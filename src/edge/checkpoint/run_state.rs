@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::domain::event::FinishChoice;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
 use crate::edge::object_id::ObjectId;
-use crate::edge::steps::{BeginIntent, Line, MoveIntent, MoveKind, Step, StoryNote};
+use crate::edge::steps::{BeginIntent, Durable, Line, MoveIntent, MoveKind, Step, StoryNote};
 
 /// How far an open run got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +127,10 @@ pub(super) struct RunState {
     pub(super) undoable: Vec<Undoable>,
     /// A move that is under way, and the run it belongs to.
     pub(super) moving: Option<(RunId, MoveIntent)>,
+    /// The last line.
+    pub(super) last: Option<Line>,
+    /// A time before which everything is durable.
+    pub(super) durable_at: Option<jiff::Timestamp>,
 }
 
 impl RunState {
@@ -181,6 +185,10 @@ impl RunState {
 
     /// Takes one line into account.
     pub(super) fn apply(&mut self, line: &Line) {
+        self.last = Some(line.clone());
+        if line.step.durable() == Durable::FilesThenLine {
+            self.durable_at = Some(line.at);
+        }
         match &line.step {
             Step::BeginIntent { intent } => {
                 self.current = Some(Current::beginning(intent, self.ended.clone()));
@@ -361,9 +369,11 @@ impl Current {
         if let Phase::Saving(saved) = std::mem::replace(&mut self.phase, Phase::Still) {
             self.commit = saved.commit;
             self.snapshot.clone_from(&saved.snapshot);
+            // What is saved besides stories does not end the attempts at one.
+            self.last_attempt
+                .take_if(|last| last.attempt.story.0 == saved.story);
             self.saved.push(saved);
         }
-        self.last_attempt = None;
     }
 
     fn rewind(&mut self, left: usize) {

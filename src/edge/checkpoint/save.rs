@@ -19,6 +19,15 @@ use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{Step, StoryNote};
 use crate::edge::walk::absolute;
 
+/// When a save makes a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Commit {
+    /// Always, an empty one too.
+    Always,
+    /// Only where its tree is not the one that is there already.
+    WhereItDiffers,
+}
+
 /// What a save did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SaveReport {
@@ -47,7 +56,18 @@ impl Checkpoints {
 
     /// Commits what changed since the last checkpoint.
     pub(super) async fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
+        self.save_with(story, message, Commit::Always).await
+    }
+
+    /// The same, and says when there is to be a commit.
+    pub(super) async fn save_with(
+        &mut self,
+        story: &str,
+        message: &str,
+        when: Commit,
+    ) -> Result<SaveReport> {
         let current = self.current()?;
+        let overlay = self.live_overlay();
         let base = self.checkpoint().await?;
         let trash = self.new_trash("save");
         let Mended {
@@ -56,6 +76,7 @@ impl Checkpoints {
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         notices.append(&mut self.unsaid);
+        self.refuse_users_switch(&current, &head)?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;
@@ -94,7 +115,14 @@ impl Checkpoints {
 
         let parent = self.parent(&current, &refs, &head).await?;
         notices.extend(self.tell_committed_secrets(current.commit, parent).await?);
-        let commit = self.commit(&git, &[parent], message).await?;
+        notices.extend(
+            self.tell_commits_below(&current, parent, (&refs, &head))
+                .await?,
+        );
+        let commit = match when {
+            Commit::Always => self.commit(&git, &[parent], message).await?,
+            Commit::WhereItDiffers => self.commit_change(&git, parent, message).await?,
+        };
         self.link_objects().await?;
         let snapshot = self
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
@@ -113,6 +141,7 @@ impl Checkpoints {
         self.switch_to(&current, &snapshot.id, commit, (&refs, &head))
             .await?;
         self.record(&run, Step::Saved).await?;
+        self.end_merged(overlay).await;
         self.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));
@@ -121,6 +150,19 @@ impl Checkpoints {
             changed_files: paths.len(),
             notices,
         })
+    }
+
+    /// A commit on top of the parent, or the parent where it has the same tree.
+    async fn commit_change(&self, git: &Git, parent: ObjectId, message: &str) -> Result<ObjectId> {
+        let tree = git.line(["write-tree", "--missing-ok"]).await?;
+        let before = self
+            .git
+            .line(["rev-parse", "--verify", &format!("{parent}^{{tree}}")])
+            .await?;
+        if tree == before {
+            return Ok(parent);
+        }
+        self.commit(git, &[parent], message).await
     }
 
     /// How many files differ from the checkpoint, the given ones not counted.
@@ -311,10 +353,7 @@ pub(super) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Opti
     (!names.is_empty()).then(|| {
         Notice::new(
             "refs_changed",
-            format!(
-                "other refs changed while the agent worked: {}",
-                names.join(", ")
-            ),
+            format!("other refs changed meanwhile: {}", names.join(", ")),
         )
     })
 }

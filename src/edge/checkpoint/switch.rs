@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
+use crate::edge::durability;
 use crate::edge::files::{
     FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
     write_whole,
@@ -239,6 +240,14 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
     };
     let written = io::copy(&mut source, &mut target)
         .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
+        // After an outage the user may ask git before us: it must not find an index without bytes.
+        .and_then(|()| {
+            if durability::is_on() {
+                target.sync_all()
+            } else {
+                Ok(())
+            }
+        })
         .and_then(|()| {
             reached(Point::Rename);
             let renamed = fs::rename(lock, index);

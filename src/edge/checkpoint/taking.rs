@@ -1,15 +1,15 @@
 //! Taking the state of the work tree: one walk, and what it says against the last manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::keeping::Keeper;
 use super::modules::walk_modules;
 use super::visible::check_ignore;
-use super::{Checkpoints, Notice, Places, Result, blocking, lock};
+use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::git::Git;
-use crate::edge::manifest::{Changes, Entry, Manifest};
+use crate::edge::manifest::{Changes, Entry, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, Top, Walk, absolute, walk};
 
@@ -88,6 +88,26 @@ pub(super) struct Taken {
     pub(super) notices: Vec<Notice>,
 }
 
+/// Where a tree is looked at.
+#[derive(Debug)]
+pub(super) struct Scene {
+    /// Its top folder.
+    pub(super) top: PathBuf,
+    /// Git that answers for its ignore rules.
+    pub(super) git: Git,
+}
+
+/// What a walk showed, before any content is read.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// When it began.
+    pub(super) at_ns: i64,
+    /// Everything.
+    pub(super) walk: Walk,
+    /// What may differ from the base.
+    pub(super) suspects: Suspects,
+}
+
 /// What is known before the walk.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -109,9 +129,38 @@ impl Checkpoints {
         known: Known,
         index: &Path,
     ) -> Result<Taken> {
-        let git = self.work.patient().with_index(index);
-        let taken_ns = now_ns();
-        let walk = self.walk(&git, &known.tracked, base).await?;
+        let scene = Scene {
+            top: self.places.repository.work_tree.clone(),
+            git: self.work.patient().with_index(index),
+        };
+        let at_ns = now_ns();
+        let walk = self.walk(&scene, &known.tracked, base).await?;
+        let mut suspects = base.suspects(&walk.found);
+        // A folder that cannot be read or is passed over now has not lost its files.
+        suspects.gone.retain(|path| {
+            !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
+        });
+        let seen = Seen {
+            at_ns,
+            walk,
+            suspects,
+        };
+        self.keep_seen(scene, seen, base, known).await
+    }
+
+    /// Reads and keeps what a walk showed.
+    pub(super) async fn keep_seen(
+        &self,
+        scene: Scene,
+        seen: Seen,
+        base: &Arc<Manifest>,
+        known: Known,
+    ) -> Result<Taken> {
+        let Seen {
+            at_ns,
+            walk,
+            suspects,
+        } = seen;
         let mut notices = Vec::new();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
@@ -119,21 +168,20 @@ impl Checkpoints {
                 format!("`{}` cannot be read and is left alone", show(folder)),
             ));
         }
-        let mut suspects = base.suspects(&walk.found);
-        // A folder that cannot be read or is passed over now has not lost its files.
-        suspects.gone.retain(|path| {
-            !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
-        });
-        let lanes = self.lanes(&git, &suspects, &known, (base, &walk)).await?;
+        let lanes = self
+            .lanes(&scene.git, &suspects, &known, (base, &walk))
+            .await?;
         let keeper = Keeper {
             places: Arc::clone(&self.places),
+            top: scene.top,
             base: Arc::clone(base),
             known,
             lanes,
+            seen: Arc::clone(&self.seen_large),
             least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = blocking(move || keeper.keep(suspects)).await?;
-        manifest.taken_ns = taken_ns;
+        manifest.taken_ns = at_ns;
         notices.extend(kept);
         Ok(Taken {
             manifest,
@@ -145,21 +193,26 @@ impl Checkpoints {
     }
 
     /// Walks the tree; cache folders seen for the first time are decided by git's ignore rules.
-    async fn walk(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>, base: &Manifest) -> Result<Walk> {
+    pub(super) async fn walk(
+        &self,
+        scene: &Scene,
+        tracked: &BTreeSet<Vec<u8>>,
+        base: &Manifest,
+    ) -> Result<Walk> {
         let mut whole = Walk::default();
         let mut tops = vec![Vec::new()];
         loop {
-            let places = Arc::clone(&self.places);
+            let top = scene.top.clone();
             let opaque = Arc::clone(&self.opaque);
             let starts = std::mem::take(&mut tops);
-            let (part, undecided) = blocking(move || walk_part(&places, &opaque, &starts)).await?;
+            let (part, undecided) = blocking(move || walk_part(&top, &opaque, &starts)).await?;
             whole.found.extend(part.found);
             whole.not_entered.extend(part.not_entered);
             whole.unreadable.extend(part.unreadable);
             if undecided.is_empty() {
                 break;
             }
-            let ignored = check_ignore(git, &undecided).await?;
+            let ignored = check_ignore(&scene.git, &undecided).await?;
             for folder in undecided {
                 let tracked = any_below(tracked, &folder)
                     || below(&base.entries, &folder).any(|(_, entry)| entry.is_visible());
@@ -172,21 +225,22 @@ impl Checkpoints {
                 }
             }
         }
-        let places = Arc::clone(&self.places);
-        let modules = blocking(move || walk_modules(&places)).await?;
-        whole.found.extend(modules.found);
-        whole.unreadable.extend(modules.unreadable);
+        if scene.top == self.places.repository.work_tree {
+            let places = Arc::clone(&self.places);
+            let modules = blocking(move || walk_modules(&places)).await?;
+            whole.found.extend(modules.found);
+            whole.unreadable.extend(modules.unreadable);
+        }
         Ok(whole)
     }
 }
 
 /// Walks the given folders, not entering cache folders that are passed over or undecided.
 fn walk_part(
-    places: &Places,
+    top: &Path,
     opaque: &std::sync::Mutex<Opaque>,
     tops: &[Vec<u8>],
 ) -> Result<(Walk, Vec<Vec<u8>>)> {
-    let top = &places.repository.work_tree;
     let mut undecided = Vec::new();
     let mut whole = Walk::default();
     for start in tops {

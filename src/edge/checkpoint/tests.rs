@@ -1,7 +1,12 @@
 //! The protocol against real git in temporary repositories.
 
 mod gc;
+mod guards;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod isolated;
+mod meanwhile;
+mod outage;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +18,8 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{Checkpoints, Setback};
+use super::meanwhile::Meanwhile;
+use super::{CheckpointError, Checkpoints, Setback, VaultError};
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use crate::edge::steps::StoryNote;
@@ -96,9 +102,17 @@ impl Yard {
     }
 
     async fn open(&self) -> Checkpoints {
-        Checkpoints::open(&self.repo, &self.state, Duration::from_secs(30))
-            .await
-            .unwrap()
+        // A process that another test is just about to start holds the lock for a moment.
+        for _ in 0..500 {
+            let opened = Checkpoints::open(&self.repo, &self.state, Duration::from_secs(30)).await;
+            match opened {
+                Err(CheckpointError::Vault(VaultError::Locked { .. })) => {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                opened => return opened.unwrap(),
+            }
+        }
+        panic!("the vault stays locked");
     }
 
     /// Everything a user could notice: status, HEAD, stash, staged content, config, files.

@@ -115,8 +115,11 @@ impl Checkpoints {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        if update(git, paths).await.is_ok() {
-            return Ok(Vec::new());
+        match update(git, paths).await {
+            Ok(()) => return Ok(Vec::new()),
+            // No path is to blame, and trying them one by one would not help.
+            Err(error) if is_disk_full(error.stderr()) => return Err(error.into()),
+            Err(_) => {}
         }
         // Git does not look behind a link in the place of a folder: what was there is gone.
         let top = &self.places.repository.work_tree;
@@ -401,6 +404,10 @@ async fn converts_everything(git: &Git) -> Result<bool> {
     let output = git.output(&args, &[]).await?;
     let value = output.stdout.trim_ascii().to_ascii_lowercase();
     Ok(!value.is_empty() && value != b"false")
+}
+
+fn is_disk_full(stderr: &str) -> bool {
+    stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
 }
 
 fn lacks_identity(stderr: &str) -> bool {

@@ -1,12 +1,17 @@
 //! The guard: a step between this program and a process it starts.
 //!
-//! It begins a new session, asks to die with this program (Linux) and becomes the process.
-//! Called as `ralphtool __guard PARENT -- PROGRAM ARGUMENT...`; not for people.
+//! It begins a new session, asks to die with this program (Linux) and becomes the process, where
+//! that is asked for on an overlay of the work tree.
+//! Called as `ralphtool __guard PARENT [--overlay TREE UPPER WORK] -- PROGRAM ARGUMENT...`; not for
+//! people. With an overlay and nothing after it, it only tries whether one can be had.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+
+use crate::edge::isolation::Mount;
+use crate::edge::isolation::namespace::{self, NotIsolated};
 
 /// The hidden word that asks for the guard.
 const WORD: &str = "__guard";
@@ -14,14 +19,34 @@ const WORD: &str = "__guard";
 const NOT_EXECUTABLE: u8 = 126;
 /// The exit code of a shell for a program that is not there.
 const NOT_FOUND: u8 = 127;
+/// Asks for an overlay.
+const OVERLAY: &str = "--overlay";
 
 /// The arguments that make this program guard another one; its own arguments follow.
-pub(crate) fn arguments(program: &OsStr) -> [OsString; 4] {
+pub(crate) fn arguments(program: &OsStr, overlay: Option<&Mount>) -> Vec<OsString> {
+    let mut arguments = call();
+    arguments.extend(overlay.into_iter().flat_map(over));
+    arguments.extend(["--".into(), program.to_owned()]);
+    arguments
+}
+
+/// The arguments that make this program try whether an overlay can be had.
+pub(crate) fn trial(overlay: &Mount) -> Vec<OsString> {
+    let mut arguments = call();
+    arguments.extend(over(overlay));
+    arguments
+}
+
+fn call() -> Vec<OsString> {
+    vec![WORD.into(), std::process::id().to_string().into()]
+}
+
+fn over(mount: &Mount) -> [OsString; 4] {
     [
-        WORD.into(),
-        std::process::id().to_string().into(),
-        "--".into(),
-        program.to_owned(),
+        OVERLAY.into(),
+        mount.tree.clone().into(),
+        mount.upper.clone().into(),
+        mount.work.clone().into(),
     ]
 }
 
@@ -36,22 +61,47 @@ pub(crate) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
 
 /// Becomes the program; returns only if that is not possible.
 fn guard(args: &[OsString]) -> u8 {
-    let [parent, dashes, program, rest @ ..] = args else {
+    let [parent, args @ ..] = args else {
         return complain(OsStr::new(WORD), &io::ErrorKind::InvalidInput.into());
     };
-    if dashes != "--" {
-        return complain(dashes, &io::ErrorKind::InvalidInput.into());
-    }
+    let (overlay, args) = split_overlay(args);
     // Fails only for a process that already leads its group, which is as good.
     let _ = rustix::process::setsid();
+    let isolated = overlay.as_ref().map_or(Ok(()), namespace::enter);
+    // After the namespace: a process that gains rights in one may lose this.
     if let Err(error) = die_with_parent() {
-        return complain(program, &error);
+        return complain(OsStr::new(WORD), &error);
     }
     if !is_parent(parent) {
         // The parent died before the request took effect.
         return NOT_EXECUTABLE;
     }
-    complain(program, &Command::new(program).args(rest).exec())
+    if let Err(error) = isolated {
+        return tell(&error);
+    }
+    match (overlay, args) {
+        (_, [dashes, program, rest @ ..]) if dashes == "--" => {
+            complain(program, &Command::new(program).args(rest).exec())
+        }
+        (Some(overlay), []) => {
+            namespace::try_writing(&overlay).map_or_else(|error| tell(&error), |()| 0)
+        }
+        _ => complain(OsStr::new(WORD), &io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+fn split_overlay(args: &[OsString]) -> (Option<Mount>, &[OsString]) {
+    match args {
+        [asked, tree, upper, work, rest @ ..] if asked == OVERLAY => {
+            let mount = Mount {
+                tree: tree.into(),
+                upper: upper.into(),
+                work: work.into(),
+            };
+            (Some(mount), rest)
+        }
+        args => (None, args),
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -73,6 +123,11 @@ fn die_with_parent() -> io::Result<()> {
 fn is_parent(expected: &OsStr) -> bool {
     let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
     parent.is_some_and(|parent| expected == parent.as_str())
+}
+
+fn tell(error: &NotIsolated) -> u8 {
+    let _ = writeln!(io::stderr(), "ralphtool: {error}");
+    error.stage.exit_code()
 }
 
 fn complain(program: &OsStr, error: &io::Error) -> u8 {

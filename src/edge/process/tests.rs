@@ -58,6 +58,7 @@ impl Sandbox {
             line_cap: 1 << 20,
             marker: self.0.path().display().to_string(),
             orphans: Orphans::Marked,
+            overlay: None,
             guard: guard(),
         }
     }

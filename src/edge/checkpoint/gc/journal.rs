@@ -61,6 +61,7 @@ mod tests {
         Line {
             run: RunId(run.to_owned()),
             at: jiff::Timestamp::UNIX_EPOCH,
+            uptime: None,
             step,
         }
     }

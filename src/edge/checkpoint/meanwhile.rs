@@ -1,0 +1,184 @@
+//! The user works meanwhile: what changed while no agent was at work becomes part of the checkpoint
+//! the next attempt starts from, and what somebody else than the agent did to branches is said.
+
+use super::agent_git::MOVING;
+use super::begin::short;
+use super::guarding::list;
+use super::modules::is_module_path;
+use super::run_state::Current;
+use super::save::{Commit, descends};
+use super::snapshot::Snapshot;
+use super::taking::{Taken, show};
+use super::{CheckpointError, Checkpoints, Notice, Result};
+use crate::edge::manifest::{Lane, Manifest};
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs};
+
+/// What was found to have changed while no agent was at work.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meanwhile {
+    /// Files or the branch are no longer what they were.
+    pub(crate) changed: bool,
+    /// What the user should hear.
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
+    /// while no agent is at work: all of it is the user's, or a gate's.
+    pub(crate) async fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
+        let current = self.current()?;
+        let branch = short(&current.intent.branch).to_owned();
+        let (_, head) = self.observe().await?;
+        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Err(CheckpointError::failed(
+                format!(
+                    "HEAD was moved to `{}` while no agent was at work; nothing was touched",
+                    head.shown()
+                ),
+                format!("`git switch {branch}` and start ralphtool again: it goes on from there"),
+            ));
+        }
+        let base = self.checkpoint().await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self
+            .take(&base.manifest, Self::known_of(&base), &index)
+            .await?;
+        let moved = head.commit().filter(|commit| *commit != current.commit);
+        if taken.changes.count() == 0 && moved.is_none() {
+            return Ok(Meanwhile::default());
+        }
+        self.refuse_operation()?;
+        self.refuse_conflicts().await?;
+        let mut notices: Vec<Notice> = tell_changes(&base.manifest, &taken).into_iter().collect();
+        notices.extend(moved.map(|commit| {
+            let message = format!(
+                "`{branch}` was moved to {} while no agent was at work; it goes on from there",
+                commit.short()
+            );
+            Notice::new("user_commits", message)
+        }));
+        // What is staged may be nowhere else.
+        self.keep_index(&self.new_trash("meanwhile")).await?;
+        let message = format!("changes made meanwhile\n\nRun: {}\n", current.intent.run);
+        let report = self
+            .save_with("changes made meanwhile", &message, Commit::WhereItDiffers)
+            .await?;
+        notices.extend(report.notices);
+        Ok(Meanwhile {
+            changed: true,
+            notices,
+        })
+    }
+
+    /// Stops where somebody else than the agent took HEAD elsewhere: what is in the tree is theirs.
+    pub(super) fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
+        if !self.user_switched(current, head) {
+            return Ok(());
+        }
+        let branch = short(&current.intent.branch);
+        Err(CheckpointError::failed(
+            format!(
+                "HEAD was moved to `{}` while the agent worked, and not by the agent; \
+                 the files are left as they are",
+                head.shown()
+            ),
+            format!("`git switch {branch}` and start ralphtool again: it goes on from there"),
+        ))
+    }
+
+    /// Says that commits were made on the branch during an attempt that is undone now.
+    pub(super) fn tell_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
+        let tip = refs.get(&current.intent.branch)?;
+        if *tip == current.commit {
+            return None;
+        }
+        let who = self.who_moved(current);
+        let (from, to) = (current.commit.short(), tip.short());
+        Some(Notice::new(
+            "commits_undone",
+            format!(
+                "`{}` had been moved to {to} {who}; it is back at the checkpoint, and the commits \
+                 are kept with the attempt: `git cherry-pick {from}..{to}` takes them over",
+                short(&current.intent.branch)
+            ),
+        ))
+    }
+
+    /// Says which commits, that somebody else than the agent made, are below the checkpoint, and
+    /// keeps those that cannot be.
+    pub(super) async fn tell_commits_below(
+        &self,
+        current: &Current,
+        parent: ObjectId,
+        (refs, head): (&Refs, &Head),
+    ) -> Result<Vec<Notice>> {
+        let branch = short(&current.intent.branch);
+        let mut notices = Vec::new();
+        if parent != current.commit
+            && refs.get(&current.intent.branch) == Some(&parent)
+            && current.last_attempt.is_some()
+            && !self.agent_ran(current, MOVING)
+        {
+            let message = format!(
+                "`{branch}` was moved to {} while the agent worked, and not by the agent; \
+                 the checkpoint goes on top of it",
+                parent.short()
+            );
+            notices.push(Notice::new("user_commits", message));
+        }
+        let mut aside: Vec<ObjectId> = Vec::new();
+        for commit in [refs.get(&current.intent.branch).copied(), head.commit()] {
+            let Some(commit) = commit.filter(|it| !aside.contains(it)) else {
+                continue;
+            };
+            if commit != parent && !descends(&self.git, commit, parent).await? {
+                aside.push(commit);
+            }
+        }
+        // Another branch of the user's is where it was, and needs no keeping.
+        aside.retain(|commit| {
+            let mut others = refs
+                .iter()
+                .filter(|(name, _)| **name != current.intent.branch);
+            !others.any(|(_, id)| id == commit)
+        });
+        for commit in aside {
+            let name = format!("refs/kept/{}/aside/{commit}", current.intent.run);
+            let id = commit.to_string();
+            self.store.run(["update-ref", &name, &id]).await?;
+            let message = format!(
+                "{} is not on top of the checkpoint and so not in `{branch}`; it is kept in the vault",
+                commit.short()
+            );
+            notices.push(Notice::new("commits_aside", message));
+        }
+        Ok(notices)
+    }
+
+    fn who_moved(&self, current: &Current) -> &'static str {
+        if self.agent_ran(current, MOVING) {
+            "in the attempt"
+        } else {
+            "while the agent worked, and not by the agent"
+        }
+    }
+}
+
+/// Names what changed, but for what git ignores: logs and caches change by themselves.
+fn tell_changes(before: &Manifest, taken: &Taken) -> Option<Notice> {
+    let named = |path: &&Vec<u8>| {
+        let entry = taken.manifest.entries.get(*path);
+        let entry = entry.or_else(|| before.entries.get(*path));
+        entry.is_some_and(|entry| entry.lane != Lane::Ignored) && !is_module_path(path)
+    };
+    let paths = taken.changes.paths().filter(named);
+    let paths: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();
+    let paths = list(&paths)?;
+    Some(Notice::new(
+        "user_changes",
+        format!(
+            "changed while no agent was at work, and part of what the next attempt starts from: {paths}"
+        ),
+    ))
+}

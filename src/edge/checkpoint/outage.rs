@@ -1,0 +1,214 @@
+//! Outage: a machine that stopped without warning has lost what was written and not yet synced.
+//! Found out by the uptime a journal line names; what may be affected is looked at before anything
+//! is built on it.
+//!
+//! Not synced, and so affected: objects written since the last barrier, by us or by an agent's git,
+//! and branch and index of a save that was not followed by an attempt. Everything else is either
+//! synced before a line speaks of it, or put back by undoing the attempt.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::objects::link;
+use super::recover::Recovery;
+use super::run_state::Current;
+use super::save::descends;
+use super::snapshot::Snapshot;
+use super::{Checkpoints, Result, blocking, lock};
+use crate::edge::files::{Tried, absent, create_private_folder, move_away};
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::Head;
+use crate::edge::steps::Step;
+
+/// File systems take the time from a clock that may be a tick late.
+const TICK_NS: i128 = 1_000_000_000;
+
+/// A loose object that was not yet durable.
+struct Young {
+    id: String,
+    path: PathBuf,
+    is_empty: bool,
+}
+
+impl Checkpoints {
+    /// True where what was not synced when the last line was written may be gone.
+    pub(super) fn is_after_outage(&self) -> bool {
+        let Some(last) = &self.state.last else {
+            return false;
+        };
+        // A line without an uptime was synced with everything before it.
+        last.uptime.is_some() && last.uptime.as_ref() != lock(&self.journal).uptime()
+    }
+
+    /// Moves objects aside that have lost their bytes. Git takes an object that has a file for one
+    /// that it need not write: the next commit with the same content would be without it.
+    pub(super) async fn set_damaged_objects_aside(&self) -> Result<()> {
+        let trash = self.new_trash("outage");
+        let since = self
+            .state
+            .durable_at
+            .map_or(0, jiff::Timestamp::as_nanosecond)
+            - TICK_NS;
+        for (name, folder) in [
+            ("objects", self.places.repository.objects()),
+            ("store", self.places.vault.store().join("objects")),
+        ] {
+            let listed = folder.clone();
+            let young = blocking(move || young_objects(&listed, since)).await?;
+            let (empty, filled): (Vec<_>, Vec<_>) = young.into_iter().partition(|it| it.is_empty);
+            let damaged = self.damaged(filled).await?;
+            for object in empty.into_iter().chain(damaged) {
+                move_away(&object.path, &trash.join(name).join(&object.id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of the objects git cannot read.
+    async fn damaged(&self, objects: Vec<Young>) -> Result<Vec<Young>> {
+        if objects.is_empty() {
+            return Ok(objects);
+        }
+        // Git looks at all objects of a folder: these get one of their own.
+        let scratch = self.places.vault.scratch("young-objects");
+        let folder = scratch.clone();
+        let objects = blocking(move || {
+            clear(&folder)?;
+            for object in &objects {
+                let (first, rest) = object.id.split_at(2);
+                create_private_folder(&folder.join(first))?;
+                link(&object.path, &folder.join(first).join(rest))?;
+            }
+            Ok(objects)
+        })
+        .await?;
+        let git = self.work.patient().with_objects(&scratch, None);
+        let args = ["fsck", "--no-dangling", "--no-reflogs", "--no-progress"];
+        // It fails for all that is missing in the folder, too: only its words are of use.
+        let output = git.output(&args.map(std::ffi::OsString::from), &[]).await?;
+        blocking(move || clear(&scratch)).await?;
+        let unreadable: Vec<&str> = output.stderr.lines().filter_map(unreadable).collect();
+        let is_unreadable = |object: &Young| unreadable.contains(&object.id.as_str());
+        Ok(objects.into_iter().filter(is_unreadable).collect())
+    }
+
+    /// Puts branch and index of a save right that was not yet on disk; what the user has done since
+    /// stays. None where all is well.
+    pub(super) async fn settle(&mut self, current: &Current) -> Result<Option<Recovery>> {
+        let last = self.state.last.as_ref();
+        if !last.is_some_and(|line| line.step == Step::Saved) {
+            return Ok(None);
+        }
+        let trash = self.new_trash("save");
+        let broken = self.mend_switch(current, &trash).await?;
+        let (refs, head) = self.observe().await?;
+        let branch = &current.intent.branch;
+        let is_old = match refs.get(branch) {
+            Some(tip) => {
+                *tip != current.commit && descends(&self.git, *tip, current.commit).await?
+            }
+            None => true,
+        };
+        if is_old {
+            self.move_ref(branch, &refs, Some(current.commit)).await?;
+        }
+        let on_branch = matches!(&head, Head::Branch { name, .. } if name == branch);
+        let stale = on_branch && self.index_is_stale(&current.snapshot).await?;
+        if stale {
+            self.keep_index(&trash).await?;
+            let index = Snapshot::index(&self.places.vault, &current.snapshot);
+            self.swap_index(&index, &trash).await?;
+        }
+        if !broken && !is_old && !stale {
+            return Ok(None);
+        }
+        self.record(&current.intent.run, Step::Saved).await?;
+        let commit = current.commit.short();
+        Ok(Some(Recovery {
+            found: "a checkpoint that was not all on disk when the machine stopped".to_owned(),
+            done: format!("put the branch and the index back to {commit}"),
+        }))
+    }
+
+    /// True where the index is older than the checkpoint's, or nobody can read it.
+    async fn index_is_stale(&self, snapshot: &str) -> Result<bool> {
+        let places = Arc::clone(&self.places);
+        let kept = Snapshot::index(&places.vault, snapshot);
+        let index = places.repository.index();
+        let path = index.clone();
+        let is_newer = blocking(move || {
+            let Ok(kept_at) = fs::metadata(&kept).and_then(|kept| kept.modified()) else {
+                // The checkpoint has none to put there.
+                return Ok(Some(true));
+            };
+            let Ok(at) = fs::metadata(&path).and_then(|index| index.modified()) else {
+                return Ok(Some(false));
+            };
+            if at == kept_at && fs::read(&path).ok() == fs::read(&kept).ok() {
+                return Ok(None);
+            }
+            Ok(Some(at > kept_at))
+        })
+        .await?;
+        match is_newer {
+            None => Ok(false),
+            Some(false) => Ok(true),
+            Some(true) => {
+                let args = ["ls-files", "-z", "--", ".git"].map(std::ffi::OsString::from);
+                let output = self.work.with_index(&index).output(&args, &[]).await?;
+                Ok(!output.status.success())
+            }
+        }
+    }
+}
+
+/// The loose objects that changed since a time, or are empty.
+fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<Young>> {
+    let mut young = Vec::new();
+    for number in 0..=255u8 {
+        let first = format!("{number:02x}");
+        let listed = folder.join(&first);
+        let listing = match fs::read_dir(&listed) {
+            Ok(listing) => listing,
+            Err(error) if absent(&error) => continue,
+            Err(error) => return Err(error).tried("list", &listed).map_err(Into::into),
+        };
+        for entry in listing {
+            let entry = entry.tried("list", &listed)?;
+            let id = format!("{first}{}", entry.file_name().to_string_lossy());
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if ObjectId::parse(id.as_bytes()).is_none() || !metadata.is_file() {
+                continue;
+            }
+            let changed =
+                i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+            let is_empty = metadata.size() == 0;
+            if is_empty || changed >= since_ns {
+                let path = entry.path();
+                young.push(Young { id, path, is_empty });
+            }
+        }
+    }
+    Ok(young)
+}
+
+/// The id in what git says of an object it cannot read.
+fn unreadable(line: &str) -> Option<&str> {
+    let (id, fault) = line.strip_prefix("error: ")?.split_once(": ")?;
+    let faults = ["object corrupt or missing", "hash-path mismatch"];
+    faults
+        .iter()
+        .any(|known| fault.starts_with(known))
+        .then_some(id)
+}
+
+fn clear(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if !absent(&error) => Err(error).tried("remove", folder).map_err(Into::into),
+        _ => Ok(()),
+    }
+}
