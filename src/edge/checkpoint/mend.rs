@@ -88,7 +88,7 @@ impl Checkpoints {
     pub(super) async fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
         let branch = &current.intent.branch;
         let head = self.mend_head(branch, trash)?;
-        self.free_locks(&[branch.as_str()], trash).await?;
+        self.free_locks(&current.intent.refs(), trash).await?;
         Ok(self.move_broken_ref(branch, trash)? || head)
     }
 

@@ -96,8 +96,8 @@ impl Checkpoints {
         } = self
             .mend(&current, &base, (&trash, Care::ForRestore))
             .await?;
-        self.refuse_users_switch(&current, &head)?;
         notices.append(&mut self.unsaid);
+        self.refuse_users_switch(&current, &head)?;
         self.link_objects().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);

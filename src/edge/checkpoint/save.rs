@@ -75,8 +75,8 @@ impl Checkpoints {
             mut refs,
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
-        self.refuse_users_switch(&current, &head)?;
         notices.append(&mut self.unsaid);
+        self.refuse_users_switch(&current, &head)?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;
