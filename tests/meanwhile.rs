@@ -72,8 +72,8 @@ fn a_file_changed_between_attempts_is_what_the_next_one_starts_from() {
     assert_eq!(
         told(&sandbox),
         [
-            "user_changes: changed while no agent was at work, and part of what the next attempt \
-             starts from: `dir/b.txt`, `a.txt`, `mine.txt`"
+            "user_changes: changed meanwhile, by no agent, and part of what the next attempt starts \
+             from: `dir/b.txt`, `a.txt`, `mine.txt`"
         ]
     );
     assert_eq!(sandbox.failures(), ["1.1 failed: no", "1.2 failed: no"]);

@@ -178,7 +178,7 @@ fn tell_changes(before: &Manifest, taken: &Taken) -> Option<Notice> {
     Some(Notice::new(
         "user_changes",
         format!(
-            "changed while no agent was at work, and part of what the next attempt starts from: {paths}"
+            "changed meanwhile, by no agent, and part of what the next attempt starts from: {paths}"
         ),
     ))
 }
