@@ -69,14 +69,7 @@ fn an_object_directory_that_the_agent_replaced_by_a_file() {
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || {{ mv .git/objects $root/objects; echo x > .git/objects; }}\n{GOOD}"
     ));
-    sandbox.run(&["loop", "c"]).ends_with(4);
-    assert_eq!(sandbox.read("story-2.txt"), "work\n");
-    fs::remove_file(sandbox.repo.join(".git/objects")).unwrap();
-    fs::rename(
-        sandbox.root.join("objects"),
-        sandbox.repo.join(".git/objects"),
-    )
-    .unwrap();
+    // The git directory is made again from the vault.
     sandbox.run(&["loop", "c"]).ends_with(0);
     done(&sandbox);
 }
