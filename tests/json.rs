@@ -214,16 +214,13 @@ fn the_outcome_and_the_exit_code_say_the_same() {
     let events = stream(&sandbox, &["--max-retries", "0"], 1);
     assert_eq!(outcome(&events), "exhausted");
     sandbox.agent(&format!(
-        "[ $RALPHTOOL_STORY != 2 ] || {{ mv .git/objects $root/objects; touch .git/objects; }}\n{GOOD}"
+        "[ $RALPHTOOL_STORY != 2 ] || {{ cd $root/state/ralphtool/*; mv snapshots $root/; touch snapshots; cd $root/repo; }}\n{GOOD}"
     ));
     let events = stream(&sandbox, &[], 4);
     assert_eq!(outcome(&events), "broken");
-    std::fs::remove_file(sandbox.repo.join(".git/objects")).unwrap();
-    std::fs::rename(
-        sandbox.root.join("objects"),
-        sandbox.repo.join(".git/objects"),
-    )
-    .unwrap();
+    let snapshots = sandbox.vault().join("snapshots");
+    std::fs::remove_file(&snapshots).unwrap();
+    std::fs::rename(sandbox.root.join("snapshots"), &snapshots).unwrap();
     sandbox.agent(GOOD);
     let events = stream(&sandbox, &["--on-finish", "cleanup"], 0);
     assert_eq!(outcome(&events), "all_done");
