@@ -10,21 +10,29 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::sandbox::{Output, Sandbox, TASKS, files};
+use crate::sandbox::{Output, Sandbox, TASKS, files, swift_folder};
 use ended::ended_state;
 
 /// Fails once, then leaves what a gate finds, then does its work; told apart by what the prompt
 /// says of the attempt before, so that an attempt that was killed changes nothing.
 const AGENT: &str = r#"
+if [ $RALPHTOOL_STORY = 3 ]; then
+    case "$prompt" in
+        *"no luck"*) ;;
+        *) echo junk > junk.txt; rm dir/b.txt; failed "no luck"; exit ;;
+    esac
+fi
 if [ $RALPHTOOL_STORY = 2 ]; then
     case "$prompt" in
-        *"exit code"*) ;;
+        *"exit code"* | *"been here"*) ;;
         *"no luck"*) echo bad > bad.txt; echo worse > a.txt; tick 2; complete; exit ;;
         *) echo junk > junk.txt; rm dir/b.txt; echo mess > .env; git add junk.txt
            git -c user.name=a -c user.email=a@a commit -qm mess; failed "no luck"; exit ;;
     esac
 fi
 echo "work" > "story-$RALPHTOOL_STORY.txt"
+# Notes outlive a rewind: the second time it is done at once.
+[ $RALPHTOOL_STORY != 2 ] || echo "been here" > "$RALPHTOOL_LEARNINGS"
 if [ $RALPHTOOL_STORY = 1 ]; then
     git add "story-1.txt"
     git -c user.name=a -c user.email=a@a commit -qm "by the agent" -- story-1.txt
@@ -50,7 +58,6 @@ pub(crate) struct History {
 
 const MOVED: &[&str] = &["\"step\":\"move_intent\""];
 const KEPT: &[&str] = &["\"step\":\"kept\""];
-const KEPT_OR_OPENED: &[&str] = &["\"step\":\"reopened\""];
 
 fn act(line: &'static str, effect: &'static [&'static str]) -> Act {
     Act {
@@ -60,11 +67,11 @@ fn act(line: &'static str, effect: &'static [&'static str]) -> Act {
 }
 
 impl History {
-    /// A story that fails and then succeeds, taken home.
+    /// A story that fails once and then succeeds, taken home.
     pub(crate) fn short() -> Self {
         Self {
             acts: vec![act("loop c --on-finish cleanup", MOVED)],
-            tasks: "## 2. Second\n- [ ] 2.1 Do c\n",
+            tasks: "## 3. Third\n- [ ] 3.1 Do c\n",
         }
     }
 
@@ -74,16 +81,13 @@ impl History {
         Self {
             acts: vec![
                 act("loop c --on-finish keep", KEPT),
-                act("undo", KEPT_OR_OPENED),
                 act("finish --cleanup", MOVED),
                 act("undo", MOVED),
                 act("rewind 2", MOVED),
                 act("resume --on-finish keep", KEPT),
-                act("attempts restore 2.1", MOVED),
+                act("attempts restore FAILED", MOVED),
                 act("undo", MOVED),
                 act("finish --abandon", MOVED),
-                act("undo", MOVED),
-                act("finish --cleanup", MOVED),
             ],
             tasks: TASKS,
         }
@@ -201,7 +205,7 @@ impl Job {
         let act = if draw(2) == 0 { 0 } else { draw(acts) };
         Self {
             act,
-            point: 1 + draw(if act == 0 || act == 5 { 250 } else { 60 }),
+            point: 1 + draw(if act == 0 { 300 } else { 50 }),
             second: Some(1 + draw(60)),
         }
     }
@@ -255,7 +259,7 @@ struct Stage {
 
 impl Stage {
     fn new(history: &History) -> Self {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::swift();
         sandbox.tasks(history.tasks);
         sandbox.config("[[gate]]\nname = \"good\"\nrun = \"test ! -e bad.txt\"");
         sandbox.git("commit -qam tasks");
@@ -266,7 +270,7 @@ impl Stage {
         let mut stage = Self {
             history: history.clone(),
             sandbox,
-            saved: tempfile::tempdir().unwrap(),
+            saved: tempfile::tempdir_in(swift_folder()).unwrap(),
             wanted: Vec::new(),
             log: Vec::new(),
         };
@@ -290,7 +294,12 @@ impl Stage {
 
     fn run(&self, act: &Act, kill_at: Option<usize>) -> Output {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
-        command.args(&act.args);
+        let failed = self.failed_attempt();
+        let args = act.args.iter().map(|word| match *word {
+            "FAILED" => failed.as_str(),
+            word => word,
+        });
+        command.args(args);
         if let Some(point) = kill_at {
             command.env("RALPHTOOL_KILL_AT", point.to_string());
         }
@@ -355,23 +364,36 @@ impl Stage {
         }
     }
 
+    /// The whole lines of the journal; a torn one is none.
+    fn journal(&self) -> Vec<String> {
+        let vault = self.sandbox.root.join("state/ralphtool");
+        let found = fs::read_dir(&vault).ok().and_then(|mut it| it.next());
+        let journal = found.map(|entry| entry.unwrap().path().join("journal"));
+        let bytes = journal.and_then(|path| fs::read(path).ok());
+        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        let whole = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
+        whole.map(str::to_owned).collect()
+    }
+
     /// How often the journal shows the effect of a command.
     fn effects(&self, number: usize) -> usize {
-        let vault = self.sandbox.root.join("state/ralphtool");
-        let Ok(mut found) = fs::read_dir(&vault) else {
-            return 0;
-        };
-        let journal = found
-            .next()
-            .map(|entry| entry.unwrap().path().join("journal"));
-        let text = journal.and_then(|path| fs::read(path).ok());
-        let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
         let effect = self.history.acts[number].effect;
-        // A torn line is none.
-        let lines = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
-        lines
-            .filter(|line| effect.iter().any(|step| line.contains(step)))
-            .count()
+        let lines = self.journal();
+        let shows = |line: &&String| effect.iter().any(|step| line.contains(step));
+        lines.iter().filter(shows).count()
+    }
+
+    /// The first attempt that failed by itself; a kill may give it another number.
+    fn failed_attempt(&self) -> String {
+        let lines = self.journal();
+        let parked = lines.iter().find(|line| {
+            line.contains("\"step\":\"parked\"") && line.contains("\"kind\":\"failed\"")
+        });
+        let label = parked.and_then(|line| {
+            let json: serde_json::Value = serde_json::from_str(line.get(9..)?).ok()?;
+            Some(json["label"].as_str()?.to_owned())
+        });
+        label.unwrap_or_default()
     }
 
     fn difference(&self, number: usize) -> Option<String> {

@@ -56,6 +56,15 @@ wait_for() { # wait_for FILE
 }
 "#;
 
+/// A folder in memory, or else the one for temporary files.
+pub(crate) fn swift_folder() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if tempfile::tempfile_in(&memory).is_ok() {
+        return memory;
+    }
+    std::env::temp_dir()
+}
+
 /// Waits until something is there.
 #[track_caller]
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -81,7 +90,16 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// A repository with the change `c` of two stories, and an agent that does them.
     pub(crate) fn new() -> Self {
-        let sandbox = Self::bare_folder();
+        Self::bare_folder().furnished()
+    }
+
+    /// The same in memory where the system offers that: for tests that need no disk but many runs.
+    pub(crate) fn swift() -> Self {
+        Self::within(&swift_folder()).furnished()
+    }
+
+    fn furnished(self) -> Self {
+        let sandbox = self;
         sandbox.git("init -q -b main --template=");
         sandbox.write("a.txt", "one\n");
         sandbox.write("dir/b.txt", "two\n");
@@ -96,7 +114,11 @@ impl Sandbox {
 
     /// No repository yet: an empty folder `repo`.
     pub(crate) fn bare_folder() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::within(&std::env::temp_dir())
+    }
+
+    fn within(folder: &Path) -> Self {
+        let folder = tempfile::tempdir_in(folder).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let repo = root.join("repo");
         for name in ["repo", "home", "tmp"] {
