@@ -433,7 +433,7 @@ fn the_doctor_says_what_an_interrupted_run_left() {
     let message = "a run of `c` is not finished: an attempt was under way";
     assert_eq!(found, warning(message));
     let output = sandbox.run(&["doctor"]).ends_with(0);
-    let hint = "`ralphtool loop c`: what it left is parked";
+    let hint = "`ralphtool resume`: what it left is parked";
     assert!(output.stdout.contains(hint), "{}", output.stdout);
 
     // A line the crash cut off, and a lock nobody holds: both are mended by the next start.

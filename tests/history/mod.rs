@@ -346,8 +346,8 @@ impl Stage {
             }
         }
         if !settled {
-            // The last command was killed after its intent: any start recovers.
-            let output = self.run(&act("loop c", MOVED), None);
+            // The last command was killed after its intent: any command that moves something recovers.
+            let output = self.run(&act("attempts restore none", MOVED), None);
             told.push(format!("{}{}", output.stdout, output.stderr));
         }
         let log = self.log_now();

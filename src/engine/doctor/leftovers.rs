@@ -48,7 +48,7 @@ fn interrupted(open: &OpenRun, half_way: Option<(&str, &str)>) -> Finding {
         "run",
         format!("a run of `{change}` is not finished: {found}"),
     )
-    .hint(format!("`ralphtool loop {change}`: {done}"))
+    .hint(format!("`ralphtool resume`: {done}"))
 }
 
 fn processes(place: &Place<'_>, open: Option<&OpenRun>, known: &[RunId]) -> Option<Finding> {
@@ -66,7 +66,7 @@ fn processes(place: &Place<'_>, open: Option<&OpenRun>, known: &[RunId]) -> Opti
         found.join(", ")
     );
     let hint = match open {
-        Some(open) => format!("`ralphtool loop {}` ends them first", open.change),
+        Some(_) => "`ralphtool resume` ends them first".to_owned(),
         None => "end them".to_owned(),
     };
     Some(Finding::warning("processes", message).hint(hint))
