@@ -1,0 +1,370 @@
+//! Styled lines fitted to a width: wrapped, cut, padded.
+//!
+//! Counted in columns and by graphemes, as the terminal is drawn: a wide character, an emoji
+//! of several parts or a letter with its marks is never split.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What stands where something is missing.
+pub(crate) const MISSING: &str = "…";
+
+/// The characters of a text as a reader sees them.
+pub(crate) fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.graphemes(true)
+}
+
+/// How many columns a text takes when it is drawn.
+pub(crate) fn columns(text: &str) -> usize {
+    graphemes(text).map(UnicodeWidthStr::width).sum()
+}
+
+/// How many columns a line takes when it is drawn.
+pub(crate) fn width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| columns(&span.content)).sum()
+}
+
+/// Breaks a line between words, or inside a word that is too long.
+///
+/// Lines after the first are indented by `hang`, at most by half of the columns. Between wide
+/// characters there may be a break anywhere: their scripts have no spaces.
+pub(crate) fn wrap(line: &Line<'_>, columns: usize, hang: usize) -> Vec<Line<'static>> {
+    fill(line, columns, hang, Breaks::BetweenWords)
+}
+
+/// Breaks a line wherever the columns end: for code.
+pub(crate) fn chop(line: &Line<'_>, columns: usize) -> Vec<Line<'static>> {
+    fill(line, columns, 0, Breaks::Anywhere)
+}
+
+/// Cuts a line to so many columns, with `…` where something is missing.
+pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
+    if width(line) <= columns {
+        return owned(line);
+    }
+    let Some(room) = columns.checked_sub(1) else {
+        return like(line, Vec::new());
+    };
+    let mut row = Row::default();
+    let mut style = Style::default();
+    for part in parts(line) {
+        style = part.style;
+        if row.used + part.columns > room {
+            break;
+        }
+        row.push(&part);
+    }
+    row.push_text(MISSING, style, 1);
+    like(line, row.spans)
+}
+
+/// Fills a line with spaces up to so many columns.
+pub(crate) fn pad(line: &Line<'_>, columns: usize) -> Line<'static> {
+    let mut padded = owned(line);
+    let missing = columns.saturating_sub(width(line));
+    if missing > 0 {
+        padded.spans.push(Span::raw(" ".repeat(missing)));
+    }
+    padded
+}
+
+/// A line of exactly so many columns: cut or padded.
+pub(crate) fn fit(line: &Line<'_>, columns: usize) -> Line<'static> {
+    pad(&cut(line, columns), columns)
+}
+
+/// A copy of a line that borrows nothing.
+pub(crate) fn owned(line: &Line<'_>) -> Line<'static> {
+    let spans = line.spans.iter();
+    let spans = spans.map(|span| Span::styled(span.content.to_string(), span.style));
+    like(line, spans.collect())
+}
+
+/// Where a line may be broken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    BetweenWords,
+    Anywhere,
+}
+
+/// One character as a reader sees it.
+struct Part<'a> {
+    text: &'a str,
+    style: Style,
+    columns: usize,
+}
+
+impl Part<'_> {
+    fn is_space(&self) -> bool {
+        // A space that does not break is part of a word.
+        self.text == " "
+    }
+}
+
+fn parts<'a>(line: &'a Line<'_>) -> impl Iterator<Item = Part<'a>> {
+    line.spans.iter().flat_map(|span| {
+        graphemes(&span.content).map(|text| Part {
+            text,
+            style: span.style,
+            columns: text.width(),
+        })
+    })
+}
+
+/// A line while it is made.
+#[derive(Default)]
+struct Row {
+    spans: Vec<Span<'static>>,
+    used: usize,
+}
+
+impl Row {
+    fn indented(hang: usize) -> Self {
+        let mut row = Self::default();
+        if hang > 0 {
+            row.push_text(&" ".repeat(hang), Style::default(), hang);
+        }
+        row
+    }
+
+    fn push(&mut self, part: &Part<'_>) {
+        self.push_text(part.text, part.style, part.columns);
+    }
+
+    fn push_text(&mut self, text: &str, style: Style, columns: usize) {
+        self.used += columns;
+        match self.spans.last_mut() {
+            Some(last) if last.style == style => last.content.to_mut().push_str(text),
+            Some(_) | None => self.spans.push(Span::styled(text.to_owned(), style)),
+        }
+    }
+}
+
+/// Rows while they are filled.
+struct Filling {
+    rows: Vec<Row>,
+    row: Row,
+    columns: usize,
+    hang: usize,
+    /// Whether the row has nothing but its indentation.
+    fresh: bool,
+}
+
+impl Filling {
+    fn next_row(&mut self) {
+        let next = Row::indented(self.hang);
+        self.rows.push(std::mem::replace(&mut self.row, next));
+        self.fresh = true;
+    }
+
+    fn fits(&self, columns: usize) -> bool {
+        self.row.used + columns <= self.columns
+    }
+
+    /// Adds one character, on the next row where this one is full.
+    fn add(&mut self, part: &Part<'_>) {
+        if !self.fits(part.columns) && !self.fresh {
+            self.next_row();
+        }
+        if self.fits(part.columns) {
+            self.row.push(part);
+        } else {
+            // Wider than the whole screen.
+            self.row.push_text(MISSING, part.style, 1);
+        }
+        self.fresh = false;
+    }
+
+    /// Adds a word after the spaces before it, which are dropped where the row ends.
+    fn add_word(&mut self, spaces: &mut Vec<Part<'_>>, word: &mut Vec<Part<'_>>) {
+        let needed: usize = word.iter().map(|part| part.columns).sum();
+        let leading = self.rows.is_empty() && self.row.used == 0;
+        if leading {
+            // The line's own indentation.
+            spaces.truncate(indentation(self.columns));
+        }
+        if self.fits(spaces.len() + needed) || leading {
+            for space in spaces.iter() {
+                self.row.push(space);
+            }
+        } else if !self.fresh {
+            self.next_row();
+        }
+        spaces.clear();
+        for part in word.drain(..) {
+            self.add(&part);
+        }
+    }
+}
+
+fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Line<'static>> {
+    if width(line) <= columns {
+        return vec![owned(line)];
+    }
+    if columns == 0 {
+        return vec![like(line, Vec::new())];
+    }
+    let mut filling = Filling {
+        rows: Vec::new(),
+        row: Row::default(),
+        columns,
+        hang: hang.min(indentation(columns)),
+        fresh: true,
+    };
+    let (mut spaces, mut word) = (Vec::new(), Vec::new());
+    for part in parts(line) {
+        if breaks == Breaks::Anywhere {
+            filling.add(&part);
+        } else if part.is_space() {
+            if !word.is_empty() {
+                filling.add_word(&mut spaces, &mut word);
+            }
+            spaces.push(part);
+        } else if part.columns > 1 {
+            if !word.is_empty() {
+                filling.add_word(&mut spaces, &mut word);
+            }
+            word.push(part);
+            filling.add_word(&mut spaces, &mut word);
+        } else {
+            word.push(part);
+        }
+    }
+    if !word.is_empty() {
+        filling.add_word(&mut spaces, &mut word);
+    }
+    filling.rows.push(filling.row);
+    let rows = filling.rows.into_iter();
+    rows.map(|row| like(line, row.spans)).collect()
+}
+
+/// How far a row may be indented: the widest character has room behind it.
+fn indentation(columns: usize) -> usize {
+    (columns / 2).min(columns.saturating_sub(2))
+}
+
+/// A line with other spans.
+fn like(line: &Line<'_>, spans: Vec<Span<'static>>) -> Line<'static> {
+    Line {
+        style: line.style,
+        alignment: line.alignment,
+        spans,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+    use ratatui::style::Stylize;
+
+    fn texts(lines: &[Line<'_>]) -> Vec<String> {
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[track_caller]
+    fn wraps(text: &str, columns: usize, hang: usize, want: &[&str]) {
+        assert_eq!(texts(&wrap(&Line::raw(text), columns, hang)), want);
+    }
+
+    #[test]
+    fn breaks_between_words_and_keeps_the_indentation() {
+        wraps("short", 10, 2, &["short"]);
+        wraps("one two three", 8, 0, &["one two", "three"]);
+        wraps("one two three", 8, 2, &["one two", "  three"]);
+        wraps("  one two three", 9, 2, &["  one two", "  three"]);
+        wraps("one  two   three", 10, 0, &["one  two", "three"]);
+        wraps("one two   ", 7, 0, &["one two"]);
+        wraps("", 5, 0, &[""]);
+        wraps("     ", 3, 0, &[""]);
+        wraps("a b", 0, 0, &[""]);
+    }
+
+    #[test]
+    fn breaks_inside_a_word_that_is_too_long() {
+        wraps("0123456789ab cd", 8, 0, &["01234567", "89ab cd"]);
+        wraps("a 0123456789ab", 8, 2, &["a", "  012345", "  6789ab"]);
+        wraps("abc", 1, 9, &["a", "b", "c"]);
+    }
+
+    #[test]
+    fn wide_characters_are_never_split() {
+        wraps("漢字漢字", 5, 0, &["漢字", "漢字"]);
+        wraps("ab 漢字漢字", 6, 0, &["ab 漢", "字漢字"]);
+        wraps("漢漢", 1, 0, &["…", "…"]);
+        let family = "👨‍👩‍👧‍👦";
+        wraps(&format!("{family}{family}"), 3, 0, &[family, family]);
+        wraps(
+            "e\u{301}e\u{301}e\u{301}",
+            2,
+            0,
+            &["e\u{301}e\u{301}", "e\u{301}"],
+        );
+        wraps("🎉🎉 ok", 4, 0, &["🎉🎉", "ok"]);
+    }
+
+    #[test]
+    fn styles_are_kept_across_breaks() {
+        let line = Line::from(vec!["one ".into(), "two three".bold(), " four".into()]);
+        let want = vec![
+            Line::from(vec!["one ".into(), "two".bold()]),
+            Line::from(vec!["three".bold(), " four".into()]),
+        ];
+        assert_eq!(
+            wrap(&line.clone().dim(), 10, 0),
+            want.into_iter().map(Line::dim).collect::<Vec<_>>()
+        );
+        assert_eq!(wrap(&line, 80, 0), [line]);
+    }
+
+    #[test]
+    fn code_is_broken_anywhere() {
+        assert_eq!(
+            texts(&chop(&Line::raw("let a = 漢;"), 4)),
+            ["let ", "a = ", "漢;"]
+        );
+    }
+
+    #[test]
+    fn a_cut_says_that_something_is_missing() {
+        #[track_caller]
+        fn case(text: &str, columns: usize, want: &str) {
+            assert_eq!(cut(&Line::raw(text), columns).to_string(), want);
+        }
+        case("hello", 5, "hello");
+        case("hello", 4, "hel…");
+        case("漢字漢字", 5, "漢字…");
+        case("漢字漢字", 4, "漢…");
+        case("hello", 1, "…");
+        case("hello", 0, "");
+        assert_eq!(
+            cut(&Line::from(vec!["ab".into(), "cdef".bold()]), 4),
+            Line::from(vec!["ab".into(), "c…".bold()])
+        );
+    }
+
+    #[test]
+    fn padding_counts_columns() {
+        assert_eq!(pad(&Line::raw("漢"), 4).to_string(), "漢  ");
+        assert_eq!(pad(&Line::raw("hello"), 4).to_string(), "hello");
+        assert_eq!(fit(&Line::raw("hello"), 4).to_string(), "hel…");
+        assert_eq!(fit(&Line::raw("漢漢"), 3).to_string(), "漢…");
+        assert_eq!(fit(&Line::raw("漢漢漢"), 4).to_string(), "漢… ");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide_and_no_word_is_lost(text in "\\PC{0,60}", columns in 2_usize..40, hang in 0_usize..50) {
+            let line = Line::raw(text.as_str());
+            let wrapped = wrap(&line, columns, hang);
+            for row in wrapped.iter().chain(&chop(&line, columns)).chain([&cut(&line, columns)]) {
+                prop_assert!(width(row) <= columns, "{row}");
+            }
+            let without_spaces = |text: &str| text.replace(' ', "");
+            prop_assert_eq!(without_spaces(&texts(&wrapped).concat()), without_spaces(&text));
+        }
+    }
+}
