@@ -168,6 +168,10 @@ impl Filling {
         if !self.fits(part.columns) && !self.fresh {
             self.next_row();
         }
+        if !self.fits(part.columns) {
+            // Rather without its indentation than not at all.
+            self.row = Row::default();
+        }
         if self.fits(part.columns) {
             self.row.push(part);
         } else {
@@ -183,7 +187,7 @@ impl Filling {
         let leading = self.rows.is_empty() && self.row.used == 0;
         if leading {
             // The line's own indentation.
-            spaces.truncate(indentation(self.columns));
+            spaces.truncate(self.columns / 2);
         }
         if self.fits(spaces.len() + needed) || leading {
             for space in spaces.iter() {
@@ -210,7 +214,7 @@ fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Lin
         rows: Vec::new(),
         row: Row::default(),
         columns,
-        hang: hang.min(indentation(columns)),
+        hang: hang.min(columns / 2),
         fresh: true,
     };
     let (mut spaces, mut word) = (Vec::new(), Vec::new());
@@ -238,11 +242,6 @@ fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Lin
     filling.rows.push(filling.row);
     let rows = filling.rows.into_iter();
     rows.map(|row| like(line, row.spans)).collect()
-}
-
-/// How far a row may be indented: the widest character has room behind it.
-fn indentation(columns: usize) -> usize {
-    (columns / 2).min(columns.saturating_sub(2))
 }
 
 /// A line with other spans.
@@ -363,6 +362,7 @@ mod tests {
             for row in wrapped.iter().chain(&chop(&line, columns)).chain([&cut(&line, columns)]) {
                 prop_assert!(width(row) <= columns, "{row}");
             }
+            prop_assume!(graphemes(&text).all(|part| part.width() <= columns));
             let without_spaces = |text: &str| text.replace(' ', "");
             prop_assert_eq!(without_spaces(&texts(&wrapped).concat()), without_spaces(&text));
         }
