@@ -31,3 +31,4 @@ pub(crate) mod story_ids;
 pub(crate) mod summary;
 pub(crate) mod task_id;
 pub(crate) mod tasks;
+pub(crate) mod transcript;
