@@ -9,6 +9,7 @@ pub(crate) mod change;
 pub(crate) mod delta;
 pub(crate) mod demo;
 pub(crate) mod dialect;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod duration;
 pub(crate) mod event;
