@@ -5,6 +5,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod demo;
 pub(crate) mod disk;
 pub(crate) mod durability;
+pub(crate) mod file_lines;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
@@ -18,6 +19,16 @@ pub(crate) mod repository;
 pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod steps;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the terminal UI will read gate logs")
+)]
+pub(crate) mod text_window;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the terminal UI will read transcripts")
+)]
+pub(crate) mod transcript;
 pub(crate) mod vault;
 pub(crate) mod vaults;
 pub(crate) mod walk;

@@ -27,6 +27,9 @@ pub(crate) trait Dialect {
 
     /// What the stream amounts to so far.
     fn verdict(&self) -> StreamEnd;
+
+    /// A reader that goes on from here by itself.
+    fn fork(&self) -> Box<dyn Dialect + Send>;
 }
 
 /// The kind of stream an agent writes to its standard output.
@@ -42,7 +45,7 @@ pub(crate) enum Output {
 
 impl Output {
     /// A fresh reader for one process.
-    pub(crate) fn dialect(self) -> Box<dyn Dialect> {
+    pub(crate) fn dialect(self) -> Box<dyn Dialect + Send> {
         match self {
             Self::Text => Box::new(text::Text::default()),
             Self::ClaudeJson => Box::new(claude::Claude::default()),

@@ -8,7 +8,8 @@
 
 mod line;
 
-use line::{Fence, LineBuffer, Opening, closing, opening};
+pub(crate) use line::Fence;
+use line::{LineBuffer, Opening, closing, opening};
 
 /// How much of a FAILED reason is kept, in bytes.
 pub(crate) const REASON_CAP: usize = 8 * 1024;

@@ -34,6 +34,7 @@
 //! | `vanished` | the same where the program was ended before it could |
 //! | `converge` | the work tree becomes what a manifest says |
 //! | `look` | what a vault says, without its lock and without touching it |
+//! | `shown` | diffs to look at, without the lock, while a run is at work |
 //! | `gc` | what no run needs any more leaves the vault |
 //!
 //! It carries out; whether to retry, stop or finish is not decided here.
@@ -66,6 +67,11 @@ mod rewind;
 mod room;
 mod run_state;
 mod save;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the terminal UI will show diffs")
+)]
+mod shown;
 mod snapshot;
 mod stage_again;
 mod staged;
@@ -100,6 +106,11 @@ pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, Shelf};
 pub(crate) use preflight::obstacles;
 pub(crate) use run_state::OpenRun;
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "the terminal UI will show diffs")
+)]
+pub(crate) use shown::Diffs;
 pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 

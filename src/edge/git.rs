@@ -300,17 +300,51 @@ impl Git {
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 
+    /// Runs git and gives at most so many bytes of its answer, and whether there was more.
+    pub(crate) async fn run_up_to<I, S>(
+        &self,
+        args: I,
+        most: usize,
+    ) -> Result<(Vec<u8>, bool), GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let args = own(args);
+        let mut output = self.output_up_to(&args, &[], most as u64 + 1).await?;
+        // Git ends with an error when nobody listens any more.
+        let is_cut = output.stdout.len() > most;
+        if !is_cut && !output.status.success() {
+            return Err(GitError::Failed {
+                command: shown(&args),
+                status: output.status,
+                stderr: output.stderr,
+            });
+        }
+        output.stdout.truncate(most);
+        Ok((output.stdout, is_cut))
+    }
+
     /// Runs git and gives back whatever happened, so that the caller can tell exit codes apart.
     pub(crate) async fn output(
         &self,
         args: &[OsString],
         input: &[u8],
     ) -> Result<GitOutput, GitError> {
+        self.output_up_to(args, input, u64::MAX).await
+    }
+
+    async fn output_up_to(
+        &self,
+        args: &[OsString],
+        input: &[u8],
+        most: u64,
+    ) -> Result<GitOutput, GitError> {
         let mut command = self.command(args);
         let mut child = command.spawn().map_err(GitError::Spawn)?;
         reached(Point::GitStarted);
         let pid = child.id();
-        let finished = tokio::time::timeout(self.timeout, converse(&mut child, input)).await;
+        let finished = tokio::time::timeout(self.timeout, converse(&mut child, input, most)).await;
         reached(Point::GitEnded);
         match finished {
             Ok(Ok(output)) => Ok(output),
@@ -428,7 +462,7 @@ fn quoted(path: &Path) -> OsString {
 }
 
 /// Writes the input while reading both outputs, so that neither side can block the other.
-async fn converse(child: &mut Child, input: &[u8]) -> std::io::Result<GitOutput> {
+async fn converse(child: &mut Child, input: &[u8], most: u64) -> std::io::Result<GitOutput> {
     let stdin = child.stdin.take();
     let stdout = child.stdout.take();
     let stderr = child.stderr.take();
@@ -444,8 +478,9 @@ async fn converse(child: &mut Child, input: &[u8]) -> std::io::Result<GitOutput>
     };
     let read_out = async {
         let mut bytes = Vec::new();
-        if let Some(mut pipe) = stdout {
-            pipe.read_to_end(&mut bytes).await?;
+        // Dropped where there is more, which ends git.
+        if let Some(pipe) = stdout {
+            pipe.take(most).read_to_end(&mut bytes).await?;
         }
         Ok::<_, std::io::Error>(bytes)
     };

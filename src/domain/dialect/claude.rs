@@ -32,7 +32,7 @@ const LOGIN_RETRIES: u64 = 5;
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
 
 /// Reads Claude Code's stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Claude {
     session: Option<String>,
     folder: String,
@@ -90,6 +90,10 @@ impl Dialect for Claude {
             None => {}
         }
         end
+    }
+
+    fn fork(&self) -> Box<dyn Dialect + Send> {
+        Box::new(self.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::agent_event::AgentEvent;
 use crate::domain::promise::PromiseScanner;
 
 /// Reads plain text in constant memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Text {
     scanner: PromiseScanner,
     turn: TurnEnd,
@@ -46,6 +46,10 @@ impl Dialect for Text {
             turn: self.turn,
             ..StreamEnd::default()
         }
+    }
+
+    fn fork(&self) -> Box<dyn Dialect + Send> {
+        Box::new(self.clone())
     }
 }
 

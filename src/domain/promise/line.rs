@@ -38,14 +38,14 @@ impl LineBuffer {
 
 /// An open code fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(crate) struct Fence {
     mark: char,
     length: usize,
 }
 
 impl Fence {
     /// The fence a line opens, also as the first line of a list item.
-    pub(super) fn opened_by(line: &str) -> Option<Self> {
+    pub(crate) fn opened_by(line: &str) -> Option<Self> {
         let text = without_bullets(line);
         let mark = text
             .chars()
@@ -59,10 +59,15 @@ impl Fence {
     }
 
     /// True if the line ends this fence.
-    pub(super) fn closed_by(self, line: &str) -> bool {
+    pub(crate) fn closed_by(self, line: &str) -> bool {
         let text = line.trim();
         let length = run_length(text, self.mark);
         length >= self.length && length == text.len()
+    }
+
+    /// The line that ends this fence.
+    pub(crate) fn closing_line(self) -> String {
+        self.mark.to_string().repeat(self.length)
     }
 }
 

@@ -7,6 +7,7 @@ mod hostile;
 mod isolated;
 mod meanwhile;
 mod outage;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

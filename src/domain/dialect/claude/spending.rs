@@ -9,7 +9,7 @@ use crate::domain::agent_event::Usage;
 const MESSAGES_KEPT: usize = 64;
 
 /// Tokens and cost: exact as of the last result, a lower bound since.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Spending {
     exact: Usage,
     since: Usage,

@@ -1,0 +1,203 @@
+//! An agent's stream as a list of entries to look at: what is worth a place in the list, and how
+//! lines of plain text become blocks that can be shown as markdown.
+//!
+//! Where an entry begins and ends depends on the lines alone, not on when they arrived.
+
+mod blocks;
+mod detail;
+
+use super::agent_event::AgentEvent;
+use super::dialect::{Dialect, Output};
+
+use blocks::Joiner;
+pub(crate) use detail::detail;
+
+/// One thing an agent said or did, with its place in the list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    /// Its place, counted from 0.
+    pub(crate) index: usize,
+    /// What it was.
+    pub(crate) event: AgentEvent,
+    /// Where in the stream it stands.
+    pub(crate) source: Source,
+}
+
+/// A stretch of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Where it begins, in bytes.
+    pub(crate) offset: u64,
+    /// How long it is, in bytes.
+    pub(crate) len: u32,
+}
+
+impl Source {
+    /// The stretch from one byte to before another.
+    pub(crate) fn between(start: u64, end: u64) -> Self {
+        Self {
+            offset: start,
+            len: u32::try_from(end.saturating_sub(start)).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn end(self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+/// One line of a stream, without its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamLine<'a> {
+    /// Its bytes, at most as many as the output's cap.
+    pub(crate) bytes: &'a [u8],
+    /// It was longer.
+    pub(crate) truncated: bool,
+    /// Where it stands, its end included.
+    pub(crate) source: Source,
+}
+
+/// Turns lines into entries.
+pub(crate) struct EntryReader {
+    dialect: Box<dyn Dialect + Send>,
+    output: Output,
+    joiner: Joiner,
+    /// How many entries are finished.
+    count: usize,
+}
+
+impl Clone for EntryReader {
+    fn clone(&self) -> Self {
+        Self {
+            dialect: self.dialect.fork(),
+            output: self.output,
+            joiner: self.joiner.clone(),
+            count: self.count,
+        }
+    }
+}
+
+impl std::fmt::Debug for EntryReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EntryReader")
+            .field("output", &self.output)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl EntryReader {
+    /// A reader for the start of a stream.
+    pub(crate) fn new(output: Output) -> Self {
+        Self {
+            dialect: output.dialect(),
+            output,
+            joiner: Joiner::default(),
+            count: 0,
+        }
+    }
+
+    /// How many entries are finished.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// True where little is held of an entry under way, so that a copy of this reader is small.
+    pub(crate) fn is_light(&self) -> bool {
+        self.joiner.is_light()
+    }
+
+    /// Takes the next line; finished entries go to `entries`.
+    pub(crate) fn line(&mut self, line: StreamLine<'_>, entries: &mut Vec<Entry>) {
+        for event in self.dialect.line(line.bytes, line.truncated) {
+            match (self.output, event) {
+                (Output::Text, AgentEvent::Text { text }) => {
+                    let block = self.joiner.add(&text, line.source);
+                    self.finish(block, entries);
+                }
+                (_, event) => self.keep(event, line.source, entries),
+            }
+        }
+    }
+
+    /// The entries that the end of the stream would finish, given the start of its next line.
+    pub(crate) fn unfinished(&self, rest: Option<StreamLine<'_>>) -> Vec<Entry> {
+        let mut ahead = self.clone();
+        let mut entries = Vec::new();
+        if let Some(rest) = rest {
+            ahead.line(rest, &mut entries);
+            // Half an object is nothing yet.
+            entries.retain(|entry| !matches!(entry.event, AgentEvent::Unknown { .. }));
+        }
+        let block = ahead.joiner.take();
+        ahead.finish(block, &mut entries);
+        entries
+    }
+
+    fn finish(&mut self, block: Option<(String, Source)>, entries: &mut Vec<Entry>) {
+        if let Some((text, source)) = block {
+            self.keep(AgentEvent::Text { text }, source, entries);
+        }
+    }
+
+    fn keep(&mut self, event: AgentEvent, source: Source, entries: &mut Vec<Entry>) {
+        if !is_shown(&event) {
+            return;
+        }
+        entries.push(Entry {
+            index: self.count,
+            event,
+            source,
+        });
+        self.count += 1;
+    }
+}
+
+/// True for what has a place in the list.
+fn is_shown(event: &AgentEvent) -> bool {
+    match event {
+        AgentEvent::Usage { .. } | AgentEvent::Final { is_error: false } => false,
+        AgentEvent::Text { text } | AgentEvent::Thinking { text } => !text.trim().is_empty(),
+        AgentEvent::Session { .. }
+        | AgentEvent::ToolCall { .. }
+        | AgentEvent::ToolResult { .. }
+        | AgentEvent::Retrying { .. }
+        | AgentEvent::Limit { .. }
+        | AgentEvent::Auth { .. }
+        | AgentEvent::Error { .. }
+        | AgentEvent::Final { is_error: true }
+        | AgentEvent::Unknown { .. } => true,
+    }
+}
+
+/// A needle that is looked for in entries, whatever its case.
+#[derive(Debug, Clone)]
+pub(crate) struct Needle(String);
+
+impl Needle {
+    /// Prepares a text to be looked for.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_lowercase())
+    }
+
+    /// True if one of the event's words has it.
+    pub(crate) fn is_in(&self, event: &AgentEvent) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(&self.0);
+        match event {
+            AgentEvent::Text { text } | AgentEvent::Thinking { text } => has(text),
+            AgentEvent::ToolCall { tool, summary } => has(&format!("{tool} {summary}")),
+            AgentEvent::Session { id, model } => has(id) || model.as_deref().is_some_and(has),
+            AgentEvent::Retrying { message }
+            | AgentEvent::Limit { message, .. }
+            | AgentEvent::Auth { message }
+            | AgentEvent::Error { message } => has(message),
+            AgentEvent::Unknown { line } => has(line),
+            AgentEvent::ToolResult { .. } | AgentEvent::Usage { .. } | AgentEvent::Final { .. } => {
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

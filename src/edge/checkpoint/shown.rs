@@ -1,0 +1,273 @@
+//! Diffs to look at, made without the lock while a run may be at work, from any thread.
+//!
+//! The user's index and objects are only read: what git needs to write goes to a private folder
+//! of the vault. Git runs on the vault's frozen configuration, so that nothing an agent configured
+//! is run. Files that no commit would take (secrets, huge ones) are not shown.
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+use tokio::sync::Mutex;
+
+use super::{CheckpointError, Result, blocking};
+use crate::domain::diff::{self, ChangedFile, Diff};
+use crate::domain::guard::{Limits, guard};
+use crate::edge::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
+use crate::edge::git::{Git, nul_separated};
+use crate::edge::repository::Repository;
+use crate::edge::walk::absolute;
+
+/// How much of a diff is read.
+const MOST_BYTES: usize = 16 << 20;
+/// How many new files are shown.
+const MOST_NEW_FILES: usize = 2_000;
+/// How long git may take: longer than anybody wants to wait for a look.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How every diff is asked for: by content alone.
+const PLAIN: [&str; 6] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--find-renames",
+    "--ignore-submodules=dirty",
+];
+
+/// Makes diffs of one work tree and its vault.
+#[derive(Debug)]
+pub(crate) struct Diffs {
+    repository: Repository,
+    vault: PathBuf,
+    /// The commit the private index was made for; held while the index is used.
+    base: Mutex<Option<String>>,
+}
+
+impl Diffs {
+    /// Makes diffs of a work tree, given its vault's folder. Touches nothing.
+    pub(crate) fn new(repository: Repository, vault: &Path) -> Self {
+        Self {
+            repository,
+            vault: vault.to_owned(),
+            base: Mutex::new(None),
+        }
+    }
+
+    /// The work tree as it is now against a commit, new files included.
+    pub(crate) async fn live(&self, base: &str) -> Result<Diff> {
+        let (answer, is_cut) = self.of_tree(base, &[]).await?;
+        Ok(diff::parse(&answer, is_cut))
+    }
+
+    /// Which files differ between a commit and the work tree as it is now.
+    pub(crate) async fn against_tree(&self, from: &str) -> Result<Vec<ChangedFile>> {
+        let (answer, _) = self
+            .of_tree(from, &["--raw", "--numstat", "-z", "--abbrev"])
+            .await?;
+        Ok(diff::changed_files(&answer))
+    }
+
+    /// The diff of two commits.
+    pub(crate) async fn between(&self, from: &str, to: &str) -> Result<Diff> {
+        let (answer, is_cut) = self.of_commits(from, to, &[]).await?;
+        Ok(diff::parse(&answer, is_cut))
+    }
+
+    /// Which files differ between two commits.
+    pub(crate) async fn changed_files(&self, from: &str, to: &str) -> Result<Vec<ChangedFile>> {
+        let (answer, _) = self
+            .of_commits(from, to, &["--raw", "--numstat", "-z", "--abbrev"])
+            .await?;
+        Ok(diff::changed_files(&answer))
+    }
+
+    /// The diff of a parked attempt, from its folder; empty where it has none.
+    pub(crate) async fn parked(&self, folder: &Path) -> Result<Diff> {
+        let path = folder.join("changes.diff");
+        blocking(move || {
+            use std::io::Read as _;
+            let file = match fs::File::open(&path) {
+                Err(error) if absent(&error) => return Ok(Diff::default()),
+                other => other.tried("open", &path)?,
+            };
+            let mut bytes = Vec::new();
+            let mut start = file.take(MOST_BYTES as u64 + 1);
+            start.read_to_end(&mut bytes).tried("read", &path)?;
+            let is_cut = bytes.len() > MOST_BYTES;
+            bytes.truncate(MOST_BYTES);
+            Ok(diff::parse(&bytes, is_cut))
+        })
+        .await
+    }
+
+    async fn of_commits(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
+        check_id(from)?;
+        check_id(to)?;
+        let store = self.vault.join("store");
+        // A commit is in the repository first, and stays in the store where it is lost there.
+        let git = Git::on_bare(&store, PATIENCE)
+            .with_own_config()
+            .with_objects(&store.join("objects"), Some(&self.repository.objects()));
+        let args = PLAIN.iter().chain(form).chain([&from, &to, &"--"]);
+        Ok(git.run_up_to(args, MOST_BYTES).await?)
+    }
+
+    async fn of_tree(&self, base: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
+        check_id(base)?;
+        let mut known = self.base.lock().await;
+        let folder = self.folder();
+        let index = folder.join("index");
+        let git = self.git(&folder);
+        if known.as_deref() != Some(base) {
+            *known = None;
+            self.make_index(&git, &index, base).await?;
+            *known = Some(base.to_owned());
+        }
+        let new_files = self.new_files(&git.with_index(&index)).await?;
+        let all = folder.join("index-with-new-files");
+        copy_with_time(&index, &all)?;
+        let git = git.with_index(&all);
+        if !new_files.is_empty() {
+            // Where one of them has gone meanwhile, git adds the others all the same.
+            let args = [
+                "--literal-pathspecs",
+                "add",
+                "--intent-to-add",
+                "--ignore-errors",
+                "--pathspec-from-file=-",
+                "--pathspec-file-nul",
+            ];
+            let added = git.run_with_input(args, &new_files).await;
+            if added.is_err() {
+                self.add_one_by_one(&git, &new_files).await;
+            }
+        }
+        Ok(git.run_up_to(PLAIN.iter().chain(form), MOST_BYTES).await?)
+    }
+
+    /// A private index that says what the commit says and knows the times of files.
+    async fn make_index(&self, git: &Git, index: &Path, base: &str) -> Result<()> {
+        let folder = self.folder();
+        let users = self.repository.index();
+        let vault = self.vault.clone();
+        let copy = index.to_owned();
+        blocking(move || {
+            sweep(&vault.join("shown"));
+            let info = folder.join("objects/info");
+            create_private_folder(&info)?;
+            // The agent may have removed the repository's own.
+            let mut store = vault.join("store/objects").into_os_string().into_vec();
+            store.push(b'\n');
+            write_whole(&info.join("alternates"), &store, 0o600)?;
+            for name in ["index", "index.lock", "index-with-new-files.lock"] {
+                match fs::remove_file(folder.join(name)) {
+                    Err(error) if absent(&error) => {}
+                    other => other.tried("remove", &folder.join(name))?,
+                }
+            }
+            copy_with_time(&users, &copy)?;
+            Ok(())
+        })
+        .await?;
+        let git = git.with_index(index);
+        if git.run(["read-tree", "--reset", base]).await.is_err() {
+            // The user's index cannot be read, because it is split say: without it every file is
+            // read once.
+            let _ = fs::remove_file(index);
+            git.run(["read-tree", base]).await?;
+        }
+        // It ends with an error where a file differs, which is what we are here for.
+        let args = ["update-index", "-q", "--really-refresh"].map(Into::into);
+        git.output(&args, &[]).await?;
+        Ok(())
+    }
+
+    /// Files git neither tracks nor ignores, each with a NUL after it.
+    async fn new_files(&self, git: &Git) -> Result<Vec<u8>> {
+        let args = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let listing = git.run(args).await?;
+        let mut paths = Vec::new();
+        for path in nul_separated(&listing)
+            // A folder that is named is a repository of its own.
+            .filter(|path| !path.ends_with(b"/"))
+            .filter(|path| self.may_be_shown(path))
+            .take(MOST_NEW_FILES)
+        {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+        Ok(paths)
+    }
+
+    fn may_be_shown(&self, path: &[u8]) -> bool {
+        let full = absolute(&self.repository.work_tree, path);
+        let size = fs::symlink_metadata(full).map_or(0, |metadata| metadata.len());
+        guard(path, size, Limits::DEFAULT.largest_file).is_none()
+    }
+
+    async fn add_one_by_one(&self, git: &Git, paths: &[u8]) {
+        for path in nul_separated(paths) {
+            let path = std::os::unix::ffi::OsStrExt::from_bytes(path);
+            let args: [&std::ffi::OsStr; 5] = [
+                "--literal-pathspecs".as_ref(),
+                "add".as_ref(),
+                "--intent-to-add".as_ref(),
+                "--".as_ref(),
+                path,
+            ];
+            // What has gone is not shown.
+            let _ = git.run(args).await;
+        }
+    }
+
+    /// Git on the work tree that writes nothing but into the private folder.
+    fn git(&self, folder: &Path) -> Git {
+        Git::on_work_tree(
+            &self.vault.join("work"),
+            &self.repository.work_tree,
+            PATIENCE,
+        )
+        .with_objects(&folder.join("objects"), Some(&self.repository.objects()))
+        .with_own_config()
+        .unsynced()
+    }
+
+    /// Our own folder: another process may look at the same time.
+    fn folder(&self) -> PathBuf {
+        let own = std::process::id().to_string();
+        self.vault.join("shown").join(own)
+    }
+}
+
+impl Drop for Diffs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.folder());
+    }
+}
+
+/// Removes what processes left that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_string_lossy().parse().ok();
+        let is_alive = pid
+            .and_then(Pid::from_raw)
+            .is_some_and(|pid| test_kill_process(pid).is_ok());
+        if !is_alive {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A commit is named by its id alone: anything else could be an option.
+fn check_id(id: &str) -> Result<()> {
+    if id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err(CheckpointError::failed(
+        format!("`{id}` is no commit"),
+        "look at another part of the run",
+    ))
+}
