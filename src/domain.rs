@@ -19,8 +19,11 @@ pub(crate) mod ids;
 pub(crate) mod js;
 pub(crate) mod label;
 pub(crate) mod machine;
+#[allow(dead_code, reason = "the screen reads it")]
+pub(crate) mod note;
 pub(crate) mod outline;
 pub(crate) mod policy;
+#[allow(dead_code, reason = "the screen reads it")]
 pub(crate) mod progress;
 pub(crate) mod promise;
 pub(crate) mod prompt;

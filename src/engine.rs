@@ -26,9 +26,9 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use crate::domain::change::Change;
-use crate::domain::event::{Event, Record};
+use crate::domain::event::{Event, Record, Request};
 use crate::domain::ids::RunId;
-use crate::domain::machine::{Input, Machine, Ticket};
+use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, UserCommand};
 use crate::domain::policy::Gate;
 use crate::domain::size::SizeLimit;
 use crate::edge::agent::Agent;
@@ -108,16 +108,19 @@ pub(crate) struct Engine {
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
     story_base: Option<Change>,
+    /// What the user at the screen asks for; none where nobody watches.
+    user: Option<mpsc::Receiver<UserCommand>>,
     end: Option<End>,
 }
 
 impl Engine {
-    /// Makes the loop; records go to `audience` after they are written.
+    /// Makes the loop; records go to `audience` after they are written, commands come from `user`.
     pub(crate) fn new(
         machine: Machine,
         checkpoints: Checkpoints,
         job: Job,
         audience: mpsc::Sender<Record>,
+        user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<Self, EngineError> {
         let folder: PathBuf = checkpoints.run_folder(&job.run);
         Ok(Self {
@@ -130,6 +133,7 @@ impl Engine {
             running: None,
             ready: VecDeque::new(),
             story_base: None,
+            user,
             end: None,
         })
     }
@@ -160,6 +164,7 @@ impl Engine {
         loop {
             let happened = tokio::select! {
                 stop = self.signals.next() => return stop,
+                command = next_command(&mut self.user) => return self.heed(command),
                 timer = self.timers.next() => return Input::TimerFired(timer),
                 happened = next_of(&mut self.running) => happened,
             };
@@ -167,6 +172,18 @@ impl Engine {
             if let Some(input) = self.ready.pop_front() {
                 return input;
             }
+        }
+    }
+
+    /// Turns what came from the screen into an input; a screen that is gone ends the program.
+    fn heed(&mut self, command: Option<UserCommand>) -> Input {
+        if let Some(command) = command {
+            return Input::User(command);
+        }
+        self.user = None;
+        Input::Stop {
+            request: Request::Stop,
+            by: StoppedBy::Terminate,
         }
     }
 
@@ -225,6 +242,19 @@ async fn next_of(running: &mut Option<Running>) -> Happened {
         Some(Running::Gate(gate)) => gate.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// Waits for the user at the screen; for ever where nobody watches.
+async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<UserCommand> {
+    match user {
+        Some(user) => user.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Where the logs of a run's gates are kept.
+fn gate_logs(checkpoints: &Checkpoints, run: &RunId) -> PathBuf {
+    checkpoints.run_folder(run).join("gates")
 }
 
 /// An error with its causes, on one line.

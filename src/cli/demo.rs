@@ -109,6 +109,7 @@ fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         environment: context.environment.clone(),
         surroundings,
         directory,
+        attended: false,
     })
 }
 

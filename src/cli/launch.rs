@@ -151,6 +151,7 @@ async fn start_in(
         surroundings,
         settings,
         warnings,
+        attended: false,
     };
     match prepare(order).await? {
         Prepared::NothingLeft => nothing_left(&change, flags, mended),
@@ -164,7 +165,7 @@ async fn start_in(
 /// Runs what is ready while a face shows it; gives the run's exit code.
 pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
     let (sender, shown) = audience::start(face);
-    let end = Box::pin(ready.run(sender)).await;
+    let end = Box::pin(ready.run(sender, None)).await;
     finish_showing(shown)?;
     let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
     Ok(end.exit_code)

@@ -127,6 +127,7 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
         learnings: notes.as_deref(),
         learnings_path: &path.to_string_lossy(),
         previous: None,
+        notes: &[],
         strict_tasks: settings.strict_tasks.value,
     }))
 }

@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::ids::StoryId;
 use super::tasks::{Task, TaskState};
@@ -62,7 +63,7 @@ pub(crate) struct Story {
 }
 
 /// Whether a story has something left to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StoryState {
     /// At least one task is open.

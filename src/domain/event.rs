@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_event::{AgentEvent, Usage};
+use super::change::StoryState;
+use super::dialect::Output;
 use super::ids::{AttemptNumber, RunId, StoryId};
 
 /// The version of the wire format.
@@ -55,6 +57,12 @@ pub(crate) enum Event {
         gates: Vec<String>,
         /// This goes on with an earlier, interrupted run.
         resumed: bool,
+        /// All stories of the change, in document order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stories: Vec<StoryOutline>,
+        /// What the run may use.
+        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+        budget: BudgetLimits,
     },
     /// Leftovers of an interrupted run were found and mended.
     Recovered {
@@ -102,6 +110,15 @@ pub(crate) enum Event {
         max_attempts: u32,
         /// Folder with prompt, stdout and stderr of the attempt.
         transcript: String,
+        /// The checkpoint commit the attempt starts from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<String>,
+        /// How the agent's stdout is to be read.
+        #[serde(default)]
+        output: Output,
+        /// The agent works on an overlay; the tree stays at the checkpoint meanwhile.
+        #[serde(default)]
+        isolated: bool,
     },
     /// The agent said or did something.
     Agent {
@@ -120,6 +137,9 @@ pub(crate) enum Event {
         gate: String,
         /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
         baseline: bool,
+        /// The file its output goes to.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        log: String,
     },
     /// A gate ended.
     GateFinished {
@@ -187,6 +207,16 @@ pub(crate) enum Event {
         /// What.
         request: Request,
     },
+    /// Nothing runs until the user says to go on.
+    Paused {
+        /// The story whose next attempt is held back.
+        story: StoryId,
+    },
+    /// The user left a note for the next attempt that starts.
+    NoteAdded {
+        /// The user's words.
+        text: String,
+    },
     /// The loop is over; the finish choice follows.
     RunEnded {
         /// Why.
@@ -213,6 +243,51 @@ pub(crate) enum Event {
         /// Paths that differ from where the run began.
         changed_files: usize,
     },
+    /// The finish did not work; the branch is as it was.
+    FinishFailed {
+        /// What was tried.
+        choice: FinishChoice,
+        /// What happened.
+        reason: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+/// One story of the change, as it was when the run started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StoryOutline {
+    /// The story.
+    pub(crate) id: StoryId,
+    /// Its title.
+    pub(crate) title: String,
+    /// Whether there is something left to do.
+    pub(crate) state: StoryState,
+    /// Ticked tasks.
+    pub(crate) tasks_done: usize,
+    /// All tasks.
+    pub(crate) tasks_total: usize,
+}
+
+/// What a run may use; what is not set has no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct BudgetLimits {
+    /// Money, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) usd: Option<f64>,
+    /// Tokens of all sorts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens: Option<u64>,
+    /// Wall clock time, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) time_ms: Option<u64>,
+}
+
+impl BudgetLimits {
+    /// Whether nothing has a bound.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Something a user asks of a running loop.
@@ -223,6 +298,14 @@ pub(crate) enum Request {
     Stop,
     /// Stop without waiting for the agent's grace period.
     StopNow,
+    /// Hold the next attempt back.
+    Pause,
+    /// Go on after a pause, or take it back.
+    GoOn,
+    /// Give the story at hand up for this run.
+    Skip,
+    /// End the wait for a limit.
+    TryNow,
 }
 
 /// How a gate ended.
@@ -266,6 +349,8 @@ pub(crate) enum FailureKind {
     Stopped,
     /// The program was interrupted; found at the next start.
     Interrupted,
+    /// The user skipped the story.
+    Skipped,
 }
 
 /// Why a run ended.
@@ -276,6 +361,11 @@ pub(crate) enum Outcome {
     AllDone,
     /// Just the story asked for is complete.
     StoryDone,
+    /// Every story is complete (or set aside), but for those the user skipped.
+    Skipped {
+        /// The stories that were skipped and are open.
+        stories: Vec<StoryId>,
+    },
     /// A story used up its retries.
     Exhausted {
         /// The story.

@@ -11,6 +11,7 @@ mod ending;
 mod io;
 mod setback;
 mod stories;
+mod user;
 mod verdict;
 
 #[cfg(test)]
@@ -20,7 +21,7 @@ mod scenarios;
 #[cfg(test)]
 mod script;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::mem;
 use std::time::Duration;
 
@@ -30,14 +31,15 @@ use self::attempt::{Attempt, Work};
 pub(crate) use self::carry::Carry;
 use self::checks::{Baseline, Gating, Verified};
 pub(crate) use self::io::{
-    AgentEnd, AgentExit, Effect, Input, Previous, Save, StoppedBy, StoryCheck, StoryState,
-    StoryView, Ticket, Timer, TimerKind,
+    AgentEnd, AgentExit, AgentStart, Effect, Input, Previous, Save, StoppedBy, StoryCheck,
+    StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::setback::Setback;
 use self::stories::Current;
 use super::agent_event::Usage;
 use super::event::{Event, FinishChoice, Outcome};
 use super::ids::StoryId;
+use super::note::Notes;
 use super::policy::Policy;
 
 /// What a run is about.
@@ -51,6 +53,8 @@ pub(crate) struct Setup {
     pub(crate) model: Option<String>,
     /// The rules.
     pub(crate) policy: Policy,
+    /// The folder the logs of gates are kept in.
+    pub(crate) gate_logs: String,
     /// Whether an earlier run is continued.
     pub(crate) origin: Origin,
 }
@@ -68,6 +72,8 @@ pub(crate) enum Origin {
         usage: Usage,
         /// The highest attempt of each story so far: no number is used twice.
         attempts: BTreeMap<StoryId, u32>,
+        /// What the user wrote that is not over yet.
+        notes: Notes,
     },
 }
 
@@ -82,13 +88,31 @@ pub(crate) struct Machine {
     last_ticket: u64,
     /// The only ticket an answer may carry.
     pending: Option<Ticket>,
-    begun: bool,
+    /// The checkpoint branch, once it is there.
+    branch: Option<Branch>,
     stop: Option<Stop>,
+    /// The system wants the program gone: nobody is asked any more.
+    leaving: bool,
+    /// The next attempt is held back.
+    pause: bool,
+    /// The story at hand is given up as soon as that is safe.
+    skip: bool,
+    notes: Notes,
     tally: Tally,
+    /// The stories as last read.
+    stories: Vec<StoryView>,
     /// Stories announced as set aside.
-    skipped: HashSet<StoryId>,
+    deferred: HashSet<StoryId>,
+    /// Stories the user skipped.
+    skipped: BTreeSet<StoryId>,
     /// Stories this run has a checkpoint for.
     completed: HashSet<StoryId>,
+    /// What is known of stories that were left before they were done.
+    left: BTreeMap<StoryId, Carry>,
+    /// The highest attempt of each story.
+    attempts: BTreeMap<StoryId, u32>,
+    /// When the loop was over, while the user may still go on with it.
+    over_since: Option<Timestamp>,
     /// What each gate said about the last checkpoint.
     before: Vec<Verdict>,
     effects: Vec<Effect>,
@@ -102,7 +126,7 @@ enum Phase {
     /// The change is read.
     Reading,
     /// The checkpoint branch is made.
-    Beginning(Vec<StoryView>),
+    Beginning,
     /// A gate runs on the checkpoint.
     Baseline(Baseline),
     /// An agent is alive.
@@ -121,12 +145,30 @@ enum Phase {
     Restoring(Setback, usize),
     /// A limit has to end first.
     Waiting(Box<Current>, Timestamp),
+    /// The user has to say that it goes on.
+    Paused(Box<Current>),
     /// The user chooses how to finish.
     Asking(Outcome),
     /// The branch is taken home or kept.
-    Finishing(Outcome, FinishChoice),
+    Finishing(Outcome, Finishing),
     /// Over.
     Ended,
+}
+
+/// The checkpoint branch and where it came from.
+#[derive(Debug, Clone)]
+struct Branch {
+    name: String,
+    original: String,
+    original_commit: Option<String>,
+}
+
+/// What is done with the branch at the end.
+#[derive(Debug, Clone, Copy)]
+struct Finishing {
+    choice: FinishChoice,
+    /// The user chose it and can choose again.
+    asked: bool,
 }
 
 /// A stop that was asked for.
@@ -158,10 +200,16 @@ impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
         let before = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let usage = match &setup.origin {
-            Origin::Fresh => Usage::default(),
-            Origin::Resumed { usage, .. } => *usage,
+        let (carry, usage, attempts, notes) = match setup.origin.clone() {
+            Origin::Fresh => (None, Usage::default(), BTreeMap::new(), Notes::default()),
+            Origin::Resumed {
+                carry,
+                usage,
+                attempts,
+                notes,
+            } => (carry, usage, attempts, notes),
         };
+        let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
         Self {
             setup,
             phase: Phase::New,
@@ -169,14 +217,23 @@ impl Machine {
             started: Timestamp::UNIX_EPOCH,
             last_ticket: 0,
             pending: None,
-            begun: false,
+            branch: None,
             stop: None,
+            leaving: false,
+            pause: false,
+            skip: false,
+            notes,
             tally: Tally {
                 usage,
                 ..Tally::default()
             },
-            skipped: HashSet::new(),
+            stories: Vec::new(),
+            deferred: HashSet::new(),
+            skipped: BTreeSet::new(),
             completed: HashSet::new(),
+            left,
+            attempts,
+            over_since: None,
             before,
             effects: Vec::new(),
         }
@@ -215,6 +272,7 @@ impl Machine {
     fn step(&mut self, phase: Phase, input: Input) -> Phase {
         match (phase, input) {
             (phase, Input::Stop { request, by }) => self.on_stop(phase, request, by),
+            (phase, Input::User(command)) => self.on_user(phase, command),
             (phase, Input::TimerFired(timer)) => self.on_timer(phase, timer.kind),
             (
                 phase,
@@ -231,14 +289,18 @@ impl Machine {
         match (phase, input) {
             (Phase::Reading, Input::Backlog { stories, .. }) => self.on_backlog(stories),
             (
-                Phase::Beginning(stories),
+                Phase::Beginning,
                 Input::BeginDone {
                     branch,
                     original,
                     original_commit,
                     ..
                 },
-            ) => self.on_begun(&stories, branch, (original, original_commit)),
+            ) => self.on_begun(Branch {
+                name: branch,
+                original,
+                original_commit,
+            }),
             (
                 Phase::Baseline(baseline),
                 Input::GateEnded {
@@ -272,10 +334,10 @@ impl Machine {
                 self.on_restored(setback, changed_files)
             }
             (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
-                self.finish(outcome, choice)
+                self.finish_as_asked(outcome, choice)
             }
-            (Phase::Finishing(outcome, choice), input) => {
-                self.on_finish_answer(outcome, choice, input)
+            (Phase::Finishing(outcome, finishing), input) => {
+                self.on_finish_answer(outcome, finishing, input)
             }
             // An answer that does not fit its ticket's effect is a stray one.
             (phase, _) => phase,

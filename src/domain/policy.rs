@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::agent_event::Usage;
-use super::event::FailureKind;
+use super::event::{BudgetLimits, FailureKind};
 use super::ids::StoryId;
 pub(crate) use super::settings::OnFinish;
 
@@ -111,6 +111,16 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
+    /// The same, for the wire.
+    pub(crate) fn limits(&self) -> BudgetLimits {
+        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        BudgetLimits {
+            usd: self.usd,
+            tokens: self.tokens,
+            time_ms: self.time.map(in_ms),
+        }
+    }
+
     /// Says what is used up, if anything is.
     pub(crate) fn used_up(&self, usage: &Usage, elapsed: Duration) -> Option<String> {
         let cost = usage.cost_usd.unwrap_or(0.0);
@@ -132,6 +142,8 @@ pub(crate) enum Consequence {
     Retry,
     /// Wait, then try again; no retry is used.
     Wait,
+    /// The story is passed over and the run goes on; no retry is used.
+    Skip,
     /// The run ends.
     Stop,
 }
@@ -146,6 +158,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Crashed
         | FailureKind::Timeout => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
+        FailureKind::Skipped => Consequence::Skip,
         FailureKind::Auth
         | FailureKind::Budget
         | FailureKind::Stopped
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn each_failure_means_what_the_table_says() {
-        use Consequence::{Retry, Stop, Wait};
+        use Consequence::{Retry, Skip, Stop, Wait};
         #[track_caller]
         fn row(kind: FailureKind, follows: Consequence, told: bool) {
             assert_eq!(
@@ -205,6 +218,7 @@ mod tests {
         row(FailureKind::Budget, Stop, false);
         row(FailureKind::Stopped, Stop, false);
         row(FailureKind::Interrupted, Stop, false);
+        row(FailureKind::Skipped, Skip, false);
     }
 
     #[test]

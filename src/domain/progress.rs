@@ -2,7 +2,9 @@
 //!
 //! Totals include the attempt in flight. A run that is resumed goes on in the same fold.
 
+mod estimate;
 mod parts;
+mod stories;
 #[cfg(test)]
 mod tests;
 
@@ -10,13 +12,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use self::parts::between;
 pub(crate) use self::parts::{
-    AttemptProgress, AttemptStanding, Doing, Finish, Header, LastFailure, StoryProgress,
-    StoryStanding, Warning,
+    AttemptProgress, AttemptStanding, Doing, Finish, FinishFailure, GateProgress, Header,
+    LastFailure, StoryProgress, StoryStanding, Warning,
 };
 use super::agent_event::{AgentEvent, Usage};
 use super::event::{Event, Outcome, Record, Request};
-use super::ids::AttemptId;
+use super::ids::{AttemptId, StoryId};
+use super::note::Notes;
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,7 +31,7 @@ pub(crate) struct Progress {
     pub(crate) stories_total: usize,
     /// Complete stories.
     pub(crate) stories_done: usize,
-    /// The stories this run came to, in that order.
+    /// The stories in document order: all of the change, or in old records those it came to.
     pub(crate) stories: Vec<StoryProgress>,
     /// What happens right now.
     pub(crate) doing: Doing,
@@ -39,12 +43,20 @@ pub(crate) struct Progress {
     pub(crate) warnings: Vec<Warning>,
     /// The last attempt that failed.
     pub(crate) last_failure: Option<LastFailure>,
-    /// What the user asked for.
+    /// The stop the user asked for.
     pub(crate) requested: Option<Request>,
+    /// A pause was asked for and has not taken effect.
+    pub(crate) pausing: bool,
+    /// The story at hand is about to be skipped.
+    pub(crate) skipping: bool,
+    /// What the user wrote for attempts.
+    pub(crate) notes: Notes,
     /// Why the loop ended.
     pub(crate) outcome: Option<Outcome>,
     /// What became of the branch.
     pub(crate) finish: Option<Finish>,
+    /// The last finish that was tried did not work.
+    pub(crate) finish_failure: Option<FinishFailure>,
     /// When the loop started, or went on.
     pub(crate) started_at: Option<Timestamp>,
     /// When the loop ended.
@@ -75,6 +87,8 @@ impl Progress {
             Event::Agent { agent, .. } => self.on_agent(agent),
             Event::GateStarted { .. } | Event::GateFinished { .. } => self.on_gate(record),
             Event::AttemptFailed { .. } => self.on_attempt_failed(&record.event),
+            Event::Paused { story } => self.on_paused(story),
+            Event::NoteAdded { text } => self.notes.add(text.clone()),
             Event::Waiting {
                 story,
                 reason,
@@ -86,8 +100,8 @@ impl Progress {
                     until: *until,
                 };
             }
-            Event::StoryCompleted { .. } => self.on_story_completed(&record.event),
-            Event::Requested { request } => self.requested = Some(*request),
+            Event::StoryCompleted { .. } => self.on_story_completed(record),
+            Event::Requested { request } => self.on_requested(*request),
             Event::RunEnded { .. } => self.on_run_ended(record),
             Event::Finished {
                 choice,
@@ -99,6 +113,18 @@ impl Progress {
                     choice: *choice,
                     head: head.clone(),
                     changed_files: *changed_files,
+                });
+                self.finish_failure = None;
+            }
+            Event::FinishFailed {
+                choice,
+                reason,
+                hint,
+            } => {
+                self.finish_failure = Some(FinishFailure {
+                    choice: *choice,
+                    reason: reason.clone(),
+                    hint: hint.clone(),
                 });
             }
         }
@@ -113,12 +139,52 @@ impl Progress {
         usage
     }
 
+    /// How long the run took so far; an interruption or the choice at its end does not count.
+    pub(crate) fn elapsed(&self, now: Timestamp) -> Duration {
+        let until = self.ended_at.unwrap_or(now);
+        let current = self.started_at.map(|started| between(started, until));
+        self.earlier + current.unwrap_or_default()
+    }
+
+    /// The story that is worked on.
+    pub(crate) fn current_story(&self) -> Option<&StoryProgress> {
+        let is_running = |story: &&StoryProgress| story.state == StoryStanding::Running;
+        self.stories.iter().find(is_running)
+    }
+
+    fn story_mut(&mut self, id: &StoryId) -> Option<&mut StoryProgress> {
+        self.stories.iter_mut().find(|story| story.id == *id)
+    }
+
+    fn on_requested(&mut self, request: Request) {
+        match request {
+            Request::Stop | Request::StopNow => self.requested = Some(request),
+            Request::Pause => self.pausing = true,
+            Request::Skip => self.skipping = true,
+            Request::GoOn | Request::TryNow => {}
+        }
+        if request == Request::GoOn {
+            self.pausing = false;
+        }
+        let is_held = matches!(self.doing, Doing::Paused { .. } | Doing::Waiting { .. });
+        if is_held && matches!(request, Request::GoOn | Request::TryNow) {
+            self.doing = Doing::Between;
+        }
+    }
+
+    fn on_paused(&mut self, story: &StoryId) {
+        self.pausing = false;
+        self.doing = Doing::Paused {
+            story: story.clone(),
+        };
+    }
+
     fn on_run_started(&mut self, record: &Record) {
         let Event::RunStarted {
             change,
             branch,
             original,
-            original_commit: _,
+            original_commit,
             agent,
             model,
             stories_total,
@@ -126,68 +192,41 @@ impl Progress {
             max_retries,
             gates,
             resumed,
+            stories,
+            budget,
         } = &record.event
         else {
             return;
         };
-        self.break_off();
-        if let (Some(started), Some(last)) = (self.started_at, self.ended_at.or(self.last_at)) {
+        let last = self.ended_at.or(self.last_at).unwrap_or(record.at);
+        self.break_off(last);
+        if let Some(started) = self.started_at {
             self.earlier += between(started, last);
         }
+        self.lay_out(stories);
         self.started_at = Some(record.at);
         self.ended_at = None;
         self.stories_total = *stories_total;
         self.stories_done = *stories_done;
         self.doing = Doing::Between;
         self.requested = None;
+        self.pausing = false;
+        self.skipping = false;
         self.outcome = None;
         self.finish = None;
+        self.finish_failure = None;
         self.header = Some(Header {
             run: record.run.clone(),
             change: change.clone(),
             branch: branch.clone(),
             original: original.clone(),
+            original_commit: original_commit.clone(),
             agent: agent.clone(),
             model: model.clone(),
             max_retries: *max_retries,
             gates: gates.clone(),
             resumed: *resumed,
-        });
-    }
-
-    fn on_story(&mut self, record: &Record) {
-        let (id, title, position, state) = match &record.event {
-            Event::StoryStarted {
-                story,
-                title,
-                position,
-                total,
-                ..
-            } => {
-                self.stories_total = *total;
-                self.doing = Doing::Between;
-                (story, title, Some(*position), StoryStanding::Running)
-            }
-            Event::StorySkipped {
-                story,
-                title,
-                reason,
-            } => {
-                let reason = reason.clone();
-                (story, title, None, StoryStanding::Skipped { reason })
-            }
-            _ => return,
-        };
-        // A story taken up again after an interruption keeps its attempts and moves to the end.
-        let place = self.stories.iter().position(|story| story.id == *id);
-        let before = place.map(|place| self.stories.remove(place));
-        self.stories.push(StoryProgress {
-            id: id.clone(),
-            title: title.clone(),
-            position,
-            state,
-            started_at: before.as_ref().map_or(record.at, |story| story.started_at),
-            attempts: before.map(|story| story.attempts).unwrap_or_default(),
+            budget: *budget,
         });
     }
 
@@ -197,10 +236,14 @@ impl Progress {
             attempt,
             max_attempts,
             transcript,
+            base,
+            output,
+            isolated,
         } = &record.event
         else {
             return;
         };
+        self.notes.deliver(story);
         self.attempts += 1;
         self.activity = None;
         self.doing = Doing::Working {
@@ -208,7 +251,7 @@ impl Progress {
             attempt: *attempt,
             since: record.at,
         };
-        let Some(progress) = self.stories.iter_mut().find(|it| it.id == *story) else {
+        let Some(progress) = self.story_mut(story) else {
             return;
         };
         progress.attempts.push(AttemptProgress {
@@ -216,6 +259,9 @@ impl Progress {
             max_attempts: *max_attempts,
             started_at: record.at,
             transcript: transcript.clone(),
+            base: base.clone(),
+            output: *output,
+            isolated: *isolated,
             usage: Usage::default(),
             state: AttemptStanding::Running,
         });
@@ -232,31 +278,15 @@ impl Progress {
         self.activity = Some(agent.clone());
     }
 
-    fn on_gate(&mut self, record: &Record) {
-        match &record.event {
-            Event::GateStarted {
-                story,
-                gate,
-                baseline,
-            } => {
-                self.doing = Doing::Gate {
-                    story: story.clone(),
-                    gate: gate.clone(),
-                    baseline: *baseline,
-                    since: record.at,
-                };
-            }
-            _finished => self.doing = Doing::Between,
-        }
-    }
-
     fn on_attempt_failed(&mut self, event: &Event) {
         let Event::AttemptFailed {
             story,
             attempt,
             kind,
             reason,
+            parked,
             changed_files,
+            duration_ms,
             usage,
             ..
         } = event
@@ -267,6 +297,9 @@ impl Progress {
         let state = AttemptStanding::Failed {
             kind: *kind,
             reason: reason.clone(),
+            parked: parked.clone(),
+            changed_files: *changed_files,
+            duration: Duration::from_millis(*duration_ms),
         };
         self.settle(state);
         self.doing = Doing::Between;
@@ -281,29 +314,6 @@ impl Progress {
         });
     }
 
-    fn on_story_completed(&mut self, event: &Event) {
-        let Event::StoryCompleted {
-            story,
-            commit,
-            changed_files,
-            duration_ms,
-            ..
-        } = event
-        else {
-            return;
-        };
-        self.settle(AttemptStanding::Succeeded);
-        self.doing = Doing::Between;
-        self.stories_done = (self.stories_done + 1).min(self.stories_total);
-        if let Some(progress) = self.stories.iter_mut().find(|it| it.id == *story) {
-            progress.state = StoryStanding::Completed {
-                commit: commit.clone(),
-                changed_files: *changed_files,
-                duration: Duration::from_millis(*duration_ms),
-            };
-        }
-    }
-
     fn on_run_ended(&mut self, record: &Record) {
         let Event::RunEnded {
             outcome,
@@ -314,7 +324,9 @@ impl Progress {
         else {
             return;
         };
-        self.break_off();
+        self.break_off(record.at);
+        self.pausing = false;
+        self.skipping = false;
         self.ended_at = Some(record.at);
         self.doing = Doing::Ended;
         self.stories_done = *stories_done;
@@ -323,11 +335,11 @@ impl Progress {
     }
 
     /// Whatever still runs will not end properly any more.
-    fn break_off(&mut self) {
+    fn break_off(&mut self, at: Timestamp) {
         self.settle(AttemptStanding::Interrupted);
         for story in &mut self.stories {
             if story.state == StoryStanding::Running {
-                story.state = StoryStanding::Unfinished;
+                story.rest(at, StoryStanding::Unfinished);
             }
         }
     }
@@ -344,11 +356,8 @@ impl Progress {
     }
 
     fn running_attempt(&mut self) -> Option<&mut AttemptProgress> {
-        let attempt = self.stories.last_mut()?.attempts.last_mut()?;
-        (attempt.state == AttemptStanding::Running).then_some(attempt)
+        let stories = self.stories.iter_mut();
+        let mut attempts = stories.filter_map(|story| story.attempts.last_mut());
+        attempts.find(|attempt| attempt.state == AttemptStanding::Running)
     }
-}
-
-fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }

@@ -27,6 +27,8 @@ pub(crate) struct PromptInput<'a> {
     pub(crate) learnings_path: &'a str,
     /// How the attempt before this one failed.
     pub(crate) previous: Option<&'a PreviousFailure>,
+    /// What the user wants this attempt to know, oldest first.
+    pub(crate) notes: &'a [String],
     /// Whether an unticked box fails the attempt.
     pub(crate) strict_tasks: bool,
 }
@@ -47,6 +49,7 @@ pub(crate) fn prompt(input: &PromptInput<'_>) -> String {
     let parts = [
         Some(opening(input)),
         previous(input),
+        notes(input.notes),
         Some(story(input.story)),
         documents(input.change),
         context(input.change),
@@ -85,6 +88,19 @@ fn previous(input: &PromptInput<'_>) -> Option<String> {
         fenced("text", reason),
         failure.parked,
         failure.look
+    ))
+}
+
+fn notes(notes: &[String]) -> Option<String> {
+    if notes.is_empty() {
+        return None;
+    }
+    let notes: Vec<String> = notes.iter().map(|note| fenced("text", note)).collect();
+    Some(format!(
+        "## Note From The User\n\n\
+         The user watches this run and wants you to know this about the story at hand. It comes from the \
+         same person as the plan; where the two differ, it holds.\n\n{}",
+        notes.join("\n\n")
     ))
 }
 

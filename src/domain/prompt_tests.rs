@@ -80,6 +80,7 @@ fn input(change: &Change) -> PromptInput<'_> {
         learnings: None,
         learnings_path: "/state/learnings.md",
         previous: None,
+        notes: &[],
         strict_tasks: false,
     }
 }

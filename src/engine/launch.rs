@@ -5,13 +5,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Engine, EngineError, Job, chain};
-use crate::domain::agent_event::Usage;
+use tokio::sync::mpsc;
+
+use super::{Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::dialect::Output;
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
-use crate::domain::machine::{Carry, Machine, Origin, Setup};
+use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
 use crate::domain::policy::{Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
 use crate::domain::settings::{AgentOutput, Settings};
@@ -44,6 +45,8 @@ pub(crate) struct Order {
     pub(crate) mended: Vec<Event>,
     /// The environment.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Somebody watches and can be asked.
+    pub(crate) attended: bool,
 }
 
 /// What comes of an order.
@@ -67,12 +70,14 @@ impl Ready {
         self.checkpoints.run_folder(&self.job.run)
     }
 
-    /// Runs the loop; records go to `audience`.
+    /// Runs the loop; records go to `audience`, and what the user at a screen asks for comes from
+    /// `user`. A screen that is gone stops the run like SIGTERM.
     pub(crate) async fn run(
         self,
-        audience: tokio::sync::mpsc::Sender<Record>,
+        audience: mpsc::Sender<Record>,
+        user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<super::End, EngineError> {
-        let engine = Engine::new(self.machine, self.checkpoints, self.job, audience)?;
+        let engine = Engine::new(self.machine, self.checkpoints, self.job, audience, user)?;
         Box::pin(engine.run()).await
     }
 }
@@ -112,11 +117,12 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
             (new_run(), Origin::Fresh)
         }
     };
-    let policy = policy(&order.settings, order.only_story.clone());
+    let policy = policy(&order);
     preface.extend(order.change.warnings.iter().map(|it| Event::Warning {
         code: it.code.to_owned(),
         message: it.message.clone(),
     }));
+    let gate_logs = gate_logs(&checkpoints, &run).to_string_lossy().into_owned();
     let job = Job {
         run,
         gates: policy.gates.clone(),
@@ -135,6 +141,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         agent: order.settings.agent.value,
         model: order.settings.model.map(|model| model.value),
         policy,
+        gate_logs,
         origin,
     });
     Ok(Prepared::Ready(Box::new(Ready {
@@ -188,14 +195,16 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
         .last_attempt
         .map(|last| Carry::after(last.attempt, last.retries_used, last.reason, max_retries));
     let records = checkpoints.run_folder(&open.run).join("events.jsonl");
+    let so_far = progress_so_far(&records);
     Origin::Resumed {
         carry,
-        usage: used_so_far(&records),
+        usage: so_far.usage(),
         attempts: open.attempts,
+        notes: so_far.notes,
     }
 }
 
-fn used_so_far(records: &Path) -> Usage {
+fn progress_so_far(records: &Path) -> Progress {
     let text = std::fs::read_to_string(records).unwrap_or_default();
     let mut progress = Progress::default();
     for record in text
@@ -204,7 +213,7 @@ fn used_so_far(records: &Path) -> Usage {
     {
         progress.apply(&record);
     }
-    progress.usage()
+    progress
 }
 
 /// A story that was asked for must be there.
@@ -286,10 +295,11 @@ pub(super) fn agent(settings: &Settings) -> Agent {
     }
 }
 
-fn policy(settings: &Settings, only_story: Option<StoryId>) -> Policy {
+fn policy(order: &Order) -> Policy {
+    let settings = &order.settings;
     Policy {
         max_retries: settings.max_retries.value,
-        only_story,
+        only_story: order.only_story.clone(),
         idle_timeout: settings.idle_timeout.value.0,
         total_timeout: settings.total_timeout.value.0,
         final_grace: settings.grace.value.or_zero(),
@@ -309,8 +319,8 @@ fn policy(settings: &Settings, only_story: Option<StoryId>) -> Policy {
             .collect(),
         on_finish: match settings.on_finish.value {
             // Nobody is there to ask: keeping loses nothing.
-            OnFinish::Ask | OnFinish::Keep => OnFinish::Keep,
-            OnFinish::Cleanup => OnFinish::Cleanup,
+            OnFinish::Ask if !order.attended => OnFinish::Keep,
+            choice => choice,
         },
         ..Policy::default()
     }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use super::gate_run::GateRunning;
 use super::housekeeping::tidy;
-use super::start::outside_of_last;
-use super::{End, Engine, EngineError, Running, chain};
+use super::start::{Told, outside_of_last};
+use super::{End, Engine, EngineError, Running, chain, gate_logs};
 use crate::domain::boxes::StoryCheck;
-use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{self, Effect, Input, Save, StoryView, Ticket};
@@ -29,9 +28,11 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             story,
             attempt,
             previous,
+            notes,
         } => {
             let attempt = AttemptId { story, attempt };
-            return engine.start_agent(ticket, attempt, previous).await;
+            let told = Told { previous, notes };
+            return engine.start_agent(ticket, attempt, told).await;
         }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {
@@ -39,11 +40,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             }
         }
         Effect::CheckStory { ticket, story } => return engine.check_story(ticket, &story).await,
-        Effect::RunGate {
-            ticket,
-            gate,
-            baseline,
-        } => engine.run_gate(ticket, gate, baseline),
+        Effect::RunGate { ticket, gate, name } => engine.run_gate(ticket, gate, &name),
         Effect::StopGate { grace, .. } => {
             if let Some(Running::Gate(gate)) = &mut engine.running {
                 gate.stop(grace);
@@ -61,11 +58,15 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         Effect::SetTimer { timer, after } => engine.timers.set(timer, after),
         Effect::SetTimerAt { timer, at } => engine.timers.set_at(timer, at),
         Effect::CancelTimer { timer } => engine.timers.cancel(timer),
-        // Nobody is there to ask without a terminal UI: keeping loses nothing.
-        Effect::AskFinish { ticket } => engine.ready.push_back(Input::FinishChosen {
-            ticket,
-            choice: FinishChoice::Keep,
-        }),
+        // Where nobody is there to ask, keeping loses nothing; else the user's answer is a command.
+        Effect::AskFinish { ticket } => {
+            if engine.user.is_none() {
+                let choice = FinishChoice::Keep;
+                engine
+                    .ready
+                    .push_back(Input::FinishChosen { ticket, choice });
+            }
+        }
         Effect::Finish { ticket, choice } => return engine.finish(ticket, choice).await,
         Effect::Announce(event) => engine.recorder.record(*event).await?,
         Effect::End { exit_code, .. } => engine.end = Some(End { exit_code }),
@@ -162,16 +163,11 @@ impl Engine {
         Ok(())
     }
 
-    fn run_gate(&mut self, ticket: Ticket, index: usize, baseline: bool) {
+    fn run_gate(&mut self, ticket: Ticket, index: usize, name: &str) {
         let Some(gate) = self.job.gates.get(index).cloned() else {
             return;
         };
-        let folder = self.checkpoints.run_folder(&self.job.run).join("gates");
-        let name = format!(
-            "{}-{index}{}",
-            ticket.0,
-            if baseline { "-baseline" } else { "" }
-        );
+        let folder = gate_logs(&self.checkpoints, &self.job.run);
         let log = folder.join(format!("{name}.log"));
         let started = create_private_folder(&folder)
             .map_err(|error| Box::new(error) as Box<dyn std::error::Error>)
@@ -181,7 +177,7 @@ impl Engine {
                     root: &self.checkpoints.repository().work_tree,
                     log: &log,
                     run: &self.job.run,
-                    name: &name,
+                    name,
                 };
                 Ok(run.process(self.job.shell.clone())?.start()?)
             });
@@ -337,15 +333,14 @@ fn lost(check: &StoryCheck) -> Vec<String> {
 
 fn view(story: &crate::domain::change::Story) -> StoryView {
     let deferred = |task: &&Task| task.is_work() && task.state == TaskState::Deferred;
+    let done = |task: &&Task| task.state == TaskState::Done;
     StoryView {
         id: story.id.clone(),
         title: story.title.clone(),
-        state: match story.state {
-            StoryState::Open => machine::StoryState::Open,
-            StoryState::Done => machine::StoryState::Done,
-            StoryState::Deferred => machine::StoryState::Deferred,
-        },
+        state: story.state,
         open_tasks: story.open_tasks().count(),
         deferred_tasks: story.tasks.iter().filter(deferred).count(),
+        tasks_done: story.tasks.iter().filter(done).count(),
+        tasks_total: story.tasks.len(),
     }
 }

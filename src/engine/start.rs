@@ -6,7 +6,7 @@ use super::agent_run::AgentRun;
 use super::perform::on_thread;
 use super::{Engine, EngineError, Running, chain};
 use crate::domain::ids::AttemptId;
-use crate::domain::machine::{Input, Previous, Ticket};
+use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::edge::agent::Work;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
@@ -39,23 +39,36 @@ pub(super) fn outside_of_last(checkpoints: &Checkpoints) -> Option<PathBuf> {
     Some(folder.join(OUTSIDE_FOLDER))
 }
 
+/// What an attempt is told beyond its story.
+pub(super) struct Told {
+    /// How the attempt before it failed.
+    pub(super) previous: Option<Previous>,
+    /// What the user wants it to know.
+    pub(super) notes: Vec<String>,
+}
+
 impl Engine {
     /// Starts an agent; what cannot be started is answered as a failed step.
     pub(super) async fn start_agent(
         &mut self,
         ticket: Ticket,
         attempt: AttemptId,
-        previous: Option<Previous>,
+        told: Told,
     ) -> Result<(), EngineError> {
         if let Err(error) = self.take_in_meanwhile(&attempt).await? {
             self.not_started(ticket, error);
             return Ok(());
         }
-        match self.try_start_agent(ticket, &attempt, previous).await {
-            Ok(transcript) => self.ready.push_back(Input::AgentStarted {
-                ticket,
-                transcript: transcript.to_string_lossy().into_owned(),
-            }),
+        match self.try_start_agent(ticket, &attempt, &told).await {
+            Ok(folder) => {
+                let start = AgentStart {
+                    transcript: folder.to_string_lossy().into_owned(),
+                    base: self.checkpoints.checkpoint_commit(),
+                    output: self.job.agent.output(),
+                    isolated: self.job.isolate,
+                };
+                self.ready.push_back(Input::AgentStarted { ticket, start });
+            }
             Err(error) => self.not_started(ticket, error),
         }
         Ok(())
@@ -114,12 +127,12 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         attempt: &AttemptId,
-        previous: Option<Previous>,
+        told: &Told,
     ) -> Result<PathBuf, StartError> {
         let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
         create_private_folder(&folder.join("git")).map_err(StartError::other)?;
         let learnings = self.checkpoints.learnings(&self.job.change.name);
-        let text = self.prompt_for(attempt, previous.as_ref(), &learnings)?;
+        let text = self.prompt_for(attempt, told, &learnings)?;
         write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
             .map_err(StartError::other)?;
         if let Some(base) = self.story_base.clone() {
@@ -170,7 +183,7 @@ impl Engine {
     fn prompt_for(
         &self,
         attempt: &AttemptId,
-        previous: Option<&Previous>,
+        told: &Told,
         learnings: &Path,
     ) -> Result<String, StartError> {
         let change = &self.job.change;
@@ -184,6 +197,7 @@ impl Engine {
         let notes = notes
             .map(|bytes| newest(&bytes))
             .filter(|text| !text.is_empty());
+        let previous = told.previous.as_ref();
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
             .job
@@ -199,6 +213,7 @@ impl Engine {
             learnings: notes.as_deref(),
             learnings_path: &learnings.to_string_lossy(),
             previous: previous.as_ref(),
+            notes: &told.notes,
             strict_tasks: self.job.strict_tasks,
         }))
     }

@@ -101,6 +101,17 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         Event::Requested { request } => {
             Some(Line::new(Weight::Step, WARN, words::request(*request)))
         }
+        Event::Paused { story } => {
+            let text = format!("paused before the next attempt at story {story}");
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::NoteAdded { text } => Some(headed(
+            "note for the next attempt: ",
+            text,
+            Weight::Step,
+            STRONG,
+        )),
+        Event::FinishFailed { .. } => Some(finish_failed(&record.event)),
         // The summary speaks of these.
         Event::RunEnded { .. } | Event::Finished { .. } => None,
     }
@@ -119,6 +130,8 @@ fn run_started(record: &Record) -> Line {
         max_retries,
         gates,
         resumed,
+        stories: _,
+        budget,
     } = &record.event
     else {
         return Line::new(Weight::Step, Style::new(), String::new());
@@ -151,7 +164,25 @@ fn run_started(record: &Record) -> Line {
             .collect();
         details.push(format!("gates: {}", names.join(", ")));
     }
+    details.extend(words::budget(budget).map(|budget| format!("budget: {budget}")));
     Line::new(Weight::Step, STRONG, text).with(details)
+}
+
+fn finish_failed(event: &Event) -> Line {
+    let Event::FinishFailed {
+        choice,
+        reason,
+        hint,
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let head = format!("{} did not work: ", words::finish(*choice));
+    let mut line = headed(&head, reason, Weight::Alert, BAD);
+    let hints = clean_lines(hint).into_iter();
+    line.details
+        .extend(hints.map(|hint| format!("hint: {hint}")));
+    line
 }
 
 fn story_started(event: &Event) -> Line {
@@ -257,7 +288,7 @@ fn attempt_failed(event: &Event) -> Line {
     let mut parts = vec![words::elapsed(*duration_ms)];
     parts.extend(words::usage(usage));
     let verb = match kind {
-        FailureKind::Stopped | FailureKind::Interrupted => "ended",
+        FailureKind::Stopped | FailureKind::Interrupted | FailureKind::Skipped => "ended",
         _ => "failed",
     };
     let text = format!(

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::text::{clean, truncate};
 use super::words;
 use crate::domain::agent_event::{AgentEvent, Usage};
-use crate::domain::event::{Event, Record};
+use crate::domain::event::{Event, Record, Request};
 
 /// A title keeps this many columns, however narrow the terminal is.
 const SHORTEST_TITLE: usize = 8;
@@ -24,6 +24,8 @@ enum Doing {
     Waiting { until: Timestamp },
     /// The agent is being ended.
     Stopping { since: Timestamp },
+    /// The user has to say that it goes on.
+    Paused { since: Timestamp },
 }
 
 /// Where the run is right now.
@@ -87,16 +89,32 @@ impl Status {
             }
             Event::GateFinished { .. } => self.doing = Doing::Nothing,
             Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
-            Event::Requested { .. } => self.doing = Doing::Stopping { since: record.at },
+            Event::Requested { request } => self.on_requested(*request, record.at),
+            Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
             Event::StoryCompleted { .. } | Event::StorySkipped { .. } => {
                 self.settle();
                 self.story = None;
             }
             Event::RunEnded { .. } | Event::Finished { .. } => *self = Self::new(),
             Event::RunStarted { .. }
+            | Event::NoteAdded { .. }
+            | Event::FinishFailed { .. }
             | Event::Recovered { .. }
             | Event::Warning { .. }
             | Event::Agent { .. } => {}
+        }
+    }
+
+    fn on_requested(&mut self, request: Request, since: Timestamp) {
+        match request {
+            Request::Stop | Request::StopNow | Request::Skip => {
+                self.doing = Doing::Stopping { since };
+            }
+            Request::GoOn if matches!(self.doing, Doing::Paused { .. }) => {
+                self.doing = Doing::Nothing;
+            }
+            Request::TryNow => self.doing = Doing::Nothing,
+            Request::Pause | Request::GoOn => {}
         }
     }
 
@@ -121,6 +139,10 @@ impl Status {
                     "waiting, {} left",
                     words::clock(millis(now, *until))
                 ));
+            }
+            Doing::Paused { since } => {
+                parts.push("paused".to_owned());
+                parts.push(words::clock(millis(*since, now)));
             }
             Doing::Stopping { since } => {
                 parts.push("stopping".to_owned());

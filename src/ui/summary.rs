@@ -90,7 +90,7 @@ impl Summary {
         };
         let style = match ended.outcome {
             Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
-            Outcome::Stopped | Outcome::Limited { .. } => WARN.bold(),
+            Outcome::Stopped | Outcome::Limited { .. } | Outcome::Skipped { .. } => WARN.bold(),
             Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
         };
         let open = ended.stories_total.saturating_sub(ended.stories_done);
@@ -261,6 +261,10 @@ impl Summary {
 fn reason(outcome: &Outcome) -> Vec<String> {
     match outcome {
         Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped => Vec::new(),
+        Outcome::Skipped { stories } => {
+            let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
+            vec![format!("skipped: {}", ids.join(", "))]
+        }
         Outcome::Exhausted { reason, .. } => {
             let mut lines = clean_lines(reason);
             if lines.len() > 3 {

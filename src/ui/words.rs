@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::domain::agent_event::Usage;
-use crate::domain::event::{FailureKind, Outcome, Request};
+use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
 use crate::domain::size::rounded;
 
 /// Things that are counted.
@@ -119,6 +119,23 @@ pub(crate) fn usage(usage: &Usage) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
+/// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
+pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
+    let tokens = budget.tokens.map(|most| format!("{} tokens", tokens(most)));
+    let bounds = [budget.usd.map(cost), tokens, budget.time_ms.map(elapsed)];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    (!bounds.is_empty()).then(|| bounds.join(", "))
+}
+
+/// What a finish does, as a name.
+pub(crate) const fn finish(choice: FinishChoice) -> &'static str {
+    match choice {
+        FinishChoice::Cleanup => "cleaning up",
+        FinishChoice::Keep => "keeping the branch",
+        FinishChoice::Abandon => "abandoning the run",
+    }
+}
+
 /// What sort of failure ended an attempt.
 pub(crate) const fn failure(kind: FailureKind) -> &'static str {
     match kind {
@@ -133,6 +150,7 @@ pub(crate) const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Budget => "the budget is used up",
         FailureKind::Stopped => "stopped on request",
         FailureKind::Interrupted => "the run was interrupted",
+        FailureKind::Skipped => "the story was skipped on request",
     }
 }
 
@@ -141,6 +159,10 @@ pub(crate) const fn request(request: Request) -> &'static str {
     match request {
         Request::Stop => "stopping: the agent is asked to end; once more stops at once",
         Request::StopNow => "stopping at once",
+        Request::Pause => "pausing before the next attempt",
+        Request::GoOn => "going on",
+        Request::Skip => "skipping the story",
+        Request::TryNow => "trying again without waiting",
     }
 }
 
@@ -152,6 +174,10 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
         }
         Outcome::AllDone => "all stories are done".to_owned(),
         Outcome::StoryDone => "the story is done".to_owned(),
+        Outcome::Skipped { stories } => {
+            let skipped = Count(stories.len(), Noun::Story);
+            format!("done, but for {skipped} skipped on request")
+        }
         Outcome::Exhausted { story, kind, .. } => {
             let why = failure(*kind);
             format!("story {story} used up its attempts; at the last one {why}")

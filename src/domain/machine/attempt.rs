@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::io::{AgentEnd, Effect, Input, TimerKind};
+use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
 use super::stories::Current;
 use super::verdict::{Miss, judge};
 use super::{Machine, Phase, list};
@@ -48,6 +48,8 @@ pub(super) enum Ending {
     AfterFinal,
     /// It is ended because the user stopped the run.
     Stop,
+    /// It is ended because the user skipped the story.
+    Skip,
     /// It is ended and the attempt counts as this failure.
     Miss(Miss),
 }
@@ -55,7 +57,10 @@ pub(super) enum Ending {
 impl Machine {
     pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
         if let Some(reason) = self.used_up(&Usage::default()) {
-            return self.end(Outcome::Limited { reason });
+            return self.leave_and_end(*story, Outcome::Limited { reason });
+        }
+        if self.pause {
+            return self.hold(story);
         }
         let ticket = self.ask();
         let id = AttemptId {
@@ -63,12 +68,15 @@ impl Machine {
             attempt: AttemptNumber(story.next_attempt),
         };
         story.next_attempt = story.next_attempt.saturating_add(1);
+        self.attempts.insert(id.story.clone(), id.attempt.0);
+        let notes = self.notes.deliver(&id.story);
         story.started.get_or_insert(self.now);
         self.emit(Effect::StartAgent {
             ticket,
             story: id.story.clone(),
             attempt: id.attempt,
             previous: story.previous.clone(),
+            notes,
         });
         let attempt = Attempt {
             story,
@@ -88,7 +96,7 @@ impl Machine {
 
     pub(super) fn on_agent(&mut self, mut work: Work, input: Input) -> Phase {
         match input {
-            Input::AgentStarted { transcript, .. } => self.on_agent_started(&mut work, transcript),
+            Input::AgentStarted { start, .. } => self.on_agent_started(&mut work, start),
             Input::AgentSaid { event, .. } => self.on_agent_said(&mut work, event),
             Input::AgentActive { .. } => work.last_active = self.now,
             Input::AgentFinal { .. } => self.on_agent_final(&mut work),
@@ -98,11 +106,11 @@ impl Machine {
         Phase::Working(work)
     }
 
-    fn on_agent_started(&mut self, work: &mut Work, transcript: String) {
+    fn on_agent_started(&mut self, work: &mut Work, start: AgentStart) {
         if work.announced {
             return;
         }
-        self.announce_attempt(work, transcript);
+        self.announce_attempt(work, start);
         work.last_active = self.now;
         let policy = self.policy();
         let time_left = policy
@@ -121,7 +129,7 @@ impl Machine {
         }
     }
 
-    fn announce_attempt(&mut self, work: &mut Work, transcript: String) {
+    fn announce_attempt(&mut self, work: &mut Work, start: AgentStart) {
         work.announced = true;
         self.tally.attempts += 1;
         let Attempt { story, id, .. } = &work.attempt;
@@ -131,7 +139,10 @@ impl Machine {
             attempt: id.attempt,
             // Attempts that used no retry make room for another one.
             max_attempts: id.attempt.0.saturating_add(retries_left),
-            transcript,
+            transcript: start.transcript,
+            base: start.base,
+            output: start.output,
+            isolated: start.isolated,
         });
     }
 
@@ -193,7 +204,7 @@ impl Machine {
     fn on_agent_ended(&mut self, mut work: Work, end: &AgentEnd) -> Phase {
         self.disarm_all(&mut work);
         if !work.announced {
-            self.announce_attempt(&mut work, String::new());
+            self.announce_attempt(&mut work, AgentStart::default());
         }
         self.settle_usage(&mut work.attempt, end.usage);
         let mut attempt = work.attempt;

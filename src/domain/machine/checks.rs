@@ -8,7 +8,7 @@ use super::stories::Current;
 use super::verdict::Miss;
 use super::{Machine, Phase, Verdict, in_ms, list};
 use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
-use crate::domain::ids::StoryId;
+use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 
 /// How many lines of a red gate the next attempt is told.
 const TAIL_LINES: usize = 60;
@@ -37,17 +37,21 @@ pub(super) struct Verified {
 }
 
 impl Machine {
-    /// Runs the gates from this one on whose verdict on the checkpoint is not known.
-    pub(super) fn next_baseline(&mut self, story: Box<Current>, from: usize) -> Phase {
-        let gates = self.policy().gates.iter().enumerate().skip(from);
-        let unknown = gates
-            .filter(|(index, gate)| gate.baseline && self.before[*index] == Verdict::Unknown)
-            .map(|(index, _)| index)
-            .next();
+    /// Runs the next gate whose verdict on the checkpoint is not known; with all known, the agent.
+    pub(super) fn next_baseline(&mut self, story: Box<Current>) -> Phase {
+        let mut gates = self.policy().gates.iter().zip(&self.before);
+        let unknown = gates.position(|(gate, before)| gate.baseline && *before == Verdict::Unknown);
         let Some(gate) = unknown else {
             return self.start_attempt(story);
         };
-        self.run_gate(&story.view.id, gate, true);
+        if self.pause {
+            return self.hold(story);
+        }
+        let attempt = AttemptId {
+            story: story.view.id.clone(),
+            attempt: AttemptNumber(story.next_attempt),
+        };
+        self.run_gate(&attempt, gate, true);
         Phase::Baseline(Baseline { story, gate })
     }
 
@@ -60,26 +64,27 @@ impl Machine {
         let Baseline { story, gate } = baseline;
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
-            return self.end(Outcome::Stopped);
+            return self.leave_and_end(*story, Outcome::Stopped);
+        }
+        if self.skip {
+            return self.skip_story(*story);
         }
         self.before[gate] = verdict(&result);
         self.announce_gate(&story.view.id, gate, true, (result, duration));
-        self.next_baseline(story, gate + 1)
+        self.next_baseline(story)
     }
 
-    fn run_gate(&mut self, story: &StoryId, gate: usize, baseline: bool) {
-        let name = self.gate_name(gate);
+    fn run_gate(&mut self, attempt: &AttemptId, gate: usize, baseline: bool) {
+        let suffix = if baseline { "-baseline" } else { "" };
+        let name = format!("{attempt}-{}{suffix}", gate + 1);
         self.announce(Event::GateStarted {
-            story: story.clone(),
-            gate: name,
+            story: attempt.story.clone(),
+            gate: self.gate_name(gate),
             baseline,
+            log: format!("{}/{name}.log", self.setup.gate_logs),
         });
         let ticket = self.ask();
-        self.emit(Effect::RunGate {
-            ticket,
-            gate,
-            baseline,
-        });
+        self.emit(Effect::RunGate { ticket, gate, name });
     }
 
     fn announce_gate(
@@ -114,6 +119,9 @@ impl Machine {
         if self.stop.is_some() {
             return self.fail(attempt, Miss::stopped());
         }
+        if self.skip {
+            return self.fail(attempt, Miss::skipped());
+        }
         if !check.missing.is_empty() {
             let reason = format!(
                 "tasks of the story are gone from the task file: {}",
@@ -133,7 +141,7 @@ impl Machine {
         if gate == self.policy().gates.len() {
             return self.on_gates_done(gating);
         }
-        self.run_gate(&gating.attempt.id.story, gate, false);
+        self.run_gate(&gating.attempt.id, gate, false);
         Phase::Gating(gating)
     }
 
@@ -148,6 +156,9 @@ impl Machine {
         self.announce_gate(&story, gate, false, (result.clone(), duration));
         if self.stop.is_some() {
             return self.fail(gating.attempt, Miss::stopped());
+        }
+        if self.skip {
+            return self.fail(gating.attempt, Miss::skipped());
         }
         gating.verdicts.push(verdict(&result));
         let GateResult::Failed { how, tail } = result else {
@@ -228,6 +239,7 @@ impl Machine {
         // The gates just judged this very tree: that is the next story's baseline.
         self.before = verified.verdicts;
         self.completed.insert(id.story.clone());
+        self.notes.story_over(&id.story);
         if story.view.deferred_tasks == 0 {
             self.tally.stories_done += 1;
         }

@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use super::attempt::{Ending, Work};
 use super::io::{Effect, Input, StoppedBy, TimerKind};
-use super::{Machine, Phase, Stop};
+use super::stories::Current;
+use super::{Finishing, Machine, Phase, Stop};
 use crate::domain::event::{Event, FinishChoice, Outcome, Request};
 use crate::domain::policy::OnFinish;
 
 impl Machine {
     pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
+        self.leaving |= by == StoppedBy::Terminate;
         match phase {
             Phase::New | Phase::Ended | Phase::Finishing(..) => phase,
             Phase::Asking(outcome) => {
                 self.announce(Event::Requested { request });
                 // Keeping touches nothing; the user can still choose otherwise later.
-                self.finish(outcome, FinishChoice::Keep)
+                self.finish_unasked(outcome, FinishChoice::Keep)
             }
             phase => match self.note_stop(request, by) {
                 Some(grace) => self.stop_phase(phase, grace),
@@ -55,18 +57,26 @@ impl Machine {
                 }
                 phase
             }
-            Phase::Waiting(..) => {
-                let timer = self.timer(TimerKind::Wait);
-                self.emit(Effect::CancelTimer { timer });
-                self.end(Outcome::Stopped)
+            Phase::Waiting(story, _) => {
+                self.cancel_wait();
+                self.leave_and_end(*story, Outcome::Stopped)
             }
+            Phase::Paused(story) => self.leave_and_end(*story, Outcome::Stopped),
             // Anything else ends by itself, and the stop is seen then.
             phase => phase,
         }
     }
 
+    pub(super) fn cancel_wait(&mut self) {
+        let timer = self.timer(TimerKind::Wait);
+        self.emit(Effect::CancelTimer { timer });
+    }
+
     fn stop_work(&mut self, mut work: Work, grace: Duration) -> Phase {
-        let is_ending = matches!(work.ending, Ending::AfterFinal | Ending::Miss(_));
+        let is_ending = matches!(
+            work.ending,
+            Ending::AfterFinal | Ending::Skip | Ending::Miss(_)
+        );
         if !is_ending || grace.is_zero() {
             self.stop_agent(grace);
         }
@@ -79,10 +89,9 @@ impl Machine {
     /// Stops at once and leaves everything as it is.
     pub(super) fn on_step_failed(&mut self, phase: Phase, reason: String, hint: String) -> Phase {
         match phase {
-            Phase::New | Phase::Ended => return phase,
-            Phase::Asking(_) | Phase::Finishing(..) => {
-                self.warn("finish_failed", format!("{reason} ({hint})"));
-                return self.close(Outcome::Broken { reason, hint });
+            Phase::New | Phase::Ended | Phase::Asking(_) => return phase,
+            Phase::Finishing(outcome, finishing) => {
+                return self.on_finish_failed(outcome, finishing, (reason, hint));
             }
             Phase::Working(mut work) => {
                 self.disarm_all(&mut work);
@@ -93,8 +102,35 @@ impl Machine {
         self.end(Outcome::Broken { reason, hint })
     }
 
+    /// The finish did not work: who chose it can choose again.
+    fn on_finish_failed(
+        &mut self,
+        outcome: Outcome,
+        finishing: Finishing,
+        (reason, hint): (String, String),
+    ) -> Phase {
+        self.announce(Event::FinishFailed {
+            choice: finishing.choice,
+            reason: reason.clone(),
+            hint: hint.clone(),
+        });
+        if finishing.asked && !self.leaving {
+            return self.ask_finish(outcome);
+        }
+        self.close(Outcome::Broken { reason, hint })
+    }
+
+    /// The loop is over before the story at hand is done.
+    pub(super) fn leave_and_end(&mut self, story: Current, outcome: Outcome) -> Phase {
+        self.leave(story);
+        self.end(outcome)
+    }
+
     /// The loop is over; what is left is the branch.
     pub(super) fn end(&mut self, outcome: Outcome) -> Phase {
+        self.announce_again();
+        self.pause = false;
+        self.skip = false;
         self.announce(Event::RunEnded {
             outcome: outcome.clone(),
             stories_done: self.tally.stories_done,
@@ -104,30 +140,46 @@ impl Machine {
             usage: self.tally.usage,
         });
         // What is broken is left for the user to look at; without a branch nothing is to finish.
-        if !self.begun || matches!(outcome, Outcome::Broken { .. }) {
+        if self.branch.is_none() || matches!(outcome, Outcome::Broken { .. }) {
             return self.close(outcome);
         }
         match self.policy().on_finish {
-            OnFinish::Cleanup => self.finish(outcome, FinishChoice::Cleanup),
-            OnFinish::Keep => self.finish(outcome, FinishChoice::Keep),
-            OnFinish::Ask => {
-                let ticket = self.ask();
-                self.emit(Effect::AskFinish { ticket });
-                Phase::Asking(outcome)
-            }
+            OnFinish::Cleanup => self.finish_unasked(outcome, FinishChoice::Cleanup),
+            // Whoever ended the program does not answer.
+            OnFinish::Ask if self.leaving => self.finish_unasked(outcome, FinishChoice::Keep),
+            OnFinish::Keep => self.finish_unasked(outcome, FinishChoice::Keep),
+            OnFinish::Ask => self.ask_finish(outcome),
         }
     }
 
-    pub(super) fn finish(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+    fn ask_finish(&mut self, outcome: Outcome) -> Phase {
+        self.over_since.get_or_insert(self.now);
         let ticket = self.ask();
+        self.emit(Effect::AskFinish { ticket });
+        Phase::Asking(outcome)
+    }
+
+    pub(super) fn finish_as_asked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+        let asked = true;
+        self.finish(outcome, Finishing { choice, asked })
+    }
+
+    fn finish_unasked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+        let asked = false;
+        self.finish(outcome, Finishing { choice, asked })
+    }
+
+    fn finish(&mut self, outcome: Outcome, finishing: Finishing) -> Phase {
+        let ticket = self.ask();
+        let choice = finishing.choice;
         self.emit(Effect::Finish { ticket, choice });
-        Phase::Finishing(outcome, choice)
+        Phase::Finishing(outcome, finishing)
     }
 
     pub(super) fn on_finish_answer(
         &mut self,
         outcome: Outcome,
-        choice: FinishChoice,
+        finishing: Finishing,
         input: Input,
     ) -> Phase {
         let Input::Finished {
@@ -137,10 +189,10 @@ impl Machine {
             ..
         } = input
         else {
-            return Phase::Finishing(outcome, choice);
+            return Phase::Finishing(outcome, finishing);
         };
         self.announce(Event::Finished {
-            choice,
+            choice: finishing.choice,
             head,
             branch,
             changed_files,
@@ -158,7 +210,7 @@ impl Machine {
     fn exit_code(&self, outcome: &Outcome) -> u8 {
         match outcome {
             Outcome::AllDone | Outcome::StoryDone => 0,
-            Outcome::Exhausted { .. } => 1,
+            Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
             Outcome::Limited { .. } => 3,
             Outcome::Broken { .. } => 4,
             Outcome::Stopped => match self.stop.map(|stop| stop.by) {

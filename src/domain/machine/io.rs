@@ -8,7 +8,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::domain::agent_event::{AgentEvent, Usage};
-use crate::domain::dialect::Limit;
+use crate::domain::change::StoryState;
+use crate::domain::dialect::{Limit, Output};
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
@@ -30,6 +31,8 @@ pub(crate) enum Effect {
         story: StoryId,
         attempt: AttemptNumber,
         previous: Option<Previous>,
+        /// What the user wants it to know.
+        notes: Vec<String>,
     },
     /// End the agent of this ticket, by force after the grace; a shorter grace may follow.
     StopAgent { ticket: Ticket, grace: Duration },
@@ -39,7 +42,8 @@ pub(crate) enum Effect {
     RunGate {
         ticket: Ticket,
         gate: usize,
-        baseline: bool,
+        /// Tells this run of a gate from all others of the run; its log is named after it.
+        name: String,
     },
     /// End the gate of this ticket; `GateEnded` still follows.
     StopGate { ticket: Ticket, grace: Duration },
@@ -91,7 +95,7 @@ pub(crate) enum Input {
         original_commit: Option<String>,
     },
     /// The agent process runs.
-    AgentStarted { ticket: Ticket, transcript: String },
+    AgentStarted { ticket: Ticket, start: AgentStart },
     /// The agent said or did something.
     AgentSaid { ticket: Ticket, event: AgentEvent },
     /// The agent printed something that is no event of its own.
@@ -144,8 +148,34 @@ pub(crate) enum Input {
     },
     /// A timer ran out.
     TimerFired(Timer),
-    /// The user or the system wants the run to stop.
+    /// The system wants the run to stop.
     Stop { request: Request, by: StoppedBy },
+    /// The user at the screen wants something.
+    User(UserCommand),
+}
+
+/// What a user at a screen can ask of the loop; what makes no sense at the moment is ignored.
+#[allow(dead_code, reason = "the screen asks")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UserCommand {
+    /// Stop: end the agent with grace, park, restore. The second time leaves no grace.
+    Stop,
+    /// Stop without grace.
+    StopNow,
+    /// Hold the next attempt back.
+    Pause,
+    /// Go on after a pause, or take back one that has not taken effect.
+    GoOn,
+    /// Give the story at hand up for this run.
+    Skip,
+    /// End the wait for a limit.
+    TryNow,
+    /// Tell the next attempt this.
+    Note(String),
+    /// Finish the run like this, when asked.
+    Finish(FinishChoice),
+    /// Go on with the run instead of finishing it, when asked.
+    Again,
 }
 
 impl Input {
@@ -169,7 +199,7 @@ impl Input {
             | Self::Finished { ticket, .. }
             | Self::StepFailed { ticket, .. }
             | Self::TimerFired(Timer { ticket, .. }) => Some(*ticket),
-            Self::Stop { .. } => None,
+            Self::Stop { .. } | Self::User(_) => None,
         }
     }
 }
@@ -207,6 +237,19 @@ pub(crate) enum StoppedBy {
     Terminate,
 }
 
+/// An agent that was just started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct AgentStart {
+    /// Folder with prompt, stdout and stderr of the attempt.
+    pub(crate) transcript: String,
+    /// The checkpoint commit the attempt starts from.
+    pub(crate) base: Option<String>,
+    /// How its stdout is to be read.
+    pub(crate) output: Output,
+    /// It works on an overlay.
+    pub(crate) isolated: bool,
+}
+
 /// What the next attempt is told of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Previous {
@@ -229,17 +272,10 @@ pub(crate) struct StoryView {
     pub(crate) open_tasks: usize,
     /// Tasks that are set aside.
     pub(crate) deferred_tasks: usize,
-}
-
-/// Where a story stands in the task file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoryState {
-    /// At least one task is open and not set aside.
-    Open,
-    /// Every task is ticked.
-    Done,
-    /// All tasks that are left are set aside.
-    Deferred,
+    /// Ticked tasks.
+    pub(crate) tasks_done: usize,
+    /// All tasks.
+    pub(crate) tasks_total: usize,
 }
 
 /// What the task file and the tree look like after an attempt.

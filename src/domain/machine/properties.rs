@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
 use crate::domain::ids::{AttemptNumber, RunId};
 use crate::domain::policy::{Budget, Consequence, OnFinish, consequence};
@@ -100,6 +101,7 @@ fn origins() -> impl Strategy<Value = Origin> {
         carry,
         usage: Usage::default(),
         attempts: BTreeMap::new(),
+        notes: Notes::default(),
     });
     prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
 }
@@ -261,7 +263,7 @@ impl World {
             }
             Effect::StartAgent { .. } => self.agent(pick),
             Effect::CheckStory { .. } => check(ticket, pick),
-            Effect::RunGate { gate, baseline, .. } => self.gate(pick, gate, baseline),
+            Effect::RunGate { gate, name, .. } => self.gate(pick, gate, is_baseline(&name)),
             Effect::TickStory { .. } => Input::Ticked {
                 ticket,
                 tasks: vec!["t".to_owned(); usize::from(pick % 2)],
@@ -394,11 +396,12 @@ impl World {
                 let life = self.agent.as_mut().expect("an agent is alive");
                 life.stopping = true;
             }
-            Effect::RunGate { baseline, .. } => {
+            Effect::RunGate { name, .. } => {
+                let baseline = is_baseline(name);
                 assert!(nothing_runs);
-                let tree = [Tree::Worked, Tree::AtCheckpoint][usize::from(*baseline)];
+                let tree = [Tree::Worked, Tree::AtCheckpoint][usize::from(baseline)];
                 assert_eq!(self.tree, tree);
-                assert!(*baseline || self.promised);
+                assert!(baseline || self.promised);
                 self.gate_alive = true;
             }
             Effect::StopGate { ticket, .. } => {
@@ -476,6 +479,10 @@ impl World {
     }
 }
 
+fn is_baseline(name: &str) -> bool {
+    name.ends_with("-baseline")
+}
+
 fn check(ticket: Ticket, pick: u8) -> Input {
     let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
     let check = StoryCheck {
@@ -547,7 +554,11 @@ impl Order {
         assert!(!self.finished, "after `finished`: {event:?}");
         let may_follow_the_end = matches!(
             event,
-            Event::Finished { .. } | Event::Requested { .. } | Event::Warning { .. }
+            Event::Finished { .. }
+                | Event::FinishFailed { .. }
+                | Event::NoteAdded { .. }
+                | Event::Requested { .. }
+                | Event::Warning { .. }
         );
         assert!(
             !self.run_ended || may_follow_the_end,
@@ -578,7 +589,9 @@ impl Order {
                 self.is_at(story, *attempt);
                 self.attempt = None;
             }
-            Event::Waiting { .. } => assert!(self.story.is_some() && self.attempt.is_none()),
+            Event::Waiting { .. } | Event::Paused { .. } => {
+                assert!(self.story.is_some() && self.attempt.is_none());
+            }
             Event::StoryCompleted {
                 story, attempts, ..
             } => {
@@ -588,7 +601,11 @@ impl Order {
             }
             Event::RunEnded { .. } => self.run_ended = true,
             Event::Finished { .. } => self.finished = self.run_ended && self.run_started,
-            Event::Recovered { .. } | Event::Warning { .. } | Event::Requested { .. } => {}
+            Event::Recovered { .. }
+            | Event::Warning { .. }
+            | Event::Requested { .. }
+            | Event::NoteAdded { .. }
+            | Event::FinishFailed { .. } => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Shared by the machine's tests: a machine with a fixed clock, and short names for values.
 
 use super::*;
+use crate::domain::change::StoryState;
 use crate::domain::dialect::Limit;
 use crate::domain::event::{FailureKind, GateResult, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber};
@@ -131,6 +132,7 @@ pub(super) fn setup(policy: Policy) -> Setup {
         agent: "demo".to_owned(),
         model: None,
         policy,
+        gate_logs: "gates".to_owned(),
         origin: Origin::Fresh,
     }
 }
@@ -176,6 +178,8 @@ pub(super) fn story(name: &str, state: StoryState) -> StoryView {
         state,
         open_tasks,
         deferred_tasks,
+        tasks_done: 2 - open_tasks.min(2),
+        tasks_total: 2 + deferred_tasks,
     }
 }
 
@@ -210,7 +214,10 @@ pub(super) fn begin_done(ticket: Ticket) -> Input {
 pub(super) fn agent_started(ticket: Ticket) -> Input {
     Input::AgentStarted {
         ticket,
-        transcript: "attempts/1.1".to_owned(),
+        start: AgentStart {
+            transcript: "attempts/1.1".to_owned(),
+            ..AgentStart::default()
+        },
     }
 }
 
@@ -376,6 +383,7 @@ pub(super) fn start_agent(
         story: id(story),
         attempt: AttemptNumber(attempt),
         previous,
+        notes: Vec::new(),
     }
 }
 

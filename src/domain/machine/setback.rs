@@ -26,6 +26,7 @@ pub(super) struct Setback {
 enum Next {
     Retry,
     Wait(Timestamp),
+    Skip,
     End(Outcome),
 }
 
@@ -72,7 +73,7 @@ impl Machine {
             reason: miss.reason.clone(),
             parked: id.to_string(),
             changed_files,
-            retrying: !matches!(next, Next::End(_)),
+            retrying: matches!(next, Next::Retry | Next::Wait(_)),
             duration_ms,
             usage,
         });
@@ -80,7 +81,8 @@ impl Machine {
         match next {
             Next::Retry => self.start_attempt(story),
             Next::Wait(until) => self.wait(story, until, miss.reason),
-            Next::End(outcome) => self.end(outcome),
+            Next::Skip => self.skip_story(*story),
+            Next::End(outcome) => self.leave_and_end(*story, outcome),
         }
     }
 
@@ -89,11 +91,13 @@ impl Machine {
             return Next::End(Outcome::Stopped);
         }
         match consequence(miss.kind) {
-            Consequence::Retry => self.after_miss(story, miss),
-            Consequence::Wait => self.after_limit(story, miss),
             Consequence::Stop => Next::End(Outcome::Limited {
                 reason: miss.reason.clone(),
             }),
+            Consequence::Skip => Next::Skip,
+            _ if self.skip => Next::Skip,
+            Consequence::Retry => self.after_miss(story, miss),
+            Consequence::Wait => self.after_limit(story, miss),
         }
     }
 

@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::io::{Effect, Previous, StoryState, StoryView};
-use super::{Machine, Origin, Phase};
+use super::io::{Effect, Previous, StoryView};
+use super::{Branch, Carry, Machine, Origin, Phase};
 use crate::domain::agent_event::Usage;
-use crate::domain::event::{Event, Outcome};
-use crate::domain::ids::StoryId;
+use crate::domain::change::StoryState;
+use crate::domain::event::{Event, Outcome, StoryOutline};
+use crate::domain::ids::{AttemptNumber, StoryId};
 
 /// The story at hand and what is known of its attempts.
 #[derive(Debug)]
@@ -35,58 +36,57 @@ impl Machine {
     pub(super) fn on_backlog(&mut self, stories: Vec<StoryView>) -> Phase {
         self.tally.stories_total = stories.len();
         self.tally.stories_done = count_done(&stories);
+        self.stories = stories;
+        self.announce_again();
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
         // The branch of a run that is resumed exists: it has to be finished even with no work left.
         let is_resumed = matches!(self.setup.origin, Origin::Resumed { .. });
-        if !self.begun && (is_resumed || self.next_open(&stories).is_some()) {
+        if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
             let ticket = self.ask();
             self.emit(Effect::Begin { ticket });
-            return Phase::Beginning(stories);
+            return Phase::Beginning;
         }
-        self.choose(&stories)
+        self.choose()
     }
 
-    pub(super) fn on_begun(
-        &mut self,
-        stories: &[StoryView],
-        branch: String,
-        original: (String, Option<String>),
-    ) -> Phase {
-        self.begun = true;
-        self.announce_run(branch, original);
+    pub(super) fn on_begun(&mut self, branch: Branch) -> Phase {
+        let is_resumed = matches!(self.setup.origin, Origin::Resumed { .. });
+        self.announce_run(&branch, is_resumed);
+        self.branch = Some(branch);
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        self.choose(stories)
+        self.choose()
     }
 
-    fn announce_run(&mut self, branch: String, original: (String, Option<String>)) {
-        let (original, original_commit) = original;
+    pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
         let policy = self.policy();
         let event = Event::RunStarted {
             change: self.setup.change.clone(),
-            branch,
-            original,
-            original_commit,
+            branch: branch.name.clone(),
+            original: branch.original.clone(),
+            original_commit: branch.original_commit.clone(),
             agent: self.setup.agent.clone(),
             model: self.setup.model.clone(),
             stories_total: self.tally.stories_total,
             stories_done: self.tally.stories_done,
             max_retries: policy.max_retries,
             gates: policy.gates.iter().map(|gate| gate.name.clone()).collect(),
-            resumed: matches!(self.setup.origin, Origin::Resumed { .. }),
+            resumed,
+            stories: self.stories.iter().map(outline).collect(),
+            budget: policy.budget.limits(),
         };
         self.announce(event);
     }
 
-    fn choose(&mut self, stories: &[StoryView]) -> Phase {
-        self.name_deferred(stories);
-        let Some(position) = self.next_open(stories) else {
-            return self.nothing_left(stories);
+    fn choose(&mut self) -> Phase {
+        self.name_deferred();
+        let Some(position) = self.next_open() else {
+            return self.nothing_left();
         };
-        let view = &stories[position];
+        let view = self.stories[position].clone();
         if self.completed.contains(&view.id) {
             return self.end(still_open(&view.id));
         }
@@ -94,18 +94,21 @@ impl Machine {
             story: view.id.clone(),
             title: view.title.clone(),
             position: position + 1,
-            total: stories.len(),
+            total: self.stories.len(),
             open_tasks: view.open_tasks,
         });
-        let story = self.take_up(view.clone());
-        self.next_baseline(story, 0)
+        let story = self.take_up(view);
+        self.next_baseline(story)
     }
 
     /// The place of the story to run next.
-    fn next_open(&self, stories: &[StoryView]) -> Option<usize> {
-        stories
-            .iter()
-            .position(|story| story.state == StoryState::Open && self.is_wanted(&story.id))
+    fn next_open(&self) -> Option<usize> {
+        let is_next = |story: &StoryView| {
+            story.state == StoryState::Open
+                && self.is_wanted(&story.id)
+                && !self.skipped.contains(&story.id)
+        };
+        self.stories.iter().position(is_next)
     }
 
     fn is_wanted(&self, id: &StoryId) -> bool {
@@ -124,24 +127,40 @@ impl Machine {
             limits: 0,
             limited_since: None,
         };
-        if let Origin::Resumed { attempts, .. } = &self.setup.origin {
-            let highest = attempts.get(&story.view.id).copied();
-            story.next_attempt = highest.unwrap_or(0).saturating_add(1);
-        }
-        if let Origin::Resumed { carry, .. } = &mut self.setup.origin
-            && let Some(carry) = carry.take_if(|carry| carry.story == story.view.id)
-        {
-            story.next_attempt = carry.next_attempt.0.max(1);
+        let highest = self.attempts.get(&story.view.id).copied();
+        story.next_attempt = highest.unwrap_or(0).saturating_add(1);
+        if let Some(carry) = self.left.remove(&story.view.id) {
+            story.next_attempt = story.next_attempt.max(carry.next_attempt.0);
             story.retries_used = carry.retries_used;
             story.previous = carry.previous;
         }
         Box::new(story)
     }
 
-    fn nothing_left(&mut self, stories: &[StoryView]) -> Phase {
+    /// Takes note of a story that is left before it is done, should the user go on with it: its
+    /// retries start afresh, and what its last attempt learned still holds.
+    pub(super) fn leave(&mut self, story: Current) {
+        let carry = Carry {
+            story: story.view.id.clone(),
+            next_attempt: AttemptNumber(story.next_attempt),
+            retries_used: 0,
+            previous: story.previous,
+        };
+        self.left.insert(story.view.id, carry);
+    }
+
+    fn nothing_left(&mut self) -> Phase {
+        let skipped: Vec<StoryId> = self
+            .stories
+            .iter()
+            .filter(|story| story.state == StoryState::Open && self.skipped.contains(&story.id))
+            .map(|story| story.id.clone())
+            .collect();
+        let is_there = |only: &StoryId| self.stories.iter().any(|story| story.id == *only);
         let outcome = match &self.policy().only_story {
+            _ if !skipped.is_empty() => Outcome::Skipped { stories: skipped },
             None => Outcome::AllDone,
-            Some(only) if stories.iter().any(|story| story.id == *only) => Outcome::StoryDone,
+            Some(only) if is_there(only) => Outcome::StoryDone,
             Some(only) => Outcome::Broken {
                 reason: format!("story `{only}` is not in the change"),
                 hint: format!(
@@ -153,18 +172,18 @@ impl Machine {
         self.end(outcome)
     }
 
-    fn name_deferred(&mut self, stories: &[StoryView]) {
-        for story in stories {
+    fn name_deferred(&mut self) {
+        for story in self.stories.clone() {
             if story.state != StoryState::Deferred || !self.is_wanted(&story.id) {
                 continue;
             }
-            if self.skipped.insert(story.id.clone()) {
-                self.skip(story);
+            if self.deferred.insert(story.id.clone()) {
+                self.pass_over(&story);
             }
         }
     }
 
-    fn skip(&mut self, story: &StoryView) {
+    fn pass_over(&mut self, story: &StoryView) {
         let id = &story.id;
         if self.completed.contains(id) {
             self.warn(
@@ -180,6 +199,16 @@ impl Machine {
             title: story.title.clone(),
             reason: reason.to_owned(),
         });
+    }
+}
+
+fn outline(story: &StoryView) -> StoryOutline {
+    StoryOutline {
+        id: story.id.clone(),
+        title: story.title.clone(),
+        state: story.state,
+        tasks_done: story.tasks_done,
+        tasks_total: story.tasks_total,
     }
 }
 

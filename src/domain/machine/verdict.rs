@@ -37,6 +37,10 @@ impl Miss {
         Self::new(FailureKind::Stopped, "the run was stopped".to_owned())
     }
 
+    pub(super) fn skipped() -> Self {
+        Self::new(FailureKind::Skipped, "the story was skipped".to_owned())
+    }
+
     pub(super) fn budget(reason: String) -> Self {
         Self::new(FailureKind::Budget, reason)
     }
@@ -99,6 +103,7 @@ impl Miss {
 pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Miss> {
     match ending {
         Ending::Stop => return Err(Miss::stopped()),
+        Ending::Skip => return Err(Miss::skipped()),
         Ending::Miss(miss) => return Err(miss),
         Ending::Open | Ending::Grace | Ending::AfterFinal => {}
     }

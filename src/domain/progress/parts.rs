@@ -5,11 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::domain::agent_event::Usage;
-use crate::domain::event::{FailureKind, FinishChoice};
+use crate::domain::dialect::Output;
+use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, GateResult};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 
 /// What a run is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
     /// The run.
     pub(crate) run: RunId,
@@ -19,6 +20,8 @@ pub(crate) struct Header {
     pub(crate) branch: String,
     /// Where the user was.
     pub(crate) original: String,
+    /// The commit that was; none on a branch without one.
+    pub(crate) original_commit: Option<String>,
     /// The agent's name.
     pub(crate) agent: String,
     /// The model asked for.
@@ -29,6 +32,8 @@ pub(crate) struct Header {
     pub(crate) gates: Vec<String>,
     /// The run was interrupted and goes on.
     pub(crate) resumed: bool,
+    /// What the run may use.
+    pub(crate) budget: BudgetLimits,
 }
 
 /// One story as far as this run knows it.
@@ -38,19 +43,109 @@ pub(crate) struct StoryProgress {
     pub(crate) id: StoryId,
     /// Its title.
     pub(crate) title: String,
-    /// Its place among all stories, from 1; unknown for a story that is skipped.
+    /// Its place among all stories, from 1; unknown where only its skipping was recorded.
     pub(crate) position: Option<usize>,
     /// Where it stands.
     pub(crate) state: StoryStanding,
+    /// Ticked tasks, where they were recorded.
+    pub(crate) tasks_done: usize,
+    /// All tasks, where they were recorded.
+    pub(crate) tasks_total: usize,
     /// Its attempts in this run.
     pub(crate) attempts: Vec<AttemptProgress>,
-    /// When work on it began.
+    /// Every run of a gate for it, in order.
+    pub(crate) gates: Vec<GateProgress>,
+    /// When work on it first began.
+    pub(crate) started_at: Option<Timestamp>,
+    /// Open tasks when work on it began.
+    pub(super) open_tasks: usize,
+    /// How long it was worked on, without the stretch that is under way.
+    pub(super) spent: Duration,
+    /// Since when it is worked on now.
+    pub(super) since: Option<Timestamp>,
+}
+
+impl StoryProgress {
+    /// A story nothing happened to yet.
+    pub(super) fn new(id: StoryId, title: String) -> Self {
+        Self {
+            id,
+            title,
+            position: None,
+            state: StoryStanding::Waiting,
+            tasks_done: 0,
+            tasks_total: 0,
+            attempts: Vec::new(),
+            gates: Vec::new(),
+            started_at: None,
+            open_tasks: 0,
+            spent: Duration::ZERO,
+            since: None,
+        }
+    }
+
+    /// What all of its attempts used, one in flight included.
+    pub(crate) fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for attempt in &self.attempts {
+            total.add(&attempt.usage);
+        }
+        total
+    }
+
+    /// How long it was worked on so far.
+    pub(crate) fn elapsed(&self, now: Timestamp) -> Duration {
+        let running = self.since.map(|since| between(since, now));
+        self.spent + running.unwrap_or_default()
+    }
+
+    /// The gates that ran on this attempt.
+    pub(crate) fn gates_of(&self, attempt: AttemptNumber) -> impl Iterator<Item = &GateProgress> {
+        let of_attempt = move |gate: &&GateProgress| gate.attempt == Some(attempt);
+        self.gates.iter().filter(of_attempt)
+    }
+
+    /// Work on it is over, for now or for good.
+    pub(super) fn rest(&mut self, at: Timestamp, state: StoryStanding) {
+        self.spent = self.elapsed(at);
+        self.since = None;
+        self.state = state;
+    }
+}
+
+/// One run of a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateProgress {
+    /// The gate's name.
+    pub(crate) name: String,
+    /// The attempt it checks; none where it runs on the checkpoint.
+    pub(crate) attempt: Option<AttemptNumber>,
+    /// When it began.
     pub(crate) started_at: Timestamp,
+    /// The file its output goes to; empty where it was not recorded.
+    pub(crate) log: String,
+    /// How it ended; none while it runs, or where it was ended on request.
+    pub(crate) result: Option<GateResult>,
+    /// How long it took.
+    pub(crate) duration: Option<Duration>,
+}
+
+impl GateProgress {
+    /// Whether it runs on the checkpoint.
+    pub(crate) const fn baseline(&self) -> bool {
+        self.attempt.is_none()
+    }
 }
 
 /// Where a story stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoryStanding {
+    /// It is open and its turn has not come.
+    Waiting,
+    /// It was complete before the run.
+    Done,
+    /// What is left of it is set aside.
+    Deferred,
     /// It is worked on.
     Running,
     /// It was passed over.
@@ -82,6 +177,12 @@ pub(crate) struct AttemptProgress {
     pub(crate) started_at: Timestamp,
     /// Folder with prompt, stdout and stderr.
     pub(crate) transcript: String,
+    /// The checkpoint commit it starts from.
+    pub(crate) base: Option<String>,
+    /// How its transcript is to be read.
+    pub(crate) output: Output,
+    /// It works on an overlay of the tree.
+    pub(crate) isolated: bool,
     /// What it used so far.
     pub(crate) usage: Usage,
     /// How it stands.
@@ -101,6 +202,12 @@ pub(crate) enum AttemptStanding {
         kind: FailureKind,
         /// Why.
         reason: String,
+        /// The name it is parked under.
+        parked: String,
+        /// Paths it had changed.
+        changed_files: usize,
+        /// How long it took.
+        duration: Duration,
     },
     /// The run ended or was interrupted in the middle of it.
     Interrupted,
@@ -143,6 +250,11 @@ pub(crate) enum Doing {
         /// Until when.
         until: Timestamp,
     },
+    /// Nothing runs until the user says to go on.
+    Paused {
+        /// The story whose next attempt is held back.
+        story: StoryId,
+    },
     /// The loop is over.
     Ended,
 }
@@ -169,6 +281,17 @@ pub(crate) struct LastFailure {
     pub(crate) changed_files: usize,
 }
 
+/// A finish that did not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FinishFailure {
+    /// What was tried.
+    pub(crate) choice: FinishChoice,
+    /// What happened.
+    pub(crate) reason: String,
+    /// What to do next.
+    pub(crate) hint: String,
+}
+
 /// What became of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finish {
@@ -178,4 +301,8 @@ pub(crate) struct Finish {
     pub(crate) head: String,
     /// Paths that differ from where the run began.
     pub(crate) changed_files: usize,
+}
+
+pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }

@@ -3,7 +3,8 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::domain::event::{FailureKind, FinishChoice, GateResult, WIRE_VERSION};
+use crate::domain::dialect::Output;
+use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, GateResult, WIRE_VERSION};
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
 
 /// A fold and the clock of its records.
@@ -74,6 +75,8 @@ fn run_started(resumed: bool) -> Event {
         max_retries: 3,
         gates: vec!["tests".to_owned()],
         resumed,
+        stories: Vec::new(),
+        budget: BudgetLimits::default(),
     }
 }
 
@@ -93,6 +96,9 @@ fn attempt_started(attempt: u32) -> Event {
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
         transcript: format!("attempts/1.{attempt}"),
+        base: Some("c0".to_owned()),
+        output: Output::Text,
+        isolated: false,
     }
 }
 
@@ -147,6 +153,9 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         max_attempts: 4,
         started_at: clock(at),
         transcript: format!("attempts/1.{number}"),
+        base: Some("c0".to_owned()),
+        output: Output::Text,
+        isolated: false,
         usage,
         state,
     }
@@ -175,10 +184,11 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
     let failed = AttemptStanding::Failed {
         kind: FailureKind::Failed,
         reason: "no database".to_owned(),
+        parked: "1.1".to_owned(),
+        changed_files: 5,
+        duration: Duration::from_secs(1),
     };
     let story = StoryProgress {
-        id: one(),
-        title: "First".to_owned(),
         position: Some(2),
         state: StoryStanding::Completed {
             commit: "c0ffee".to_owned(),
@@ -189,7 +199,10 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
             attempt(1, 2, tokens(12), failed),
             attempt(2, 5, tokens(18), AttemptStanding::Succeeded),
         ],
-        started_at: clock(1),
+        started_at: Some(clock(1)),
+        open_tasks: 2,
+        spent: Duration::from_secs(6),
+        ..StoryProgress::new(one(), "First".to_owned())
     };
     let want = Progress {
         header: Some(Header {
@@ -197,11 +210,13 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
             change: "my-feature".to_owned(),
             branch: "ralph/my-feature".to_owned(),
             original: "main".to_owned(),
+            original_commit: Some("c0".to_owned()),
             agent: "demo".to_owned(),
             model: None,
             max_retries: 3,
             gates: vec!["tests".to_owned()],
             resumed: false,
+            budget: BudgetLimits::default(),
         }),
         stories_total: 3,
         stories_done: 2,
@@ -255,6 +270,7 @@ fn what_happens_right_now_follows_the_records() {
         story: one(),
         gate: "tests".to_owned(),
         baseline: false,
+        log: "gates/1.1-1.log".to_owned(),
     });
     let gate = Doing::Gate {
         story: one(),
@@ -333,15 +349,12 @@ fn warnings_skips_and_requests_are_kept() {
             message: "story `1` is skipped".to_owned(),
         }],
         stories: vec![StoryProgress {
-            id: one(),
-            title: "First".to_owned(),
-            position: None,
             state: StoryStanding::Skipped {
                 reason: "deferred".to_owned(),
             },
-            attempts: Vec::new(),
-            started_at: clock(1),
+            ..StoryProgress::new(one(), "First".to_owned())
         }],
+        doing: Doing::Between,
         requested: Some(Request::Stop),
         started_at: Some(clock(0)),
         last_at: Some(clock(2)),

@@ -57,6 +57,12 @@ pub(super) struct Parked {
 }
 
 impl Checkpoints {
+    /// The commit of the checkpoint the next attempt starts from.
+    pub(crate) fn checkpoint_commit(&self) -> Option<String> {
+        let current = self.state.current.as_ref()?;
+        Some(current.commit.to_string())
+    }
+
     /// Tells the journal that an agent is about to work on the checkpoint.
     pub(crate) async fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
         let current = self.current()?;

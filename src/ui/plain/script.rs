@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::change::StoryState;
+use crate::domain::dialect::Output;
 use crate::domain::event::{
-    Event, FailureKind, FinishChoice, GateResult, Outcome, Record, Request, WIRE_VERSION,
+    BudgetLimits, Event, FailureKind, FinishChoice, GateResult, Outcome, Record, Request,
+    StoryOutline, WIRE_VERSION,
 };
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
 
@@ -74,6 +77,10 @@ impl Script {
         )
     }
 
+    fn asked(&mut self, request: Request) -> &mut Self {
+        self.then(1, Event::Requested { request })
+    }
+
     fn attempt(&mut self, attempt: u32) -> &mut Self {
         let transcript = format!("/state/runs/20261115-215900-x7k2/attempts/2.{attempt}");
         self.then(
@@ -83,6 +90,9 @@ impl Script {
                 attempt: AttemptNumber(attempt),
                 max_attempts: 4,
                 transcript,
+                base: Some("c0ffee".to_owned()),
+                output: Output::ClaudeJson,
+                isolated: false,
             },
         )
     }
@@ -95,6 +105,7 @@ impl Script {
                 story: story.clone(),
                 gate: gate.clone(),
                 baseline,
+                log: "/state/gates/2.1-1.log".to_owned(),
             },
         );
         self.then(
@@ -152,6 +163,26 @@ pub(crate) fn started() -> Event {
         max_retries: 3,
         gates: vec!["tests".to_owned()],
         resumed: false,
+        stories: vec![
+            outline("1", "Read the settings", StoryState::Done),
+            outline("2", "Retry the upload", StoryState::Open),
+            outline("3", "Metrics", StoryState::Deferred),
+        ],
+        budget: BudgetLimits {
+            usd: Some(5.0),
+            tokens: Some(2_000_000),
+            time_ms: Some(7_200_000),
+        },
+    }
+}
+
+fn outline(story: &str, title: &str, state: StoryState) -> StoryOutline {
+    StoryOutline {
+        id: id(story),
+        title: title.to_owned(),
+        state,
+        tasks_done: if state == StoryState::Done { 4 } else { 0 },
+        tasks_total: 4,
     }
 }
 
@@ -284,6 +315,16 @@ fn third_attempt(script: &mut Script) {
                 until: resets,
             },
         )
+        .asked(Request::TryNow)
+        .asked(Request::Pause)
+        .then(1, Event::Paused { story: id("2") })
+        .then(
+            1,
+            Event::NoteAdded {
+                text: "The delay is in\u{1b}[31m seconds.\nSee the RFC.".to_owned(),
+            },
+        )
+        .asked(Request::GoOn)
         .attempt(3)
         .gate(10, false, GateResult::Passed)
         .then(
@@ -308,19 +349,18 @@ fn end(script: &mut Script) {
                 reason: "all of its open tasks are set aside".to_owned(),
             },
         )
-        .then(
-            1,
-            Event::Requested {
-                request: Request::Stop,
-            },
-        )
-        .then(
-            1,
-            Event::Requested {
-                request: Request::StopNow,
-            },
-        )
+        .asked(Request::Skip)
+        .asked(Request::Stop)
+        .asked(Request::StopNow)
         .then(1, ended(Outcome::AllDone, 2))
+        .then(
+            0,
+            Event::FinishFailed {
+                choice: FinishChoice::Cleanup,
+                reason: "could not finish the run: disk full".to_owned(),
+                hint: "free some space".to_owned(),
+            },
+        )
         .then(
             0,
             Event::Finished {

@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::Output;
 use crate::domain::event::{Event, FailureKind};
 use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
@@ -63,6 +64,9 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
         attempt: AttemptNumber(1),
         max_attempts: 4,
         transcript: "attempts/1.1".to_owned(),
+        base: None,
+        output: Output::Text,
+        isolated: false,
     });
     assert_eq!(script.give(said(text("too early"))), []);
     assert_eq!(script.give(agent_started), [started, idle(900)]);
@@ -237,6 +241,9 @@ fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
         attempt: AttemptNumber(1),
         max_attempts: 4,
         transcript: String::new(),
+        base: None,
+        output: Output::Text,
+        isolated: false,
     });
     assert_eq!(script.give(ended_complete), [started, check()]);
 }

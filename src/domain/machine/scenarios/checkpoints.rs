@@ -3,7 +3,8 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::domain::event::{Event, FailureKind, FinishChoice, Outcome};
+use crate::domain::change::StoryState;
+use crate::domain::event::{BudgetLimits, Event, FailureKind, FinishChoice, Outcome, StoryOutline};
 use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
@@ -19,6 +20,16 @@ fn story_started(story: &str, position: usize) -> Effect {
     })
 }
 
+fn outlined(story: &str) -> StoryOutline {
+    StoryOutline {
+        id: id(story),
+        title: format!("Title {story}"),
+        state: StoryState::Open,
+        tasks_done: 0,
+        tasks_total: 2,
+    }
+}
+
 fn run_started() -> Effect {
     say(Event::RunStarted {
         change: "my-feature".to_owned(),
@@ -32,6 +43,8 @@ fn run_started() -> Effect {
         max_retries: 3,
         gates: Vec::new(),
         resumed: false,
+        stories: vec![outlined("1"), outlined("2")],
+        budget: BudgetLimits::default(),
     })
 }
 
@@ -313,15 +326,16 @@ fn a_checkpoint_that_cannot_be_written_stops_the_run_with_the_work_in_the_tree()
 }
 
 #[test]
-fn a_finish_that_fails_ends_with_a_warning_and_exit_code_four() {
+fn a_finish_that_fails_where_nobody_was_asked_ends_with_exit_code_four() {
     let (mut script, _) = at_the_end(OnFinish::Cleanup);
     assert_eq!(
         script.give(step_failed),
         [
-            warning(
-                "finish_failed",
-                "could not write: disk full (free some space)"
-            ),
+            say(Event::FinishFailed {
+                choice: FinishChoice::Cleanup,
+                reason: "could not write: disk full".to_owned(),
+                hint: "free some space".to_owned(),
+            }),
             end(disk_full(), 4),
         ]
     );

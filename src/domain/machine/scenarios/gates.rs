@@ -11,11 +11,18 @@ fn gated(gates: Vec<Gate>) -> Policy {
     Policy { gates, ..keep() }
 }
 
-fn begins(gate: &str, baseline: bool) -> Effect {
+/// What a gate's run on story 1's first attempt is called.
+fn called(gate: usize, baseline: bool) -> String {
+    let suffix = if baseline { "-baseline" } else { "" };
+    format!("1.1-{}{suffix}", gate + 1)
+}
+
+fn begins(gate: &str, index: usize, baseline: bool) -> Effect {
     say(Event::GateStarted {
         story: id("1"),
         gate: gate.to_owned(),
         baseline,
+        log: format!("gates/{}.log", called(index, baseline)),
     })
 }
 
@@ -33,7 +40,7 @@ fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {
     Effect::RunGate {
         ticket: Ticket(ticket),
         gate,
-        baseline,
+        name: called(gate, baseline),
     }
 }
 
@@ -50,12 +57,12 @@ fn gates_with_a_baseline_run_once_before_the_first_attempt() {
     let mut script = Script::start(gated(gates));
     script.give(|ticket| backlog(ticket, &two_open()));
     let effects = script.give(begin_done);
-    assert_eq!(effects[2..], [begins("tests", true), run(3, 1, true)]);
+    assert_eq!(effects[2..], [begins("tests", 1, true), run(3, 1, true)]);
     assert_eq!(
         script.give(gate_red),
         [
             ends("tests", true, red()),
-            begins("lint", true),
+            begins("lint", 2, true),
             run(4, 2, true)
         ]
     );
@@ -78,13 +85,13 @@ fn gates_run_in_order_and_the_first_red_one_fails_the_attempt() {
     let mut script = Script::promised(gated(gates));
     assert_eq!(
         script.give(checked),
-        [begins("fmt", false), run(5, 0, false)]
+        [begins("fmt", 0, false), run(5, 0, false)]
     );
     assert_eq!(
         script.give(gate_green),
         [
             ends("fmt", false, GateResult::Passed),
-            begins("tests", false),
+            begins("tests", 1, false),
             run(6, 1, false),
         ]
     );

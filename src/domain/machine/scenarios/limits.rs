@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::failures::stops;
+use crate::domain::dialect::Output;
 use crate::domain::event::{Event, FailureKind};
 use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
@@ -61,6 +62,9 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         attempt: AttemptNumber(2),
         max_attempts: 2,
         transcript: "attempts/1.1".to_owned(),
+        base: None,
+        output: Output::Text,
+        isolated: false,
     });
     assert_eq!(script.give(agent_started), [started]);
 }

@@ -2,6 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
+use crate::domain::change::StoryState;
+use crate::domain::dialect::Output;
 use crate::domain::event::{Event, FinishChoice, Outcome};
 use crate::domain::ids::AttemptNumber;
 use crate::domain::machine::script::*;
@@ -127,6 +129,7 @@ fn resumed(carry: Option<Carry>) -> Setup {
             carry,
             usage: Usage::default(),
             attempts: BTreeMap::new(),
+            notes: Notes::default(),
         },
         ..setup(keep())
     }
@@ -154,6 +157,9 @@ fn a_resumed_run_goes_on_where_it_was() {
         attempt: AttemptNumber(4),
         max_attempts: 6,
         transcript: "attempts/1.1".to_owned(),
+        base: None,
+        output: Output::Text,
+        isolated: false,
     });
     assert_eq!(script.give(agent_started), [started]);
 }
