@@ -8,7 +8,7 @@ mod terminal;
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use sandbox::Sandbox;
-use terminal::{Key, Terminal, Wheel};
+use terminal::{Key, Terminal, Wheel, svg};
 
 /// Takes keys one by one, without echo, and says what it got.
 const RAW: &str = "stty raw -echo; printf ready;";
@@ -160,4 +160,60 @@ fn a_text_that_does_not_come_shows_the_screen() {
     let sandbox = Sandbox::bare_folder();
     let terminal = script(&sandbox, "echo the screen", 10, 40);
     terminal.waits_for("something else");
+}
+
+/// A screen as it is after some bytes.
+fn shown(bytes: &str, rows: u16, cols: u16) -> vt100::Screen {
+    let size = |number| std::num::NonZeroU16::new(number).unwrap();
+    let mut parser = vt100::Parser::new(size(rows), size(cols), 0);
+    parser.process(bytes.as_bytes());
+    parser.screen().clone()
+}
+
+/// The lines of a picture that draw its cells.
+fn drawn(bytes: &str) -> Vec<String> {
+    let screen = shown(&format!("\u{1b}[?25l{bytes}"), 2, 12);
+    let picture = svg::picture(&screen, "title");
+    let lines = picture
+        .lines()
+        .skip_while(|line| !line.contains(">title</text>"));
+    let lines = lines.skip(1).take_while(|line| *line != "</svg>");
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_picture_places_words_by_their_columns() {
+    assert_eq!(
+        drawn("a <&>   \u{1b}[1;31mb"),
+        [
+            r#"<text class="fg" x="16.0" y="63.5" textLength="42.0" lengthAdjust="spacingAndGlyphs">a &lt;&amp;&gt;</text>"#,
+            r#"<text class="c1" font-weight="bold" x="83.2" y="63.5" textLength="8.4" lengthAdjust="spacingAndGlyphs">b</text>"#,
+        ]
+    );
+}
+
+#[test]
+fn a_picture_draws_wide_characters_on_two_cells_and_lines_as_shapes() {
+    assert_eq!(
+        drawn("漢x──"),
+        [
+            r#"<text class="fg" x="24.4" y="63.5" text-anchor="middle">漢</text>"#,
+            r#"<text class="fg" x="32.8" y="63.5" textLength="8.4" lengthAdjust="spacingAndGlyphs">x</text>"#,
+            r#"<g class="fg"><rect x="41.20" y="58.40" width="16.80" height="1.20"/></g>"#,
+        ]
+    );
+}
+
+#[test]
+fn a_picture_shows_reversed_dim_and_underlined_text() {
+    assert_eq!(
+        drawn("\u{1b}[7ma\u{1b}[0;2;4mb\u{1b}[0;48;5;196m "),
+        [
+            r#"<rect class="fg" x="16.0" y="50.0" width="8.4" height="18.0" shape-rendering="crispEdges"/>"#,
+            r#"<text class="bg" x="16.0" y="63.5" textLength="8.4" lengthAdjust="spacingAndGlyphs">a</text>"#,
+            r#"<rect class="fg" x="24.4" y="65.3" width="8.4" height="1"/>"#,
+            r#"<text class="fg" opacity="0.6" x="24.4" y="63.5" textLength="8.4" lengthAdjust="spacingAndGlyphs">b</text>"#,
+            r##"<rect fill="#ff0000" color="#ff0000" x="32.8" y="50.0" width="8.4" height="18.0" shape-rendering="crispEdges"/>"##,
+        ]
+    );
 }

@@ -6,6 +6,7 @@
 
 mod emulation;
 pub(crate) mod keys;
+pub(crate) mod svg;
 
 use std::num::NonZeroU16;
 use std::process::{Child, Command};

@@ -2,6 +2,8 @@
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 
 use super::wrap;
 
@@ -31,6 +33,23 @@ pub(crate) fn matches<T: AsRef<str>>(needle: &str, names: &[T]) -> Vec<(usize, V
     found
         .map(|(_, index, positions)| (index, positions))
         .collect()
+}
+
+/// A name with the characters that matched in a style of their own.
+pub(crate) fn highlighted(name: &str, matched: &[u32], style: Style) -> Line<'static> {
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    for (index, text) in (0_u32..).zip(wrap::graphemes(name)) {
+        let style = if matched.contains(&index) {
+            style
+        } else {
+            Style::new()
+        };
+        match spans.last_mut() {
+            Some(last) if last.style == style => last.content.to_mut().push_str(text),
+            Some(_) | None => spans.push(Span::styled(text.to_owned(), style)),
+        }
+    }
+    Line::from(spans)
 }
 
 /// A name as the matcher wants it: the first code point of each grapheme.
@@ -81,5 +100,13 @@ mod tests {
         assert_eq!(matches("ds", &["add-scroll"]), [(0, vec![2, 4])]);
         assert_eq!(matches("字", &["漢字"]), [(0, vec![1])]);
         assert_eq!(matches("b", &["e\u{301}b"]), [(0, vec![1])]);
+    }
+
+    #[test]
+    fn what_matched_stands_out() {
+        use ratatui::style::Stylize;
+        let want = Line::from(vec!["e\u{301}".into(), "bc".bold(), "d".into()]);
+        let style = Style::new().bold();
+        assert_eq!(highlighted("e\u{301}bcd", &[1, 2], style), want);
     }
 }

@@ -138,15 +138,14 @@ impl Renderer {
                 self.table = Some(Table::new(alignments));
             }
             Tag::Emphasis => self.style(Style::new().add_modifier(Modifier::ITALIC)),
-            Tag::Strong => self.style(self.palette.strong()),
+            Tag::Strong | Tag::TableHead => self.style(self.palette.strong()),
             Tag::Strikethrough => self.style(Style::new().add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.style(self.palette.link());
                 let (to, start) = (clean(&dest_url), self.inline.len());
                 self.targets.push(Target { to, start });
             }
-            Tag::TableHead | Tag::TableRow | Tag::TableCell | Tag::Superscript | Tag::Subscript => {
-            }
+            Tag::TableRow | Tag::TableCell | Tag::Superscript | Tag::Subscript => {}
             Tag::Paragraph
             | Tag::HtmlBlock
             | Tag::FootnoteDefinition(_)
@@ -173,9 +172,7 @@ impl Renderer {
                 self.lists.pop();
                 self.gap |= self.lists.is_empty();
             }
-            TagEnd::Item => {
-                self.end_item();
-            }
+            TagEnd::Item => self.end_item(),
             TagEnd::Table => self.end_table(),
             TagEnd::TableCell => {
                 let cell = Line::from(std::mem::take(&mut self.inline));
@@ -184,6 +181,9 @@ impl Renderer {
                 }
             }
             TagEnd::TableHead | TagEnd::TableRow => {
+                if tag == TagEnd::TableHead {
+                    self.styles.pop();
+                }
                 if let Some(table) = &mut self.table {
                     table.end_row();
                 }

@@ -176,6 +176,14 @@ fn tables_fit() {
 }
 
 #[test]
+fn the_head_of_a_table_is_strong_and_nothing_after_it() {
+    let palette = Palette::new(true);
+    let lines = render("| a |\n|---|\n| b |\n", 20, palette);
+    assert_eq!(lines[0].spans[0], Span::styled("a", palette.strong()));
+    assert_eq!(lines[2].spans[0], Span::raw("b"));
+}
+
+#[test]
 fn links_say_where_they_lead() {
     case(
         "[text](https://a.b) <https://c.d> ![](x.png) ![alt](y.png)",
