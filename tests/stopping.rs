@@ -136,6 +136,23 @@ fn an_agent_that_says_nothing_is_ended_after_the_idle_timeout() {
 }
 
 #[test]
+fn an_agent_is_not_silent_while_the_program_is_suspended() {
+    let sandbox = Sandbox::new();
+    // It goes on once the program has been suspended for longer than an agent may be silent.
+    sandbox.agent(&format!(
+        "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c", "--story", "1", "--idle-timeout", "2s"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::STOP);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    running.signal(Signal::CONT);
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+    assert_eq!(sandbox.events_named("attempt_failed"), [] as [Value; 0]);
+}
+
+#[test]
 fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     times_out(
         "while :; do echo busy; sleep 0.1; done",

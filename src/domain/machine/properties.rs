@@ -146,6 +146,10 @@ enum Open {
 }
 
 /// A model of everything outside the machine; it checks every effect.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact that is true or not"
+)]
 struct World {
     machine: Machine,
     policy: Policy,

@@ -53,11 +53,12 @@ fn cancel_wait() -> Effect {
     }
 }
 
-fn previous(reason: Option<&str>, attempt: u32) -> Option<Previous> {
-    Some(Previous {
-        reason: reason.map(str::to_owned),
+/// What an attempt is told after this one of story 1, which left no reason.
+fn after(attempt: u32) -> Previous {
+    Previous {
+        reason: None,
         parked: parked("1", attempt),
-    })
+    }
 }
 
 /// A machine that waits for a limit to end.
@@ -103,7 +104,7 @@ fn a_pause_holds_the_next_attempt_back_until_the_user_goes_on() {
         script.ask_for(UserCommand::GoOn),
         [
             requested(Request::GoOn),
-            start_agent(6, "1", 2, previous(None, 1))
+            start_agent(6, "1", 2, Some(after(1)))
         ]
     );
     assert_eq!(script.ask_for(UserCommand::GoOn), []);
@@ -116,7 +117,7 @@ fn a_pause_that_has_not_taken_effect_can_be_taken_back() {
     let go_on = script.ask_for(UserCommand::GoOn);
     assert_eq!(go_on, [requested(Request::GoOn)]);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
-    assert_eq!(effects[1], start_agent(6, "1", 2, previous(None, 1)));
+    assert_eq!(effects[1], start_agent(6, "1", 2, Some(after(1))));
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn a_wait_can_be_ended_at_once() {
         [
             requested(Request::TryNow),
             cancel_wait(),
-            start_agent(7, "1", 2, previous(None, 1))
+            start_agent(7, "1", 2, Some(after(1)))
         ]
     );
     assert_eq!(script.ask_for(UserCommand::TryNow), [], "nothing waits");
@@ -407,7 +408,7 @@ fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
         panic!("the run is announced first: {effects:?}");
     };
     assert!(matches!(**first, Event::RunStarted { resumed: true, .. }));
-    assert_eq!(effects[2], start_agent(8, "1", 2, previous(None, 1)));
+    assert_eq!(effects[2], start_agent(8, "1", 2, Some(after(1))));
     // Its only attempt is there again.
     script.give(agent_started);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
@@ -423,7 +424,7 @@ fn after_a_stop_or_a_skip_the_run_can_go_on_with_all_open_stories() {
     script.give(|ticket| backlog(ticket, &two_open()));
     script.ask_for(UserCommand::Again);
     let effects = script.give(|ticket| backlog(ticket, &two_open()));
-    assert_eq!(effects[2], start_agent(9, "1", 2, previous(None, 1)));
+    assert_eq!(effects[2], start_agent(9, "1", 2, Some(after(1))));
 }
 
 #[test]
