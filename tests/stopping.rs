@@ -136,6 +136,22 @@ fn an_agent_that_says_nothing_is_ended_after_the_idle_timeout() {
 }
 
 #[test]
+fn a_run_whose_time_is_used_up_ends_with_nothing_lost() {
+    let sandbox = Sandbox::new();
+    let before = files(&sandbox.repo);
+    sandbox.agent("echo junk > junk.txt; sleep 300");
+    sandbox.run(&["loop", "c", "--max-time", "1s"]).ends_with(3);
+    assert_eq!(
+        sandbox.failures(),
+        ["1.1 budget: the time of 1s is used up"]
+    );
+    assert_eq!(files(&sandbox.repo), before);
+    let started = &sandbox.events_named("run_started")[0];
+    assert_eq!(started["budget"]["time_ms"], 1000);
+    assert_eq!(started["stories"][0]["state"], "open");
+}
+
+#[test]
 fn an_agent_is_not_silent_while_the_program_is_suspended() {
     let sandbox = Sandbox::new();
     // It goes on once the program has been suspended for longer than an agent may be silent.

@@ -261,6 +261,45 @@ fn totals_include_the_attempt_in_flight() {
 }
 
 #[test]
+fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
+    let mut tape = Tape::working();
+    tape.hear(attempt_failed(tokens(12)));
+    tape.hear(attempt_started(2));
+    let Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        ..
+    } = story_completed()
+    else {
+        panic!("a story is complete");
+    };
+    let total = Usage {
+        cost_usd: Some(1.25),
+        ..tokens(30)
+    };
+    tape.hear(Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        usage: total,
+    });
+    assert_eq!(tape.progress.usage(), total);
+    assert_eq!(tape.progress.stories[0].usage(), total);
+    let last = Usage {
+        cost_usd: Some(0.75),
+        ..tokens(18)
+    };
+    assert_eq!(tape.progress.stories[0].attempts[1].usage, last);
+}
+
+#[test]
 fn what_happens_right_now_follows_the_records() {
     let mut tape = Tape::working();
     let working = Doing::Working {
