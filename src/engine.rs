@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use crate::domain::change::Change;
 use crate::domain::event::{Event, Record, Request};
 use crate::domain::ids::RunId;
-use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, UserCommand};
+use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
 use crate::domain::policy::Gate;
 use crate::domain::size::SizeLimit;
 use crate::edge::agent::Agent;
@@ -39,7 +39,7 @@ use crate::edge::source::Surroundings;
 use agent_run::AgentRun;
 use gate_run::GateRunning;
 use recorder::Recorder;
-use signals::Signals;
+use signals::{Signalled, Signals};
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
@@ -162,16 +162,56 @@ impl Engine {
             return input;
         }
         loop {
-            let happened = tokio::select! {
-                stop = self.signals.next() => return stop,
-                command = next_command(&mut self.user) => return self.heed(command),
-                timer = self.timers.next() => return Input::TimerFired(timer),
-                happened = next_of(&mut self.running) => happened,
+            let next = tokio::select! {
+                biased;
+                signal = self.signals.next() => Next::Signal(signal),
+                command = next_command(&mut self.user) => Next::Command(command),
+                // Before the process: one that never stops talking must not outlast its time.
+                timer = self.timers.next() => Next::Timer(timer),
+                happened = next_of(&mut self.running) => Next::Process(happened),
             };
-            self.take_in(happened).await;
+            match next {
+                Next::Timer(timer) => self.on_timer(timer).await,
+                next => self.take_in(next).await,
+            }
             if let Some(input) = self.ready.pop_front() {
                 return input;
             }
+        }
+    }
+
+    /// A timer ran out; what happened before anybody could look comes first. After a suspension
+    /// that is all an agent printed meanwhile: to be silent for so long was not its doing.
+    async fn on_timer(&mut self, timer: Timer) {
+        // Lets the runtime see signals and files that are ready by now.
+        tokio::task::yield_now().await;
+        let earlier = tokio::select! {
+            biased;
+            signal = self.signals.next() => Some(Next::Signal(signal)),
+            happened = next_of(&mut self.running) => Some(Next::Process(happened)),
+            () = std::future::ready(()) => None,
+        };
+        if let Some(earlier) = earlier {
+            self.take_in(earlier).await;
+        }
+        self.ready.push_back(Input::TimerFired(timer));
+    }
+
+    /// Turns what came next into inputs.
+    async fn take_in(&mut self, next: Next) {
+        match next {
+            Next::Signal(Signalled::Stop(stop)) => self.ready.push_back(stop),
+            Next::Signal(Signalled::Continued) => {
+                if let Some(Running::Agent(agent)) = &self.running {
+                    self.ready.push_back(agent.woken());
+                }
+            }
+            Next::Command(command) => {
+                let input = self.heed(command);
+                self.ready.push_back(input);
+            }
+            Next::Process(happened) => self.take_in_process(happened).await,
+            Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
         }
     }
 
@@ -188,7 +228,7 @@ impl Engine {
     }
 
     /// Turns what a process did into inputs.
-    async fn take_in(&mut self, happened: Happened) {
+    async fn take_in_process(&mut self, happened: Happened) {
         match happened {
             Happened::Inputs(inputs) => self.ready.extend(inputs),
             Happened::Ended => match self.running.take() {
@@ -227,6 +267,14 @@ impl Engine {
             }),
         });
     }
+}
+
+/// What the loop hears of next.
+enum Next {
+    Signal(Signalled),
+    Command(Option<UserCommand>),
+    Process(Happened),
+    Timer(Timer),
 }
 
 /// What a process did.

@@ -136,6 +136,39 @@ fn an_agent_that_says_nothing_is_ended_after_the_idle_timeout() {
 }
 
 #[test]
+fn a_run_whose_time_is_used_up_ends_with_nothing_lost() {
+    let sandbox = Sandbox::new();
+    let before = files(&sandbox.repo);
+    sandbox.agent("echo junk > junk.txt; sleep 300");
+    sandbox.run(&["loop", "c", "--max-time", "1s"]).ends_with(3);
+    assert_eq!(
+        sandbox.failures(),
+        ["1.1 budget: the time of 1s is used up"]
+    );
+    assert_eq!(files(&sandbox.repo), before);
+    let started = &sandbox.events_named("run_started")[0];
+    assert_eq!(started["budget"]["time_ms"], 1000);
+    assert_eq!(started["stories"][0]["state"], "open");
+}
+
+#[test]
+fn an_agent_is_not_silent_while_the_program_is_suspended() {
+    let sandbox = Sandbox::new();
+    // It goes on once the program has been suspended for longer than an agent may be silent.
+    sandbox.agent(&format!(
+        "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c", "--story", "1", "--idle-timeout", "2s"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::STOP);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    running.signal(Signal::CONT);
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+    assert_eq!(sandbox.events_named("attempt_failed"), [] as [Value; 0]);
+}
+
+#[test]
 fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     times_out(
         "while :; do echo busy; sleep 0.1; done",

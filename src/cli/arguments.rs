@@ -24,9 +24,9 @@ use super::undo::UndoArguments;
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0    all stories are done, or there was nothing left to do
-  1    a story used up its retries
+  1    a story used up its retries, or was skipped on request
   2    bad usage, or refused to start; nothing was touched
-  3    a limit ended the run: waiting would take too long, or not logged in
+  3    a limit ended the run: the budget, a wait that would take too long, or not logged in
   4    git or the system failed; state is safe, the message says how to go on
   130  stopped by SIGINT (Ctrl-C)
   143  stopped by SIGTERM";

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::arguments::EXIT_CODES;
 use super::context::Context;
 use super::launch::{self, Which, Wish};
+use crate::domain::allowance::{CostLimit, TokenLimit};
 use crate::domain::duration::TimeLimit;
 use crate::domain::settings::{GateSettings, OnFinish, PartialSettings, Sourced};
 use crate::failure::Failure;
@@ -74,6 +75,15 @@ pub(super) struct RunArguments {
     /// Wait at most so long for a limit of the agent to end; `off` for no cap [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(super) max_wait: Option<TimeLimit>,
+    /// End the run once it has cost so many US dollars; `off` for no cap [default: off]
+    #[arg(long, value_name = "USD")]
+    pub(super) max_cost: Option<CostLimit>,
+    /// End the run once it has used so many tokens, such as `500k`; `off` for no cap [default: off]
+    #[arg(long, value_name = "N")]
+    pub(super) max_tokens: Option<TokenLimit>,
+    /// End the run after so long; `off` for no cap [default: off]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) max_time: Option<TimeLimit>,
     /// Let the agent work on an overlay: what it does not finish never touches the tree (Linux)
     #[arg(long)]
     pub(super) isolate: bool,
@@ -133,6 +143,9 @@ impl RunArguments {
             total_timeout: flag(self.timeout, "--timeout"),
             command_timeout: flag(self.command_timeout, "--command-timeout"),
             max_wait: flag(self.max_wait, "--max-wait"),
+            max_cost: flag(self.max_cost, "--max-cost"),
+            max_tokens: flag(self.max_tokens, "--max-tokens"),
+            max_time: flag(self.max_time, "--max-time"),
             isolate: flag(self.isolate.then_some(true), "--isolate"),
             gates: flag((!gates.is_empty()).then_some(gates), "--gate"),
             ..PartialSettings::default()
@@ -197,6 +210,9 @@ mod tests {
             "--timeout=1h30m",
             "--command-timeout=5s",
             "--max-wait=2h",
+            "--max-cost=2.50",
+            "--max-tokens=500k",
+            "--max-time=8h",
             "--on-finish=cleanup",
             "--story=2",
         ])
@@ -214,6 +230,9 @@ mod tests {
             total_timeout: flag(Some(TimeLimit::seconds(5400)), "--timeout"),
             command_timeout: flag(Some(TimeLimit::seconds(5)), "--command-timeout"),
             max_wait: flag(Some(TimeLimit::seconds(7200)), "--max-wait"),
+            max_cost: flag(Some(CostLimit::cents(250)), "--max-cost"),
+            max_tokens: flag(Some(TokenLimit(Some(500_000))), "--max-tokens"),
+            max_time: flag(Some(TimeLimit::seconds(28_800)), "--max-time"),
             gates: flag(Some(gates), "--gate"),
             ..PartialSettings::default()
         };
@@ -238,7 +257,8 @@ mod tests {
         assert_eq!(refused(&["--on-finish=merge"]), ErrorKind::InvalidValue);
         assert_eq!(refused(&["--max-retries=-1"]), ErrorKind::ValueValidation);
         assert_eq!(refused(&["--gate="]), ErrorKind::InvalidValue);
-        assert_eq!(refused(&["--max-cost=1"]), ErrorKind::UnknownArgument);
+        assert_eq!(refused(&["--max-cost=much"]), ErrorKind::ValueValidation);
+        assert_eq!(refused(&["--max-tokens=1.5"]), ErrorKind::ValueValidation);
     }
 
     #[test]

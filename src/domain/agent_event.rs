@@ -37,6 +37,22 @@ impl Usage {
             (mine, theirs) => Some(mine.unwrap_or(0.0) + theirs.unwrap_or(0.0)),
         };
     }
+
+    /// What is left of a total without a part of it.
+    pub(crate) fn without(&self, part: &Self) -> Self {
+        let cost = |total: f64| (total - part.cost_usd.unwrap_or(0.0)).max(0.0);
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
+            cache_read_tokens: self
+                .cache_read_tokens
+                .saturating_sub(part.cache_read_tokens),
+            cache_write_tokens: self
+                .cache_write_tokens
+                .saturating_sub(part.cache_write_tokens),
+            cost_usd: self.cost_usd.map(cost),
+        }
+    }
 }
 
 /// One thing an agent said or did.

@@ -134,6 +134,25 @@ fn a_retry_without_a_reason_reads_like_a_first_attempt() {
 }
 
 #[test]
+fn notes_of_the_user_are_told_word_for_word() {
+    let change = change();
+    let notes = [
+        "Use `Retry-After`,\n  not a guess.".to_owned(),
+        "```\nlet wait = 1;\n```".to_owned(),
+    ];
+    let text = prompt(&PromptInput {
+        notes: &notes,
+        ..input(&change)
+    });
+    let start = text.find("## Note From The User\n").unwrap();
+    let end = text.find("## Story ").unwrap();
+    let section = &text[start..end];
+    assert!(section.contains("```text\nUse `Retry-After`,\n  not a guess.\n```\n\n"));
+    assert!(section.contains("````text\n```\nlet wait = 1;\n```\n````\n"));
+    assert!(!prompt(&input(&change)).contains("Note From"));
+}
+
+#[test]
 fn too_many_scenarios_are_only_named() {
     let mut change = change();
     change.scenarios[0].text = "- step\n".repeat(8000);
@@ -152,12 +171,13 @@ fn a_prompt_starts_with_a_word_and_has_no_tag_alone_on_a_line() {
     change.scenarios[0].text = tags.to_owned();
     let text = prompt(&PromptInput {
         learnings: Some(tags),
+        notes: &[tags.to_owned()],
         ..input(&change)
     });
     assert!(text.starts_with("You "));
     let alone: Vec<&str> = text.lines().filter(|line| starts_with_tag(line)).collect();
     assert_eq!(alone, [""; 0]);
-    assert_eq!(text.matches("(quoted) ").count(), 15);
+    assert_eq!(text.matches("(quoted) ").count(), 18);
 }
 
 #[test]

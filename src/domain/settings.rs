@@ -9,8 +9,10 @@ pub(crate) mod variables;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::allowance::{CostLimit, TokenLimit};
 use super::duration::TimeLimit;
 use super::guard::Limits;
+use super::policy::Budget;
 use super::size::SizeLimit;
 
 /// Agents that need no configuration.
@@ -35,6 +37,8 @@ pub(crate) enum Origin {
     Variable(&'static str),
     /// A flag of the command line.
     Flag(&'static str),
+    /// Chosen on the screen.
+    Screen,
 }
 
 impl fmt::Display for Origin {
@@ -43,6 +47,7 @@ impl fmt::Display for Origin {
             Self::Default => f.write_str("default"),
             Self::File { path, line } => write!(f, "{path}:{line}"),
             Self::Variable(name) | Self::Flag(name) => f.write_str(name),
+            Self::Screen => f.write_str("chosen here"),
         }
     }
 }
@@ -62,6 +67,15 @@ impl<T> Sourced<T> {
         Self {
             value,
             origin: Origin::Flag(name),
+        }
+    }
+
+    /// A value chosen on the screen.
+    #[allow(dead_code, reason = "the screen chooses")]
+    pub(crate) fn screen(value: T) -> Self {
+        Self {
+            value,
+            origin: Origin::Screen,
         }
     }
 
@@ -175,6 +189,9 @@ pub(crate) struct PartialSettings {
     pub(crate) isolate: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
+    pub(crate) max_cost: Option<Sourced<CostLimit>>,
+    pub(crate) max_tokens: Option<Sourced<TokenLimit>>,
+    pub(crate) max_time: Option<Sourced<TimeLimit>>,
     pub(crate) largest_file: Option<Sourced<SizeLimit>>,
     pub(crate) least_free: Option<Sourced<SizeLimit>>,
     pub(crate) vault_limit: Option<Sourced<SizeLimit>>,
@@ -201,6 +218,9 @@ impl PartialSettings {
             isolate: later.isolate.or(self.isolate),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
+            max_cost: later.max_cost.or(self.max_cost),
+            max_tokens: later.max_tokens.or(self.max_tokens),
+            max_time: later.max_time.or(self.max_time),
             largest_file: later.largest_file.or(self.largest_file),
             least_free: later.least_free.or(self.least_free),
             vault_limit: later.vault_limit.or(self.vault_limit),
@@ -234,6 +254,12 @@ pub(crate) struct Settings {
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
     pub(crate) max_wait: Sourced<TimeLimit>,
+    /// How much money a run may use.
+    pub(crate) max_cost: Sourced<CostLimit>,
+    /// How many tokens a run may use.
+    pub(crate) max_tokens: Sourced<TokenLimit>,
+    /// How long a run may take.
+    pub(crate) max_time: Sourced<TimeLimit>,
     /// An untracked file larger than this is not committed.
     pub(crate) largest_file: Sourced<SizeLimit>,
     /// Room that stays free wherever something is written.
@@ -270,6 +296,9 @@ impl Settings {
             isolate: or(said.isolate, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
+            max_cost: or(said.max_cost, CostLimit::OFF),
+            max_tokens: or(said.max_tokens, TokenLimit::OFF),
+            max_time: or(said.max_time, TimeLimit::OFF),
             largest_file: or(said.largest_file, Limits::DEFAULT.largest_file),
             least_free: or(
                 said.least_free,
@@ -321,6 +350,9 @@ impl Settings {
             line("timeouts.idle", &self.idle_timeout, ToString::to_string),
             line("timeouts.total", &self.total_timeout, ToString::to_string),
             line("timeouts.grace", &self.grace, |it| it.or_zero_text()),
+            line("budget.usd", &self.max_cost, ToString::to_string),
+            line("budget.tokens", &self.max_tokens, ToString::to_string),
+            line("budget.time", &self.max_time, ToString::to_string),
         ]);
         lines.extend(
             self.gates
@@ -329,6 +361,15 @@ impl Settings {
                 .map(|gate| ("gate", gate.to_string(), self.gates.origin.to_string())),
         );
         lines
+    }
+
+    /// What the whole run may use.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            usd: self.max_cost.value.usd(),
+            tokens: self.max_tokens.value.0,
+            time: self.max_time.value.0,
+        }
     }
 
     /// What may be committed, and what must stay free.

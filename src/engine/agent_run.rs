@@ -45,6 +45,13 @@ impl AgentRun {
         }
     }
 
+    /// The input that says the agent is at work, whatever it printed.
+    pub(super) const fn woken(&self) -> Input {
+        Input::AgentActive {
+            ticket: self.ticket,
+        }
+    }
+
     /// Waits for what the agent does next. Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
         match self.process.next().await {

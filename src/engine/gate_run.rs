@@ -55,6 +55,8 @@ impl GateRunning {
                 _ => None,
             };
             let event = tokio::select! {
+                // A gate that ended while the program was suspended did not take too long.
+                biased;
                 event = self.process.next() => Some(event),
                 () = until(due) => None,
             };

@@ -322,6 +322,7 @@ fn policy(order: &Order) -> Policy {
             OnFinish::Ask if !order.attended => OnFinish::Keep,
             choice => choice,
         },
+        budget: settings.budget(),
         ..Policy::default()
     }
 }

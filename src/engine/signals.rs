@@ -1,16 +1,28 @@
-//! Signals that ask the run to stop: the first asks, the second presses.
+//! Signals: some ask the run to stop (the first asks, the second presses), one says that the
+//! program was suspended and goes on.
 
+use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::domain::event::Request;
 use crate::domain::machine::{Input, StoppedBy};
 
-/// Listens for SIGINT, SIGTERM and SIGHUP.
+/// Listens for SIGINT, SIGTERM, SIGHUP and SIGCONT.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
+    go_on: Signal,
     asked: bool,
+}
+
+/// What a signal means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Signalled {
+    /// The run is to stop.
+    Stop(Input),
+    /// The program was suspended and goes on.
+    Continued,
 }
 
 impl Signals {
@@ -20,16 +32,18 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            go_on: signal(SignalKind::from_raw(Number::CONT.as_raw()))?,
             asked: false,
         })
     }
 
     /// Waits for the next one. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Input {
+    pub(super) async fn next(&mut self) -> Signalled {
         let by = tokio::select! {
             _ = self.interrupt.recv() => StoppedBy::Interrupt,
             _ = self.terminate.recv() => StoppedBy::Terminate,
             _ = self.hang_up.recv() => StoppedBy::Terminate,
+            _ = self.go_on.recv() => return Signalled::Continued,
         };
         let request = if self.asked {
             Request::StopNow
@@ -37,6 +51,6 @@ impl Signals {
             Request::Stop
         };
         self.asked = true;
-        Input::Stop { request, by }
+        Signalled::Stop(Input::Stop { request, by })
     }
 }

@@ -34,6 +34,8 @@ enum Move {
     Fire(TimerKind),
     /// Seconds go by.
     Pass(u32),
+    /// The user at the screen wants something.
+    User(UserCommand),
 }
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
@@ -46,6 +48,17 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         Just(TimerKind::FinalGrace),
         Just(TimerKind::Wait),
     ];
+    let command = prop_oneof![
+        1 => Just(UserCommand::Stop),
+        1 => Just(UserCommand::StopNow),
+        4 => Just(UserCommand::Pause),
+        4 => Just(UserCommand::GoOn),
+        4 => Just(UserCommand::Skip),
+        4 => Just(UserCommand::TryNow),
+        4 => Just(UserCommand::Note("note".to_owned())),
+        4 => Just(UserCommand::Again),
+        1 => Just(UserCommand::Finish(FinishChoice::Keep)),
+    ];
     let one = prop_oneof![
         60 => any::<u8>().prop_map(Move::Answer),
         1 => Just(Move::Fail),
@@ -54,6 +67,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => (request, by).prop_map(|(request, by)| Move::Stop(request, by)),
         6 => kind.prop_map(Move::Fire),
         6 => (0_u32..2000).prop_map(Move::Pass),
+        8 => command.prop_map(Move::User),
     ];
     prop::collection::vec(one, 0..120)
 }
@@ -126,10 +140,16 @@ struct Life {
 #[derive(Debug, Clone, PartialEq)]
 enum Open {
     Nothing,
+    /// The user has to say that it goes on.
+    Paused,
     Step(Effect),
 }
 
 /// A model of everything outside the machine; it checks every effect.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact that is true or not"
+)]
 struct World {
     machine: Machine,
     policy: Policy,
@@ -145,6 +165,10 @@ struct World {
     gates: Vec<bool>,
     stories: Vec<StoryView>,
     counted: HashMap<StoryId, u32>,
+    /// The system wants the program gone.
+    leaving: bool,
+    /// Notes that no attempt was told.
+    untold: usize,
     ended: bool,
     order: Order,
     progress: Progress,
@@ -175,6 +199,8 @@ impl World {
                 .map(|n| super::script::story(&n.to_string(), state(n)))
                 .collect(),
             counted: HashMap::new(),
+            leaving: false,
+            untold: 0,
             ended: false,
             order: Order::default(),
             progress: Progress::default(),
@@ -199,10 +225,14 @@ impl World {
             Move::Fail => self.fail(),
             Move::Stale(pick) => self.send_unheard(*pick, Ticket(self.ticket.0 + 1)),
             Move::Misfit(pick) => self.misfit(*pick),
-            Move::Stop(request, by) => self.send(Input::Stop {
-                request: *request,
-                by: *by,
-            }),
+            Move::Stop(request, by) => {
+                self.leaving |= *by == StoppedBy::Terminate;
+                self.send(Input::Stop {
+                    request: *request,
+                    by: *by,
+                });
+            }
+            Move::User(command) => self.send(Input::User(command.clone())),
             Move::Fire(kind) => {
                 let (kind, ticket) = (*kind, self.ticket);
                 self.send(Input::TimerFired(Timer { kind, ticket }));
@@ -214,7 +244,9 @@ impl World {
     fn fail(&mut self) {
         if matches!(
             self.open,
-            Open::Nothing | Open::Step(Effect::SetTimerAt { .. })
+            Open::Nothing
+                | Open::Paused
+                | Open::Step(Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
         ) {
             return;
         }
@@ -251,6 +283,9 @@ impl World {
     }
 
     fn answer(&mut self, pick: u8) {
+        if self.open == Open::Paused {
+            return self.send(Input::User(UserCommand::GoOn));
+        }
         let Open::Step(step) = self.open.clone() else {
             return;
         };
@@ -379,7 +414,9 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::StartAgent { .. } => {
+            Effect::StartAgent { notes, .. } => {
+                assert!(notes.len() >= self.untold, "a note was lost");
+                self.untold = 0;
                 assert!(nothing_runs, "two at a time");
                 assert_eq!(
                     self.tree,
@@ -410,8 +447,10 @@ impl World {
             Effect::Save { .. } => self.see_save(),
             Effect::Park { .. } => assert!(nothing_runs && self.tree == Tree::Worked),
             Effect::Restore { .. } => assert!(nothing_runs && self.tree == Tree::Parked),
-            Effect::Finish { .. } | Effect::AskFinish { .. } => {
+            Effect::Finish { .. } => assert!(nothing_runs && self.tree == Tree::AtCheckpoint),
+            Effect::AskFinish { .. } => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
+                assert!(!self.leaving, "nobody is there to be asked");
             }
             Effect::Announce(event) => self.hear(event),
             Effect::End { outcome, .. } => {
@@ -458,6 +497,9 @@ impl World {
                 self.count(story);
             }
             Event::StoryCompleted { story, .. } => self.count(story),
+            Event::RunStarted { .. } => self.counted.clear(),
+            Event::Paused { .. } => self.open = Open::Paused,
+            Event::NoteAdded { .. } => self.untold += 1,
             Event::RunEnded {
                 usage,
                 attempts,
@@ -546,6 +588,8 @@ struct Order {
     attempt: Option<AttemptNumber>,
     gate: Option<bool>,
     last_attempt: HashMap<StoryId, AttemptNumber>,
+    deferred: HashSet<StoryId>,
+    /// Stories the user skipped.
     skipped: HashSet<StoryId>,
 }
 
@@ -555,6 +599,7 @@ impl Order {
         let may_follow_the_end = matches!(
             event,
             Event::Finished { .. }
+                | Event::RunStarted { .. }
                 | Event::FinishFailed { .. }
                 | Event::NoteAdded { .. }
                 | Event::Requested { .. }
@@ -565,12 +610,11 @@ impl Order {
             "after the end: {event:?}"
         );
         match event {
-            Event::RunStarted { .. } => assert!(!std::mem::replace(&mut self.run_started, true)),
-            Event::StorySkipped { story, .. } => {
-                assert!(self.story.is_none() && self.skipped.insert(story.clone()));
-            }
+            Event::RunStarted { resumed, .. } => self.begin(*resumed),
+            Event::StorySkipped { story, .. } => self.pass_over(story),
             Event::StoryStarted { story, .. } => {
                 assert!(self.run_started && self.story.is_none());
+                assert!(!self.skipped.contains(story), "it was skipped");
                 self.story = Some(story.clone());
             }
             Event::AttemptStarted { story, attempt, .. } => {
@@ -599,13 +643,38 @@ impl Order {
                 self.attempt = None;
                 self.story = None;
             }
-            Event::RunEnded { .. } => self.run_ended = true,
+            Event::RunEnded { outcome, .. } => {
+                let is_all = *outcome == Outcome::AllDone;
+                assert!(!is_all || self.skipped.is_empty(), "not all is done");
+                self.run_ended = true;
+            }
             Event::Finished { .. } => self.finished = self.run_ended && self.run_started,
             Event::Recovered { .. }
             | Event::Warning { .. }
             | Event::Requested { .. }
             | Event::NoteAdded { .. }
             | Event::FinishFailed { .. } => {}
+        }
+    }
+
+    /// The run starts, or goes on after its end.
+    fn begin(&mut self, resumed: bool) {
+        assert!(!self.run_started || self.run_ended && resumed);
+        *self = Self {
+            run_started: true,
+            last_attempt: std::mem::take(&mut self.last_attempt),
+            deferred: std::mem::take(&mut self.deferred),
+            ..Self::default()
+        };
+    }
+
+    fn pass_over(&mut self, story: &StoryId) {
+        assert_eq!(self.attempt, None);
+        if self.story.take_if(|it| it == story).is_some() {
+            self.gate = None;
+            assert!(self.skipped.insert(story.clone()));
+        } else {
+            assert!(self.story.is_none() && self.deferred.insert(story.clone()));
         }
     }
 

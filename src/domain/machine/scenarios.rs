@@ -5,5 +5,6 @@ mod checkpoints;
 mod failures;
 mod gates;
 mod limits;
+mod steering;
 mod stops;
 mod stories;

@@ -82,6 +82,11 @@ impl Script {
         })
     }
 
+    /// The user at the screen wants something.
+    pub(super) fn ask_for(&mut self, command: UserCommand) -> Vec<Effect> {
+        self.send(Input::User(command))
+    }
+
     pub(super) fn pass(&mut self, seconds: u64) -> &mut Self {
         self.now += Duration::from_secs(seconds);
         self

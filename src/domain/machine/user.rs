@@ -67,7 +67,7 @@ impl Machine {
         self.announce(Event::Paused {
             story: story.view.id.clone(),
         });
-        self.ask();
+        self.pending = None;
         Phase::Paused(story)
     }
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{AttemptStanding, Doing, GateProgress, Progress, StoryProgress, StoryStanding};
+use super::{
+    AttemptProgress, AttemptStanding, Doing, GateProgress, Progress, StoryProgress, StoryStanding,
+};
+use crate::domain::agent_event::Usage;
 use crate::domain::change::StoryState;
 use crate::domain::event::{Event, Record, StoryOutline};
 use crate::domain::ids::StoryId;
@@ -142,11 +145,13 @@ impl Progress {
             commit,
             changed_files,
             duration_ms,
+            usage,
             ..
         } = &record.event
         else {
             return;
         };
+        self.make_up_usage(story, usage);
         self.settle(AttemptStanding::Succeeded);
         self.doing = Doing::Between;
         self.skipping = false;
@@ -160,6 +165,25 @@ impl Progress {
         if let Some(progress) = self.story_mut(story) {
             progress.complete(record.at, completed);
         }
+    }
+}
+
+impl Progress {
+    /// Where the agent's own words were not recorded, what the last attempt used is what the others
+    /// of the story leave of the total.
+    fn make_up_usage(&mut self, story: &StoryId, total: &Usage) {
+        if self.in_flight != Usage::default() {
+            return;
+        }
+        let Some(story) = self.stories.iter().find(|it| it.id == *story) else {
+            return;
+        };
+        let mut others = Usage::default();
+        let is_counted = |it: &&AttemptProgress| story.since.is_some_and(|at| it.started_at >= at);
+        for attempt in story.attempts.iter().filter(is_counted) {
+            others.add(&attempt.usage);
+        }
+        self.in_flight = total.without(&others);
     }
 }
 

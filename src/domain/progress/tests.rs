@@ -3,8 +3,11 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::domain::change::StoryState;
 use crate::domain::dialect::Output;
-use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, GateResult, WIRE_VERSION};
+use crate::domain::event::{
+    BudgetLimits, FailureKind, FinishChoice, GateResult, StoryOutline, WIRE_VERSION,
+};
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
 
 /// A fold and the clock of its records.
@@ -258,6 +261,45 @@ fn totals_include_the_attempt_in_flight() {
 }
 
 #[test]
+fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
+    let mut tape = Tape::working();
+    tape.hear(attempt_failed(tokens(12)));
+    tape.hear(attempt_started(2));
+    let Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        ..
+    } = story_completed()
+    else {
+        panic!("a story is complete");
+    };
+    let total = Usage {
+        cost_usd: Some(1.25),
+        ..tokens(30)
+    };
+    tape.hear(Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        usage: total,
+    });
+    assert_eq!(tape.progress.usage(), total);
+    assert_eq!(tape.progress.stories[0].usage(), total);
+    let last = Usage {
+        cost_usd: Some(0.75),
+        ..tokens(18)
+    };
+    assert_eq!(tape.progress.stories[0].attempts[1].usage, last);
+}
+
+#[test]
 fn what_happens_right_now_follows_the_records() {
     let mut tape = Tape::working();
     let working = Doing::Working {
@@ -361,4 +403,251 @@ fn warnings_skips_and_requests_are_kept() {
         ..Progress::default()
     };
     assert_eq!(tape.progress, want);
+}
+
+/// A run of three stories: the first done before, the other two open.
+fn laid_out(resumed: bool) -> Event {
+    let outline = |id: &str, state, tasks_done| StoryOutline {
+        id: StoryId(id.to_owned()),
+        title: format!("Title {id}"),
+        state,
+        tasks_done,
+        tasks_total: 3,
+    };
+    let Event::RunStarted {
+        change,
+        branch,
+        original,
+        original_commit,
+        agent,
+        model,
+        stories_total,
+        stories_done,
+        max_retries,
+        gates,
+        budget,
+        ..
+    } = run_started(resumed)
+    else {
+        panic!("a run starts");
+    };
+    Event::RunStarted {
+        change,
+        branch,
+        original,
+        original_commit,
+        agent,
+        model,
+        stories_total,
+        stories_done,
+        max_retries,
+        gates,
+        resumed,
+        stories: vec![
+            outline("0", StoryState::Done, 3),
+            outline("1", StoryState::Open, 1),
+            outline("2", StoryState::Open, 0),
+        ],
+        budget,
+    }
+}
+
+fn standings(tape: &Tape) -> Vec<(&str, &StoryStanding)> {
+    let stories = tape.progress.stories.iter();
+    stories.map(|it| (it.id.0.as_str(), &it.state)).collect()
+}
+
+#[test]
+fn all_stories_are_listed_in_document_order_from_the_start() {
+    use StoryStanding::{Done, Running, Unfinished, Waiting};
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Waiting), ("2", &Waiting)]
+    );
+    tape.hear(story_started());
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Running), ("2", &Waiting)]
+    );
+    tape.hear(run_ended(Outcome::Stopped));
+    assert_eq!(standings(&tape)[1], ("1", &Unfinished));
+    tape.hear(laid_out(true));
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Waiting), ("2", &Waiting)]
+    );
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
+    tape.hear(story_completed());
+    let story = &tape.progress.stories[1];
+    assert!(matches!(story.state, StoryStanding::Completed { .. }));
+    assert_eq!((story.tasks_done, story.tasks_total), (3, 3));
+    tape.hear(laid_out(true));
+    assert_eq!(
+        standings(&tape)[1],
+        ("1", &Waiting),
+        "its boxes are open again"
+    );
+}
+
+#[test]
+fn a_story_knows_its_gates_and_where_they_wrote() {
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    tape.hear(story_started());
+    let gate = |baseline, log: &str| Event::GateStarted {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline,
+        log: log.to_owned(),
+    };
+    tape.hear(gate(true, "a.log"));
+    tape.hear(gate_passed(true));
+    tape.hear(attempt_started(1));
+    tape.hear(gate(false, "b.log"));
+    let gates = &tape.progress.stories[1].gates;
+    let shown: Vec<_> = gates
+        .iter()
+        .map(|it| {
+            (
+                it.log.as_str(),
+                it.baseline(),
+                it.result.clone(),
+                it.duration,
+            )
+        })
+        .collect();
+    let took = Some(Duration::from_millis(1));
+    assert_eq!(
+        shown,
+        [
+            ("a.log", true, Some(GateResult::Passed), took),
+            ("b.log", false, None, None)
+        ]
+    );
+    let of_attempt = tape.progress.stories[1].gates_of(AttemptNumber(1));
+    assert_eq!(of_attempt.count(), 1);
+}
+
+fn gate_passed(baseline: bool) -> Event {
+    Event::GateFinished {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline,
+        result: GateResult::Passed,
+        duration_ms: 1,
+    }
+}
+
+#[test]
+fn the_time_left_is_guessed_from_the_stories_of_this_run() {
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
+    assert_eq!(tape.progress.estimate(clock(5)), None, "nothing to go by");
+    tape.seconds = 101;
+    tape.hear(story_completed());
+    let left = |tape: &Tape, at| tape.progress.estimate(clock(at)).map(|it| it.as_secs());
+    assert_eq!(left(&tape, 110), Some(100), "one story is left");
+    let Event::StoryStarted {
+        total, open_tasks, ..
+    } = story_started()
+    else {
+        panic!("a story starts");
+    };
+    tape.hear(Event::StoryStarted {
+        story: StoryId("2".to_owned()),
+        title: "Second".to_owned(),
+        position: 3,
+        total,
+        open_tasks,
+    });
+    assert_eq!(left(&tape, 132), Some(70));
+    assert_eq!(left(&tape, 900), Some(0), "longer than the first one took");
+    tape.hear(run_ended(Outcome::AllDone));
+    assert_eq!(left(&tape, 901), None, "it is over");
+}
+
+#[test]
+fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
+    let mut tape = Tape::working();
+    let ask = |request| Event::Requested { request };
+    tape.hear(ask(Request::Pause));
+    assert!(tape.progress.pausing);
+    assert_eq!(tape.progress.requested, None, "it is no stop");
+    tape.hear(attempt_failed(tokens(1)));
+    tape.hear(Event::Paused { story: one() });
+    assert_eq!(tape.progress.doing, Doing::Paused { story: one() });
+    assert!(!tape.progress.pausing);
+    tape.hear(Event::NoteAdded {
+        text: "use tabs".to_owned(),
+    });
+    let waiting = |tape: &Tape| tape.progress.notes.waiting().count();
+    assert_eq!(waiting(&tape), 1);
+    tape.hear(ask(Request::GoOn));
+    assert_eq!(tape.progress.doing, Doing::Between);
+    tape.hear(attempt_started(2));
+    assert_eq!(waiting(&tape), 0, "it is told");
+    tape.hear(ask(Request::Skip));
+    assert!(tape.progress.skipping);
+    tape.hear(Event::StorySkipped {
+        story: one(),
+        title: "First".to_owned(),
+        reason: "skipped on request".to_owned(),
+    });
+    assert!(!tape.progress.skipping);
+}
+
+#[test]
+fn a_finish_that_failed_is_forgotten_when_one_works() {
+    let mut tape = Tape::working();
+    tape.hear(run_ended(Outcome::Stopped));
+    let choice = FinishChoice::Cleanup;
+    tape.hear(Event::FinishFailed {
+        choice,
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    });
+    let failure = FinishFailure {
+        choice,
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    };
+    assert_eq!(tape.progress.finish_failure, Some(failure));
+    tape.hear(Event::Finished {
+        choice,
+        head: "main".to_owned(),
+        branch: "ralph/my-feature".to_owned(),
+        changed_files: 4,
+    });
+    assert_eq!(tape.progress.finish_failure, None);
+}
+
+#[test]
+fn neither_an_interruption_nor_the_choice_at_the_end_makes_a_run_or_a_story_older() {
+    let mut tape = Tape::working();
+    tape.seconds = 10;
+    tape.hear(run_ended(Outcome::Stopped));
+    let ages = |tape: &Tape, at| {
+        let run = tape.progress.elapsed(clock(at)).as_secs();
+        (run, tape.progress.stories[0].elapsed(clock(at)).as_secs())
+    };
+    assert_eq!(ages(&tape, 500), (10, 9));
+    tape.seconds = 1000;
+    tape.hear(run_started(true));
+    tape.hear(story_started());
+    assert_eq!(ages(&tape, 1011), (21, 19));
+}
+
+#[test]
+fn records_of_earlier_versions_read() {
+    let old = r#"{"v":1,"seq":0,"at":"2026-11-15T21:59:00Z","run":"r1","event":"run_started","change":"c","branch":"b","original":"main","original_commit":null,"agent":"demo","model":null,"stories_total":1,"stories_done":0,"max_retries":3,"gates":[],"resumed":false}
+{"v":1,"seq":1,"at":"2026-11-15T21:59:00Z","run":"r1","event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"t"}
+{"v":1,"seq":2,"at":"2026-11-15T21:59:00Z","run":"r1","event":"gate_started","story":"1","gate":"g","baseline":true}"#;
+    for line in old.lines() {
+        serde_json::from_str::<Record>(line).unwrap();
+    }
 }

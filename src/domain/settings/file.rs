@@ -16,7 +16,7 @@ use super::{
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 15] = [
+const TOP_KEYS: [&str; 16] = [
     "agent",
     "model",
     "max_retries",
@@ -30,10 +30,12 @@ const TOP_KEYS: [&str; 15] = [
     "least_free",
     "vault_limit",
     "timeouts",
+    "budget",
     "gate",
     "agents",
 ];
 const TIMEOUT_KEYS: [&str; 3] = ["idle", "total", "grace"];
+const BUDGET_KEYS: [&str; 3] = ["usd", "tokens", "time"];
 const GATE_KEYS: [&str; 4] = ["name", "run", "timeout", "baseline"];
 const AGENT_KEYS: [&str; 4] = ["command", "output", "env", "prompt"];
 
@@ -86,6 +88,7 @@ impl File<'_> {
             "least_free" => settings.least_free = Some(self.sourced(key, self.size(value)?)),
             "vault_limit" => settings.vault_limit = Some(self.sourced(key, self.size(value)?)),
             "timeouts" => self.timeouts(settings, value)?,
+            "budget" => self.budget(settings, value)?,
             "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
             "agents" => settings.agents = self.agents(value)?,
             _ => return Err(self.unknown(key, &TOP_KEYS, "")),
@@ -104,6 +107,28 @@ impl File<'_> {
                 "total" => settings.total_timeout = Some(self.sourced(key, self.duration(value)?)),
                 "grace" => settings.grace = Some(self.sourced(key, self.duration(value)?)),
                 _ => return Err(self.unknown(key, &TIMEOUT_KEYS, " in `[timeouts]`")),
+            }
+        }
+        Ok(())
+    }
+
+    fn budget(
+        &self,
+        settings: &mut PartialSettings,
+        value: &Value<'_>,
+    ) -> Result<(), SettingsProblem> {
+        for (key, value) in self.table(value)? {
+            match key.get_ref().as_ref() {
+                "usd" => {
+                    let cost = self.amount(value, "an amount such as 2.50")?;
+                    settings.max_cost = Some(self.sourced(key, cost));
+                }
+                "tokens" => {
+                    let tokens = self.amount(value, "a number such as 500_000")?;
+                    settings.max_tokens = Some(self.sourced(key, tokens));
+                }
+                "time" => settings.max_time = Some(self.sourced(key, self.duration(value)?)),
+                _ => return Err(self.unknown(key, &BUDGET_KEYS, " in `[budget]`")),
             }
         }
         Ok(())
@@ -262,6 +287,21 @@ impl File<'_> {
             DeValue::Integer(integer) if integer.as_str() == "0" => Ok(TimeLimit::OFF),
             _ => Err(self.wrong_type(value, "a duration such as \"15m\"")),
         }
+    }
+
+    /// A number or a string that says how much of something.
+    fn amount<T>(&self, value: &Value<'_>, wanted: &str) -> Result<T, SettingsProblem>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+    {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.as_ref(),
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            _ => return Err(self.wrong_type(value, wanted)),
+        };
+        text.parse()
+            .map_err(|bad| self.problem(&value.span(), &format!("{bad}")))
     }
 
     fn size(&self, value: &Value<'_>) -> Result<SizeLimit, SettingsProblem> {

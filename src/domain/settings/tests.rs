@@ -40,6 +40,10 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         idle = "10m"
         total = "off"
         grace = "5s"
+        [budget]
+        usd = 2.50
+        tokens = 500_000
+        time = "8h"
         [[gate]]
         name = "tests"
         run = "cargo test"
@@ -83,8 +87,11 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         idle_timeout: Some(at(14, TimeLimit::seconds(600))),
         total_timeout: Some(at(15, TimeLimit::OFF)),
         grace: Some(at(16, TimeLimit::seconds(5))),
-        gates: Some(at(17, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(24, mine))]),
+        max_cost: Some(at(18, CostLimit::cents(250))),
+        max_tokens: Some(at(19, TokenLimit(Some(500_000)))),
+        max_time: Some(at(20, TimeLimit::seconds(28_800))),
+        gates: Some(at(21, gates)),
+        agents: BTreeMap::from([("mine".to_owned(), at(28, mine))]),
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
@@ -99,7 +106,12 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "agent = \"claude\"\nmax_retry = 1",
         "max-retries = 1",
         "xyzzy = 1",
-        "[budget]\nusd = 1.0",
+        "[budget]\ncost = 1.0",
+        "[budget]\nusd = 0.005",
+        "[budget]\nusd = true",
+        "[budget]\ntokens = 1.5",
+        "[budget]\ntime = 8",
+        "budget = 5",
         "[timeouts]\nidel = \"1m\"",
         "[[gate]]\nrun = \"x\"\nbase_line = true",
         "[agents.mine]\ncommand = [\"x\"]\noutputs = \"text\"",
@@ -200,6 +212,9 @@ fn every_variable_is_read() {
         ("RALPHTOOL_TIMEOUT", "2h"),
         ("RALPHTOOL_COMMAND_TIMEOUT", "10s"),
         ("RALPHTOOL_MAX_WAIT", "3h"),
+        ("RALPHTOOL_MAX_COST", "$5"),
+        ("RALPHTOOL_MAX_TOKENS", "2M"),
+        ("RALPHTOOL_MAX_TIME", "1d"),
         ("RALPHTOOL_LARGEST_FILE", "off"),
         ("RALPHTOOL_LEAST_FREE", "1GB"),
         ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
@@ -224,6 +239,12 @@ fn every_variable_is_read() {
             "RALPHTOOL_COMMAND_TIMEOUT",
         )),
         max_wait: Some(variable(TimeLimit::seconds(10_800), "RALPHTOOL_MAX_WAIT")),
+        max_cost: Some(variable(CostLimit::cents(500), "RALPHTOOL_MAX_COST")),
+        max_tokens: Some(variable(
+            TokenLimit(Some(2_000_000)),
+            "RALPHTOOL_MAX_TOKENS",
+        )),
+        max_time: Some(variable(TimeLimit::seconds(86_400), "RALPHTOOL_MAX_TIME")),
         largest_file: Some(variable(SizeLimit::OFF, "RALPHTOOL_LARGEST_FILE")),
         least_free: Some(variable(
             SizeLimit::bytes(1_000_000_000),

@@ -1,8 +1,9 @@
 //! `RALPHTOOL_*` variables become one layer of settings.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
-use crate::domain::duration::TimeLimit;
-use crate::domain::size::SizeLimit;
 
 /// Names the start of every variable of ours.
 const PREFIX: &str = "RALPHTOOL_";
@@ -11,7 +12,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 18] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -20,6 +21,9 @@ const KNOWN: [&str; 15] = [
     "RALPHTOOL_TIMEOUT",
     "RALPHTOOL_COMMAND_TIMEOUT",
     "RALPHTOOL_MAX_WAIT",
+    "RALPHTOOL_MAX_COST",
+    "RALPHTOOL_MAX_TOKENS",
+    "RALPHTOOL_MAX_TIME",
     "RALPHTOOL_LARGEST_FILE",
     "RALPHTOOL_LEAST_FREE",
     "RALPHTOOL_VAULT_LIMIT",
@@ -77,13 +81,16 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_MODEL" => settings.model = Some(sourced(name, value.to_owned())),
         "RALPHTOOL_MAX_RETRIES" => settings.max_retries = Some(count(name, value)?),
         "RALPHTOOL_ON_FINISH" => settings.on_finish = Some(on_finish(name, value)?),
-        "RALPHTOOL_IDLE_TIMEOUT" => settings.idle_timeout = Some(duration(name, value)?),
-        "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(duration(name, value)?),
-        "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(duration(name, value)?),
-        "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(duration(name, value)?),
-        "RALPHTOOL_LARGEST_FILE" => settings.largest_file = Some(size(name, value)?),
-        "RALPHTOOL_LEAST_FREE" => settings.least_free = Some(size(name, value)?),
-        "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(size(name, value)?),
+        "RALPHTOOL_IDLE_TIMEOUT" => settings.idle_timeout = Some(limit(name, value)?),
+        "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(limit(name, value)?),
+        "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_COST" => settings.max_cost = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_TOKENS" => settings.max_tokens = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_TIME" => settings.max_time = Some(limit(name, value)?),
+        "RALPHTOOL_LARGEST_FILE" => settings.largest_file = Some(limit(name, value)?),
+        "RALPHTOOL_LEAST_FREE" => settings.least_free = Some(limit(name, value)?),
+        "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(limit(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
         "RALPHTOOL_ISOLATE" => settings.isolate = Some(flag(name, value)?),
@@ -100,14 +107,11 @@ fn count(name: &'static str, value: &str) -> Result<Sourced<u32>, SettingsProble
     Ok(sourced(name, count))
 }
 
-fn duration(name: &'static str, value: &str) -> Result<Sourced<TimeLimit>, SettingsProblem> {
-    match value.parse() {
-        Ok(limit) => Ok(sourced(name, limit)),
-        Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),
-    }
-}
-
-fn size(name: &'static str, value: &str) -> Result<Sourced<SizeLimit>, SettingsProblem> {
+/// A limit of any sort, which names its own mistakes.
+fn limit<T>(name: &'static str, value: &str) -> Result<Sourced<T>, SettingsProblem>
+where
+    T: FromStr<Err: fmt::Display>,
+{
     match value.parse() {
         Ok(limit) => Ok(sourced(name, limit)),
         Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),

@@ -1,0 +1,182 @@
+//! Money and tokens as people write them: `5`, `$2.50`; `500000`, `500k`, `1.5M`; `0` and `off`
+//! mean no limit.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Units of tokens, those that are written back first.
+const UNITS: [(&str, u64); 3] = [("M", 1_000_000), ("k", 1_000), ("", 1)];
+
+/// A limit in US dollars, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CostLimit(Option<u32>);
+
+/// A limit in tokens, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TokenLimit(pub(crate) Option<u64>);
+
+/// A text that is no amount of money.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no amount of US dollars; write it like `5`, `2.50` or `off`")]
+pub(crate) struct BadCost(String);
+
+/// A text that is no number of tokens.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no number of tokens; write it like `500000`, `500k`, `1.5M` or `off`")]
+pub(crate) struct BadTokens(String);
+
+impl CostLimit {
+    /// No limit.
+    pub(crate) const OFF: Self = Self(None);
+
+    /// A limit of that many cents.
+    #[cfg(test)]
+    pub(crate) const fn cents(cents: u32) -> Self {
+        Self(Some(cents))
+    }
+
+    /// The limit in US dollars.
+    pub(crate) fn usd(self) -> Option<f64> {
+        self.0.map(|cents| f64::from(cents) / 100.0)
+    }
+}
+
+impl TokenLimit {
+    /// No limit.
+    pub(crate) const OFF: Self = Self(None);
+}
+
+impl FromStr for CostLimit {
+    type Err = BadCost;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let trimmed = text.trim();
+        if trimmed.eq_ignore_ascii_case("off") {
+            return Ok(Self::OFF);
+        }
+        let number = trimmed.strip_prefix('$').unwrap_or(trimmed);
+        let cents = scaled(number, 100).and_then(|cents| u32::try_from(cents).ok());
+        let cents = cents.ok_or_else(|| BadCost(text.to_owned()))?;
+        Ok(Self((cents > 0).then_some(cents)))
+    }
+}
+
+impl fmt::Display for CostLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(cents) => write!(f, "${}.{:02}", cents / 100, cents % 100),
+            None => f.write_str("off"),
+        }
+    }
+}
+
+impl FromStr for TokenLimit {
+    type Err = BadTokens;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let trimmed = text.trim();
+        if trimmed.eq_ignore_ascii_case("off") {
+            return Ok(Self::OFF);
+        }
+        let tokens = tokens(trimmed).ok_or_else(|| BadTokens(text.to_owned()))?;
+        Ok(Self((tokens > 0).then_some(tokens)))
+    }
+}
+
+impl fmt::Display for TokenLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(tokens) = self.0 else {
+            return f.write_str("off");
+        };
+        let whole = UNITS.iter().find(|(_, unit)| tokens % unit == 0);
+        let (name, unit) = whole.unwrap_or(&("", 1));
+        write!(f, "{}{name}", tokens / unit)
+    }
+}
+
+fn tokens(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let is_unit = |name: &str| name.eq_ignore_ascii_case(unit.trim());
+    let (_, unit) = UNITS.iter().find(|(name, _)| is_unit(name))?;
+    scaled(&number.replace('_', ""), *unit)
+}
+
+/// A number, with a fraction if need be, in parts so small that nothing of it is lost.
+fn scaled(number: &str, parts: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let mut total = digits(whole)?.checked_mul(parts)?;
+    let mut part = parts;
+    for digit in fraction.chars().map(|c| c.to_digit(10)) {
+        let digit = u64::from(digit?);
+        if !part.is_multiple_of(10) && digit != 0 {
+            return None;
+        }
+        part /= 10;
+        total = total.checked_add(part.checked_mul(digit)?)?;
+    }
+    (!fraction.is_empty()).then_some(total)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    let is_number = text.chars().all(|c| c.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn reads_money_and_writes_it_back() {
+        #[track_caller]
+        fn case(text: &str, cents: Option<u32>, written: &str) {
+            let limit: CostLimit = text.parse().unwrap();
+            assert_eq!(limit, CostLimit(cents));
+            assert_eq!(limit.to_string(), written);
+            assert_eq!(limit.to_string().parse(), Ok(limit));
+        }
+        case("5", Some(500), "$5.00");
+        case("$2.5", Some(250), "$2.50");
+        case("0.07", Some(7), "$0.07");
+        case("10.000", Some(1000), "$10.00");
+        case("0", None, "off");
+        case(" Off ", None, "off");
+        assert_eq!(CostLimit::cents(250).usd(), Some(2.5));
+        for text in [
+            "",
+            "$",
+            "-1",
+            "1,50",
+            "1.",
+            ".5.",
+            "0.005",
+            "+1",
+            "1e2",
+            "99999999999",
+        ] {
+            assert!(text.parse::<CostLimit>().is_err(), "{text} was accepted");
+        }
+    }
+
+    #[test]
+    fn reads_tokens_and_writes_them_back() {
+        #[track_caller]
+        fn case(text: &str, tokens: Option<u64>, written: &str) {
+            let limit: TokenLimit = text.parse().unwrap();
+            assert_eq!(limit, TokenLimit(tokens));
+            assert_eq!(limit.to_string(), written);
+            assert_eq!(limit.to_string().parse(), Ok(limit));
+        }
+        case("500000", Some(500_000), "500k");
+        case("2_000_000", Some(2_000_000), "2M");
+        case("1.5M", Some(1_500_000), "1500k");
+        case("812", Some(812), "812");
+        case("0", None, "off");
+        case("off", None, "off");
+        for text in ["", "k", "-1", "1.5", "1.k", "5x", "99999999999999999999"] {
+            assert!(text.parse::<TokenLimit>().is_err(), "{text} was accepted");
+        }
+    }
+}
