@@ -14,6 +14,7 @@ pub(crate) mod doctor;
 pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod guard;
+pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod ids;
 pub(crate) mod js;

@@ -9,6 +9,7 @@ pub(crate) mod attempts;
 pub(crate) mod doctor;
 pub(crate) mod gaps;
 mod gate_run;
+pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod launch;
 pub(crate) mod mend;
