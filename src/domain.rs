@@ -22,6 +22,7 @@ pub(crate) mod label;
 pub(crate) mod machine;
 pub(crate) mod outline;
 pub(crate) mod policy;
+pub(crate) mod preview;
 pub(crate) mod progress;
 pub(crate) mod promise;
 pub(crate) mod prompt;

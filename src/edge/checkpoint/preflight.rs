@@ -44,7 +44,7 @@ impl Checkpoints {
         refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
         refuse_hook()?;
         self.refuse_operation()?;
-        self.refuse_lock()?;
+        refuse_lock(&self.places.repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
         self.refuse_name(&branch).await?;
@@ -59,37 +59,10 @@ impl Checkpoints {
         refuse_operation(&self.places.repository)
     }
 
-    fn refuse_lock(&self) -> Result<()> {
-        let lock = self.places.repository.git_dir.join("index.lock");
-        if lock.exists() {
-            return Err(CheckpointError::refused(
-                format!(
-                    "`{}` exists: another git process is at work, or one crashed",
-                    lock.display()
-                ),
-                "wait for it to end; if no git runs here, remove the file",
-            ));
-        }
-        Ok(())
-    }
-
     /// Refuses where less is free than must stay free.
     pub(crate) fn refuse_full_disk(&self) -> Result<()> {
-        for folder in [self.places.vault.folder(), &self.places.repository.git_dir] {
-            let least = self.limits.least_free;
-            if let Some(free) = room::free(folder).filter(|free| *free < least) {
-                return Err(CheckpointError::refused(
-                    format!(
-                        "only {} are free where `{}` is, and {} must stay free",
-                        rounded(free),
-                        folder.display(),
-                        rounded(least)
-                    ),
-                    "free some space there, or set `least_free` to less",
-                ));
-            }
-        }
-        Ok(())
+        let vault = self.places.vault.folder();
+        refuse_full_disk(&self.places.repository, vault, self.limits.least_free)
     }
 
     async fn refuse_name(&self, branch: &str) -> Result<()> {
@@ -150,6 +123,51 @@ pub(crate) async fn obstacles(
         refuse_conflicts(git).await,
     ];
     all.into_iter().filter_map(Result::err).collect()
+}
+
+/// What keeps a run from beginning just now, and passes by itself or with a little room. Needs no
+/// vault and makes none.
+pub(crate) fn passing_obstacles(
+    repository: &Repository,
+    vault: &Path,
+    least_free: u64,
+) -> Vec<CheckpointError> {
+    // Where it has not been made yet, it will be on the disk of the folder above it.
+    let place = vault.ancestors().find(|folder| folder.is_dir());
+    let room = refuse_full_disk(repository, place.unwrap_or(vault), least_free);
+    let all = [refuse_lock(repository), room];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+fn refuse_lock(repository: &Repository) -> Result<()> {
+    let lock = repository.git_dir.join("index.lock");
+    if lock.exists() {
+        return Err(CheckpointError::refused(
+            format!(
+                "`{}` exists: another git process is at work, or one crashed",
+                lock.display()
+            ),
+            "wait for it to end; if no git runs here, remove the file",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result<()> {
+    for folder in [vault, &repository.git_dir] {
+        if let Some(free) = room::free(folder).filter(|free| *free < least) {
+            return Err(CheckpointError::refused(
+                format!(
+                    "only {} are free where `{}` is, and {} must stay free",
+                    rounded(free),
+                    folder.display(),
+                    rounded(least)
+                ),
+                "free some space there, or set `least_free` to less",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn refuse_operation(repository: &Repository) -> Result<()> {
