@@ -12,7 +12,8 @@ use crate::domain::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::domain::prompt::{PromptInput, prompt};
 use crate::domain::settings::Settings;
 use crate::edge::checkpoint::{
-    CheckpointError, OpenRun, look as look_at, obstacles, passing_obstacles, peek, peek_last,
+    CheckpointError, OpenRun, branch_obstacles, look as look_at, obstacles, passing_obstacles,
+    peek, peek_last,
 };
 use crate::edge::files::read_if_present;
 use crate::edge::isolation::probe;
@@ -61,6 +62,7 @@ async fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> 
     let git = repository.git(MENDING_TIMEOUT);
     let limits = plan.settings.limits();
     let mut found = obstacles(repository, &git, &vault).await;
+    found.extend(branch_obstacles(repository, &git, &plan.change.name).await);
     found.extend(passing_obstacles(repository, &vault, limits.least_free));
     let mut remarks: Vec<Remark> = found.iter().map(refused).collect();
     let open = peek(plan.state, repository).ok().flatten();

@@ -148,6 +148,7 @@ async fn what_keeps_a_run_from_starting_comes_first() {
         "openspec/changes/c/tasks.md",
         "## 1. First\n- [x] 1.1 Do a\n",
     );
+    desk.git("worktree add -q -b ralph/c ../elsewhere");
     fs::write(desk.repo.join(".git/index.lock"), "").unwrap();
     fs::write(desk.repo.join(".git/MERGE_HEAD"), "").unwrap();
     let stops: Vec<String> = desk
@@ -159,6 +160,7 @@ async fn what_keeps_a_run_from_starting_comes_first() {
         .collect();
     let starts = [
         "a merge is in progress",
+        "`ralph/c` is checked out in another work tree",
         "`/",
         "only ",
         "the agent `other` needs `no-such-agent`",
