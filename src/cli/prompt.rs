@@ -111,7 +111,7 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     output::warn(context, warnings.iter().map(String::as_str));
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &place);
-    prompt_of(change, story, &settings, &vault)
+    prompt_of(change, story, &settings, &vault, None)
 }
 
 /// The repository around a folder; a prompt can be looked at without one.

@@ -8,8 +8,9 @@ use super::launch::{check_agent, other_run};
 use super::{MENDING_TIMEOUT, chain};
 use crate::domain::change::{Change, Story};
 use crate::domain::ids::AttemptNumber;
+use crate::domain::machine::Carry;
 use crate::domain::preview::{Remark, about_change, about_dirty, about_guarded};
-use crate::domain::prompt::{PromptInput, prompt};
+use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
 use crate::domain::settings::Settings;
 use crate::edge::checkpoint::{
     CheckpointError, OpenRun, branch_obstacles, look as look_at, obstacles, passing_obstacles,
@@ -146,13 +147,14 @@ fn failed(failure: &Failure) -> Remark {
     }
 }
 
-/// The prompt of the first attempt at a story, as an agent would get it; the vault is neither
-/// opened nor made.
+/// The prompt of the next attempt at a story, as an agent would get it: the first, or the one that
+/// follows in the run that is gone on with. The vault is neither opened nor made.
 pub(crate) fn prompt_of(
     change: &Change,
     story: &Story,
     settings: &Settings,
     vault: &Path,
+    open: Option<&OpenRun>,
 ) -> Result<String, Failure> {
     let gates = settings.gates.value.iter();
     let gates: Vec<(String, String)> = gates
@@ -162,16 +164,47 @@ pub(crate) fn prompt_of(
     let notes = read_if_present(&path)
         .map_err(|error| Failure::refused(error.to_string()).because(error))?;
     let notes = notes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let (attempt, previous) = match open {
+        Some(open) => following(open, story, settings, vault),
+        None => (AttemptNumber(1), None),
+    };
     Ok(prompt(&PromptInput {
         change,
         story,
-        attempt: AttemptNumber(1),
+        attempt,
         gates: &gates,
         learnings: notes.as_deref(),
         learnings_path: &path.to_string_lossy(),
-        previous: None,
+        previous: previous.as_ref(),
         strict_tasks: settings.strict_tasks.value,
     }))
+}
+
+/// The next attempt at a story of a run, and what it is told of the last one.
+fn following(
+    open: &OpenRun,
+    story: &Story,
+    settings: &Settings,
+    vault: &Path,
+) -> (AttemptNumber, Option<PreviousFailure>) {
+    let last = open.last_attempt.clone();
+    let Some(last) = last.filter(|last| last.attempt.story == story.id) else {
+        let made = open.attempts.get(&story.id).copied().unwrap_or(0);
+        return (AttemptNumber(made.saturating_add(1)), None);
+    };
+    let most = settings.max_retries.value;
+    let carry = Carry::after(last.attempt, last.retries_used, last.reason, most);
+    let attempts = vault.join("runs").join(&open.run.0).join("attempts");
+    let previous = carry.previous.map(|previous| {
+        let parked = previous.parked.to_string();
+        let diff = attempts.join(&parked).join("changes.diff");
+        PreviousFailure {
+            reason: previous.reason,
+            look: format!("cat {}", diff.display()),
+            parked,
+        }
+    });
+    (carry.next_attempt, previous)
 }
 
 #[cfg(test)]

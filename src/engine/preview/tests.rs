@@ -1,9 +1,10 @@
 use super::*;
-use crate::domain::ids::RunId;
+use crate::domain::event::FailureKind;
+use crate::domain::ids::{AttemptId, RunId};
 use crate::domain::preview::Weight;
 use crate::domain::settings::PartialSettings;
 use crate::domain::settings::file::parse;
-use crate::edge::checkpoint::Checkpoints;
+use crate::edge::checkpoint::{Checkpoints, Setback};
 use crate::edge::source::{Surroundings, read_target};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -227,9 +228,44 @@ async fn a_prompt_can_be_looked_at() {
     let vault = desk.state();
     fs::create_dir_all(vault.join("learnings")).unwrap();
     fs::write(vault.join("learnings/c.md"), "the parser is odd").unwrap();
-    let text = prompt_of(&change, &change.stories[0], &desk.settings, &vault).unwrap();
+    let text = prompt_of(&change, &change.stories[0], &desk.settings, &vault, None).unwrap();
     assert!(
         text.contains("1.1 Do a") && text.contains("the parser is odd"),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn a_prompt_tells_of_the_attempt_before() {
+    let desk = Desk::new(DEMO);
+    let mut checkpoints = desk.checkpoints().await;
+    checkpoints
+        .begin(&RunId("r".to_owned()), "c")
+        .await
+        .unwrap();
+    let change = desk.change();
+    let attempt = AttemptId {
+        story: change.stories[0].id.clone(),
+        attempt: AttemptNumber(1),
+    };
+    checkpoints.attempt_started(&attempt).await.unwrap();
+    desk.write("new", "x");
+    let setback = Setback {
+        attempt,
+        told: Some("the parser is missing".to_owned()),
+        counts: true,
+        kind: FailureKind::Failed,
+        why: String::new(),
+    };
+    checkpoints.park(setback).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    let open = checkpoints.open_run();
+    let vault = checkpoints.vault_folder();
+    let story = &change.stories[0];
+    let text = prompt_of(&change, story, &desk.settings, vault, open.as_ref()).unwrap();
+    let diff = vault.join("runs/r/attempts/1.1/changes.diff");
+    assert!(diff.exists());
+    let look = format!("cat {}", diff.display());
+    assert!(text.contains("the parser is missing"), "{text}");
+    assert!(text.contains(&look), "{text}");
 }
