@@ -13,6 +13,7 @@ mod finish;
 mod gc;
 mod launch;
 mod list;
+mod log;
 mod loop_command;
 mod man;
 mod output;
@@ -75,6 +76,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Undo(given)) => undo::run(given, context),
         Some(Command::Rewind(given)) => rewind::run(given, context),
         Some(Command::Attempts(given)) => attempts::run(given, context),
+        Some(Command::Log(given)) => log::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
         Some(Command::Show(given)) => show::run(given, context),
         Some(Command::Prompt(given)) => prompt::run(given, context),

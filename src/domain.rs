@@ -15,16 +15,16 @@ pub(crate) mod doctor;
 pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod guard;
+pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod ids;
 pub(crate) mod js;
 pub(crate) mod label;
 pub(crate) mod machine;
-#[allow(dead_code, reason = "the screen reads it")]
 pub(crate) mod note;
 pub(crate) mod outline;
 pub(crate) mod policy;
-#[allow(dead_code, reason = "the screen reads it")]
+pub(crate) mod preview;
 pub(crate) mod progress;
 pub(crate) mod promise;
 pub(crate) mod prompt;

@@ -29,6 +29,7 @@ pub(crate) mod text_window;
     expect(dead_code, reason = "the terminal UI will read transcripts")
 )]
 pub(crate) mod transcript;
+pub(crate) mod tree_state;
 pub(crate) mod vault;
 pub(crate) mod vaults;
 pub(crate) mod walk;

@@ -9,11 +9,17 @@ pub(crate) mod attempts;
 pub(crate) mod doctor;
 pub(crate) mod gaps;
 mod gate_run;
+pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod launch;
 pub(crate) mod mend;
 mod outside;
 mod perform;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the terminal UI will look before a start")
+)]
+pub(crate) mod preview;
 mod recorder;
 mod signals;
 mod start;

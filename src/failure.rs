@@ -74,6 +74,11 @@ impl Failure {
         self
     }
 
+    /// What to do next.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// Writes the failure, its causes and what to do next.
     pub(crate) fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
         write_labelled(out, "", &paint.apply(BAD, "error:"), &self.message)?;

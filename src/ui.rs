@@ -11,6 +11,7 @@ pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod plain;
 pub(crate) mod plan;
 pub(crate) mod show;

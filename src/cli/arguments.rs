@@ -12,6 +12,7 @@ use super::doctor::DoctorArguments;
 use super::finish::FinishArguments;
 use super::gc::GcArguments;
 use super::list::ListArguments;
+use super::log::LogArguments;
 use super::loop_command::LoopArguments;
 use super::man::ManArguments;
 use super::prompt::PromptArguments;
@@ -145,6 +146,10 @@ pub(super) enum Command {
     /// The whole state a failed attempt left is parked in the vault. Listing and showing works
     /// while a run is at work.
     Attempts(AttemptsArguments),
+    /// List past runs, or show what happened in one
+    ///
+    /// Works while a run is at work. What the agents said is in the transcripts of their attempts.
+    Log(LogArguments),
     /// List the changes with their progress
     List(ListArguments),
     /// Show the stories, tasks and scenarios of one change

@@ -1,7 +1,7 @@
 //! `ralphtool prompt`: what an agent would be told.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,13 +9,12 @@ use clap::Args;
 use super::context::Context;
 use super::output;
 use crate::domain::change::{Change, Story, StoryState};
-use crate::domain::ids::{AttemptNumber, StoryId};
-use crate::domain::prompt::{PromptInput, prompt};
+use crate::domain::ids::StoryId;
 use crate::domain::settings::{PartialSettings, nearest};
-use crate::edge::files::read_if_present;
 use crate::edge::object_id::ObjectFormat;
 use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, state_directory};
+use crate::engine::preview::prompt_of;
 use crate::failure::Failure;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -110,37 +109,9 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;
     output::warn(context, warnings.iter().map(String::as_str));
-    let gates = settings.gates.value.iter();
-    let gates: Vec<(String, String)> = gates
-        .map(|gate| (gate.name.clone(), gate.run.clone()))
-        .collect();
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
-    let path = learnings(change, &place, context)?;
-    let notes = read_if_present(&path)
-        .map_err(|error| Failure::refused(error.to_string()).because(error))?;
-    let notes = notes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(prompt(&PromptInput {
-        change,
-        story,
-        attempt: AttemptNumber(1),
-        gates: &gates,
-        learnings: notes.as_deref(),
-        learnings_path: &path.to_string_lossy(),
-        previous: None,
-        notes: &[],
-        strict_tasks: settings.strict_tasks.value,
-    }))
-}
-
-/// Where notes about the change are kept; the vault itself is neither opened nor made.
-fn learnings(
-    change: &Change,
-    repository: &Repository,
-    context: &Context,
-) -> Result<PathBuf, Failure> {
-    let state = state_directory(&context.environment)?;
-    let vault = Vault::folder_for(&state, repository);
-    Ok(vault.join("learnings").join(format!("{}.md", change.name)))
+    let vault = Vault::folder_for(&state_directory(&context.environment)?, &place);
+    prompt_of(change, story, &settings, &vault, None)
 }
 
 /// The repository around a folder; a prompt can be looked at without one.

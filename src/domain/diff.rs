@@ -24,6 +24,21 @@ pub(crate) struct Diff {
     pub(crate) cut: Option<Cut>,
 }
 
+impl Diff {
+    /// The same, of which so much is not shown.
+    #[must_use]
+    pub(crate) fn without(mut self, cut: Cut) -> Self {
+        let known = self.cut.unwrap_or_default();
+        let all = Cut {
+            lines: known.lines + cut.lines,
+            unread: known.unread || cut.unread,
+            new_files: known.new_files + cut.new_files,
+        };
+        self.cut = (all != Cut::default()).then_some(all);
+        self
+    }
+}
+
 /// What is not shown of a diff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
@@ -31,6 +46,8 @@ pub(crate) struct Cut {
     pub(crate) lines: usize,
     /// It went on after what was read, so that files may be missing and counts too low.
     pub(crate) unread: bool,
+    /// So many new files are missing in it.
+    pub(crate) new_files: usize,
 }
 
 /// One file of a diff.
@@ -271,14 +288,15 @@ impl Parser {
 
     fn finish(mut self, unread: bool) -> Diff {
         self.close();
-        let cut = Cut {
+        let diff = Diff {
+            files: self.files,
+            cut: None,
+        };
+        diff.without(Cut {
             lines: self.cut_lines,
             unread,
-        };
-        Diff {
-            files: self.files,
-            cut: (cut != Cut::default()).then_some(cut),
-        }
+            new_files: 0,
+        })
     }
 }
 

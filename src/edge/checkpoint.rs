@@ -104,7 +104,7 @@ pub(crate) use look::{JournalHealth, look, strays};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, Shelf};
-pub(crate) use preflight::obstacles;
+pub(crate) use preflight::{branch_obstacles, obstacles, passing_obstacles};
 pub(crate) use run_state::OpenRun;
 #[cfg_attr(
     not(test),

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::file_lines::{FileLine, FileLines, Mark, Marks};
-use super::text_window::{Caught, open_if_present};
+use super::text_window::{Caught, Search, open_if_present};
 use crate::domain::dialect::Output;
 use crate::domain::transcript::{Entry, EntryReader, Needle, Source, StreamLine, detail};
 
@@ -29,17 +29,6 @@ pub(crate) struct Transcript {
     last: VecDeque<Entry>,
     /// Entries that may still grow.
     unfinished: Vec<Entry>,
-}
-
-/// Where a search got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Search {
-    /// This entry has it.
-    Found(usize),
-    /// Not found yet: go on from this entry.
-    NotYet(usize),
-    /// No entry in this direction has it.
-    Nowhere,
 }
 
 impl Transcript {

@@ -98,7 +98,8 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         .set_limits(order.settings.limits())
         .map_err(|error| refusal(&error))?;
     if !nothing_left {
-        check_agent(&agent, &order, &checkpoints.repository().work_tree)?;
+        let root = &checkpoints.repository().work_tree;
+        check_agent(&order.settings, &order.environment, root)?;
         check_isolation(&order.settings, &checkpoints)?;
     }
     // Without it, processes that outlive their parents could not be swept; with a warning only,
@@ -243,12 +244,16 @@ fn nothing_left(change: &Change) -> bool {
 }
 
 /// An agent must be there, as seen from where it will run.
-fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure> {
+pub(super) fn check_agent(
+    settings: &Settings,
+    environment: &[(OsString, OsString)],
+    root: &Path,
+) -> Result<(), Failure> {
+    let agent = agent(settings);
     let Some(program) = agent.program() else {
         return Ok(());
     };
-    let path = order
-        .environment
+    let path = environment
         .iter()
         .find(|(name, _)| name == "PATH")
         .map(|(_, value)| value.as_os_str());
@@ -257,7 +262,7 @@ fn check_agent(agent: &Agent, order: &Order, root: &Path) -> Result<(), Failure>
     }
     Err(Failure::refused(format!(
         "the agent `{}` needs `{program}`, which was not found",
-        order.settings.agent.value
+        settings.agent.value
     ))
     .hint("install it, or choose another agent with `--agent NAME`")
     .hint("`ralphtool demo` shows a run without any agent"))

@@ -159,7 +159,8 @@ fn a_huge_diff_is_cut_but_counted() {
         diff.cut,
         Some(Cut {
             lines: 10_004,
-            unread: true
+            unread: true,
+            new_files: 0,
         })
     );
     let long = format!(

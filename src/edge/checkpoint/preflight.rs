@@ -44,13 +44,13 @@ impl Checkpoints {
         refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
         refuse_hook()?;
         self.refuse_operation()?;
-        self.refuse_lock()?;
+        refuse_lock(&self.places.repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
-        self.refuse_name(&branch).await?;
+        refuse_name(&self.git, &branch).await?;
         let (refs, _) = self.observe().await?;
         refuse_conflicting_refs(&refs, &branch)?;
-        self.refuse_other_work_tree(&branch).await?;
+        refuse_other_work_tree(&self.places.repository, &self.git, &branch).await?;
         self.refuse_conflicts().await
     }
 
@@ -59,70 +59,10 @@ impl Checkpoints {
         refuse_operation(&self.places.repository)
     }
 
-    fn refuse_lock(&self) -> Result<()> {
-        let lock = self.places.repository.git_dir.join("index.lock");
-        if lock.exists() {
-            return Err(CheckpointError::refused(
-                format!(
-                    "`{}` exists: another git process is at work, or one crashed",
-                    lock.display()
-                ),
-                "wait for it to end; if no git runs here, remove the file",
-            ));
-        }
-        Ok(())
-    }
-
     /// Refuses where less is free than must stay free.
     pub(crate) fn refuse_full_disk(&self) -> Result<()> {
-        for folder in [self.places.vault.folder(), &self.places.repository.git_dir] {
-            let least = self.limits.least_free;
-            if let Some(free) = room::free(folder).filter(|free| *free < least) {
-                return Err(CheckpointError::refused(
-                    format!(
-                        "only {} are free where `{}` is, and {} must stay free",
-                        rounded(free),
-                        folder.display(),
-                        rounded(least)
-                    ),
-                    "free some space there, or set `least_free` to less",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    async fn refuse_name(&self, branch: &str) -> Result<()> {
-        let args = ["check-ref-format", "--branch", branch].map(std::ffi::OsString::from);
-        if self.git.output(&args, &[]).await?.status.success() {
-            return Ok(());
-        }
-        Err(CheckpointError::refused(
-            format!("`{branch}` cannot be the name of a branch"),
-            "rename the change: letters, digits and `-` work",
-        ))
-    }
-
-    async fn refuse_other_work_tree(&self, branch: &str) -> Result<()> {
-        let listing = self
-            .git
-            .run(["worktree", "list", "--porcelain", "-z"])
-            .await?;
-        let wanted = format!("branch refs/heads/{branch}");
-        let mut folder = String::new();
-        for line in nul_separated(&listing) {
-            let line = String::from_utf8_lossy(line);
-            if let Some(path) = line.strip_prefix("worktree ") {
-                path.clone_into(&mut folder);
-            }
-            if line == wanted && Path::new(&folder) != self.places.repository.work_tree {
-                return Err(CheckpointError::refused(
-                    format!("`{branch}` is checked out in another work tree: `{folder}`"),
-                    format!("switch that one away, or run `ralphtool -C {folder} loop`"),
-                ));
-            }
-        }
-        Ok(())
+        let vault = self.places.vault.folder();
+        refuse_full_disk(&self.places.repository, vault, self.limits.least_free)
     }
 
     /// Refuses while conflicts wait to be resolved.
@@ -150,6 +90,95 @@ pub(crate) async fn obstacles(
         refuse_conflicts(git).await,
     ];
     all.into_iter().filter_map(Result::err).collect()
+}
+
+/// What keeps a run from beginning just now, and passes by itself or with a little room. Needs no
+/// vault and makes none.
+pub(crate) fn passing_obstacles(
+    repository: &Repository,
+    vault: &Path,
+    least_free: u64,
+) -> Vec<CheckpointError> {
+    // Where it has not been made yet, it will be on the disk of the folder above it.
+    let place = vault.ancestors().find(|folder| folder.is_dir());
+    let room = refuse_full_disk(repository, place.unwrap_or(vault), least_free);
+    let all = [refuse_lock(repository), room];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+/// Why the branch of a change cannot be made. Needs no vault and makes none.
+pub(crate) async fn branch_obstacles(
+    repository: &Repository,
+    git: &Git,
+    change: &str,
+) -> Vec<CheckpointError> {
+    let branch = format!("ralph/{change}");
+    let all = [
+        refuse_name(git, &branch).await,
+        refuse_other_work_tree(repository, git, &branch).await,
+    ];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+async fn refuse_name(git: &Git, branch: &str) -> Result<()> {
+    let args = ["check-ref-format", "--branch", branch].map(std::ffi::OsString::from);
+    if git.output(&args, &[]).await?.status.success() {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        format!("`{branch}` cannot be the name of a branch"),
+        "rename the change: letters, digits and `-` work",
+    ))
+}
+
+async fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str) -> Result<()> {
+    let listing = git.run(["worktree", "list", "--porcelain", "-z"]).await?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let mut folder = String::new();
+    for line in nul_separated(&listing) {
+        let line = String::from_utf8_lossy(line);
+        if let Some(path) = line.strip_prefix("worktree ") {
+            path.clone_into(&mut folder);
+        }
+        if line == wanted && Path::new(&folder) != repository.work_tree {
+            return Err(CheckpointError::refused(
+                format!("`{branch}` is checked out in another work tree: `{folder}`"),
+                format!("switch that one away, or run `ralphtool -C {folder} loop`"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_lock(repository: &Repository) -> Result<()> {
+    let lock = repository.git_dir.join("index.lock");
+    if lock.exists() {
+        return Err(CheckpointError::refused(
+            format!(
+                "`{}` exists: another git process is at work, or one crashed",
+                lock.display()
+            ),
+            "wait for it to end; if no git runs here, remove the file",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result<()> {
+    for folder in [vault, &repository.git_dir] {
+        if let Some(free) = room::free(folder).filter(|free| *free < least) {
+            return Err(CheckpointError::refused(
+                format!(
+                    "only {} are free where `{}` is, and {} must stay free",
+                    rounded(free),
+                    folder.display(),
+                    rounded(least)
+                ),
+                "free some space there, or set `least_free` to less",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn refuse_operation(repository: &Repository) -> Result<()> {

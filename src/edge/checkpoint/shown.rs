@@ -7,13 +7,14 @@
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use tokio::sync::Mutex;
 
 use super::{CheckpointError, Result, blocking};
-use crate::domain::diff::{self, ChangedFile, Diff};
+use crate::domain::diff::{self, ChangedFile, Cut, Diff};
 use crate::domain::guard::{Limits, guard};
 use crate::edge::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
 use crate::edge::git::{Git, nul_separated};
@@ -42,6 +43,8 @@ const PLAIN: [&str; 6] = [
 pub(crate) struct Diffs {
     repository: Repository,
     vault: PathBuf,
+    /// Our own folder: another one may look at the same time.
+    folder: PathBuf,
     /// The commit the private index was made for; held while the index is used.
     base: Mutex<Option<String>>,
 }
@@ -49,8 +52,12 @@ pub(crate) struct Diffs {
 impl Diffs {
     /// Makes diffs of a work tree, given its vault's folder. Touches nothing.
     pub(crate) fn new(repository: Repository, vault: &Path) -> Self {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}", std::process::id());
         Self {
             repository,
+            folder: vault.join("shown").join(name),
             vault: vault.to_owned(),
             base: Mutex::new(None),
         }
@@ -58,8 +65,8 @@ impl Diffs {
 
     /// The work tree as it is now against a commit, new files included.
     pub(crate) async fn live(&self, base: &str) -> Result<Diff> {
-        let (answer, is_cut) = self.of_tree(base, &[]).await?;
-        Ok(diff::parse(&answer, is_cut))
+        let (answer, cut) = self.of_tree(base, &[]).await?;
+        Ok(diff::parse(&answer, false).without(cut))
     }
 
     /// Which files differ between a commit and the work tree as it is now.
@@ -115,10 +122,10 @@ impl Diffs {
         Ok(git.run_up_to(args, MOST_BYTES).await?)
     }
 
-    async fn of_tree(&self, base: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
+    async fn of_tree(&self, base: &str, form: &[&str]) -> Result<(Vec<u8>, Cut)> {
         check_id(base)?;
         let mut known = self.base.lock().await;
-        let folder = self.folder();
+        let folder = self.folder.clone();
         let index = folder.join("index");
         let git = self.git(&folder);
         if known.as_deref() != Some(base) {
@@ -126,31 +133,49 @@ impl Diffs {
             self.make_index(&git, &index, base).await?;
             *known = Some(base.to_owned());
         }
-        let new_files = self.new_files(&git.with_index(&index)).await?;
         let all = folder.join("index-with-new-files");
-        copy_with_time(&index, &all)?;
+        let cut_files = self.with_new_files(&git, &index, &all).await?;
         let git = git.with_index(&all);
-        if !new_files.is_empty() {
-            // Where one of them has gone meanwhile, git adds the others all the same.
+        let (answer, unread) = git.run_up_to(PLAIN.iter().chain(form), MOST_BYTES).await?;
+        let cut = Cut {
+            unread,
+            new_files: cut_files,
+            lines: 0,
+        };
+        Ok((answer, cut))
+    }
+
+    /// Makes a second index that knows of new files, too; says how many it does not know of.
+    async fn with_new_files(&self, git: &Git, index: &Path, all: &Path) -> Result<usize> {
+        let mut tries = 2;
+        loop {
+            let (paths, left_out) = self.new_files(&git.with_index(index)).await?;
+            copy_with_time(index, all)?;
+            if paths.is_empty() {
+                return Ok(left_out);
+            }
             let args = [
                 "--literal-pathspecs",
                 "add",
                 "--intent-to-add",
-                "--ignore-errors",
                 "--pathspec-from-file=-",
                 "--pathspec-file-nul",
             ];
-            let added = git.run_with_input(args, &new_files).await;
-            if added.is_err() {
-                self.add_one_by_one(&git, &new_files).await;
+            let git = git.with_index(all);
+            if git.run_with_input(args, &paths).await.is_ok() {
+                return Ok(left_out);
+            }
+            // One of them has gone meanwhile, most likely: others may have come.
+            tries -= 1;
+            if tries == 0 {
+                return Ok(left_out + nul_separated(&paths).count());
             }
         }
-        Ok(git.run_up_to(PLAIN.iter().chain(form), MOST_BYTES).await?)
     }
 
     /// A private index that says what the commit says and knows the times of files.
     async fn make_index(&self, git: &Git, index: &Path, base: &str) -> Result<()> {
-        let folder = self.folder();
+        let folder = self.folder.clone();
         let users = self.repository.index();
         let vault = self.vault.clone();
         let copy = index.to_owned();
@@ -185,42 +210,30 @@ impl Diffs {
         Ok(())
     }
 
-    /// Files git neither tracks nor ignores, each with a NUL after it.
-    async fn new_files(&self, git: &Git) -> Result<Vec<u8>> {
+    /// Files git neither tracks nor ignores, each with a NUL after it, and how many more there are.
+    async fn new_files(&self, git: &Git) -> Result<(Vec<u8>, usize)> {
         let args = ["ls-files", "--others", "--exclude-standard", "-z"];
         let listing = git.run(args).await?;
-        let mut paths = Vec::new();
-        for path in nul_separated(&listing)
+        let (mut paths, mut left_out) = (Vec::new(), 0);
+        let files = nul_separated(&listing)
             // A folder that is named is a repository of its own.
             .filter(|path| !path.ends_with(b"/"))
-            .filter(|path| self.may_be_shown(path))
-            .take(MOST_NEW_FILES)
-        {
-            paths.extend_from_slice(path);
-            paths.push(0);
+            .filter(|path| self.may_be_shown(path));
+        for (place, path) in files.enumerate() {
+            if place < MOST_NEW_FILES {
+                paths.extend_from_slice(path);
+                paths.push(0);
+            } else {
+                left_out += 1;
+            }
         }
-        Ok(paths)
+        Ok((paths, left_out))
     }
 
     fn may_be_shown(&self, path: &[u8]) -> bool {
         let full = absolute(&self.repository.work_tree, path);
         let size = fs::symlink_metadata(full).map_or(0, |metadata| metadata.len());
         guard(path, size, Limits::DEFAULT.largest_file).is_none()
-    }
-
-    async fn add_one_by_one(&self, git: &Git, paths: &[u8]) {
-        for path in nul_separated(paths) {
-            let path = std::os::unix::ffi::OsStrExt::from_bytes(path);
-            let args: [&std::ffi::OsStr; 5] = [
-                "--literal-pathspecs".as_ref(),
-                "add".as_ref(),
-                "--intent-to-add".as_ref(),
-                "--".as_ref(),
-                path,
-            ];
-            // What has gone is not shown.
-            let _ = git.run(args).await;
-        }
     }
 
     /// Git on the work tree that writes nothing but into the private folder.
@@ -234,24 +247,19 @@ impl Diffs {
         .with_own_config()
         .unsynced()
     }
-
-    /// Our own folder: another process may look at the same time.
-    fn folder(&self) -> PathBuf {
-        let own = std::process::id().to_string();
-        self.vault.join("shown").join(own)
-    }
 }
 
 impl Drop for Diffs {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.folder());
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Removes what processes left that were killed.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_string_lossy().parse().ok();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.split('-').next().and_then(|pid| pid.parse().ok());
         let is_alive = pid
             .and_then(Pid::from_raw)
             .is_some_and(|pid| test_kill_process(pid).is_ok());

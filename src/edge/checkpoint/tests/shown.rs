@@ -154,6 +154,17 @@ async fn stories_and_parked_attempts_have_diffs() {
 }
 
 #[tokio::test]
+async fn too_many_new_files_are_counted() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    yard.sh("mkdir many; cd many; i=0; while [ $i -lt 2003 ]; do : > $i; i=$((i+1)); done");
+    let diff = diffs(&checkpoints).live(&head(&yard)).await.unwrap();
+    assert_eq!(diff.files.len(), 2000);
+    assert_eq!(diff.cut.map(|cut| cut.new_files), Some(3));
+}
+
+#[tokio::test]
 #[allow(clippy::print_stdout, reason = "the figures are what it is for")]
 #[ignore = "makes 50,000 files and measures; run it alone"]
 async fn a_live_diff_of_many_files_is_quick() {
