@@ -22,6 +22,7 @@ mod resume;
 mod rewind;
 mod show;
 mod terminal;
+mod tui;
 mod undo;
 
 use std::ffi::OsString;
@@ -69,6 +70,7 @@ fn parse_and_run(args: &[OsString]) -> ExitCode {
 
 fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
     match &arguments.command {
+        None if tui::is_possible(context) => tui::pick(context),
         None => list::run(&list::ListArguments::default(), context),
         Some(Command::Loop(given)) => loop_command::run(given, context),
         Some(Command::Resume(given)) => resume::run(given, context),

@@ -19,15 +19,7 @@ pub(crate) mod repository;
 pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod steps;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the terminal UI will read gate logs")
-)]
 pub(crate) mod text_window;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the terminal UI will read transcripts")
-)]
 pub(crate) mod transcript;
 pub(crate) mod tree_state;
 pub(crate) mod vault;

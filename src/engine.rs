@@ -15,10 +15,6 @@ pub(crate) mod launch;
 pub(crate) mod mend;
 mod outside;
 mod perform;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the terminal UI will look before a start")
-)]
 pub(crate) mod preview;
 mod recorder;
 mod signals;

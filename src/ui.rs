@@ -19,7 +19,6 @@ pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod text;
-#[allow(dead_code, reason = "the screens are joined to it later")]
 pub(crate) mod tui;
 pub(crate) mod words;
 

@@ -34,6 +34,7 @@ Exit codes:
 
 const EXAMPLES: &str = "\
 Examples:
+  ralphtool                         pick a change and watch it being built
   ralphtool demo                    see the whole thing on a throw-away repository
   ralphtool list                    changes of this repository and their progress
   ralphtool loop add-retry          work through a change, story by story
@@ -45,7 +46,7 @@ Examples:
 ///
 /// Each finished story becomes one commit on `ralph/CHANGE`; each failed attempt is put aside
 /// whole, the tree goes back to the last checkpoint, and the story is tried again. Without a
-/// command, the changes are listed.
+/// command, a terminal shows the changes to pick one; elsewhere they are listed.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralphtool",

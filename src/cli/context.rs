@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::ui::style::Paint;
 
 /// What surrounds a command.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Context {
     /// The directory to work in.
     pub(super) directory: PathBuf,

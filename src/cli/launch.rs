@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use super::audience;
 use super::context::Context;
 use super::loop_command::RunArguments;
-use super::{output, terminal};
+use super::{output, terminal, tui};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
-use crate::domain::settings::Settings;
+use crate::domain::settings::{PartialSettings, Settings};
 use crate::domain::summary::ChangeState;
 use crate::edge::checkpoint::{OpenRun, peek, peek_last};
 use crate::edge::repository::{Repository, RepositoryError};
@@ -31,6 +31,20 @@ pub(super) struct Wish<'a> {
     pub(super) fresh: bool,
     /// The flags.
     pub(super) flags: &'a RunArguments,
+    /// What was chosen on the screen, over the flags.
+    pub(super) chosen: Option<&'a PartialSettings>,
+    /// Somebody looks at the screen and can be asked.
+    pub(super) attended: bool,
+}
+
+/// What comes of a wish.
+pub(super) enum Outlook {
+    /// A loop that can run.
+    Ready(Box<Ready>),
+    /// There is nothing left to do in the change; this was mended on the way.
+    NothingLeft(Box<Change>, Vec<Event>),
+    /// It was only to be said what would be done.
+    Told(ExitCode),
 }
 
 /// The change a run is asked for.
@@ -64,6 +78,19 @@ pub(super) fn on_runtime(
 }
 
 async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    match outlook(wish, context).await? {
+        Outlook::Told(code) => Ok(code),
+        Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
+        Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
+        Outlook::Ready(ready) => {
+            let code = show_run(ready, terminal::face(wish.flags, context)).await?;
+            Ok(code.into())
+        }
+    }
+}
+
+/// Makes a run ready, or says why there is none.
+pub(super) async fn outlook(wish: &Wish<'_>, context: &Context) -> Result<Outlook, Failure> {
     let directory = context.folder()?;
     let mended = mend_first(wish, context, &directory).await?;
     let repository = Repository::discover(&directory)
@@ -119,13 +146,17 @@ async fn start_in(
     context: &Context,
     (directory, repository): (PathBuf, Repository),
     mended: &[Event],
-) -> Result<ExitCode, Failure> {
+) -> Result<Outlook, Failure> {
     let flags = wish.flags;
     let last = match wish.which {
         Which::Last => Some(last_run(context, &repository)?),
         Which::Named(_) | Which::Only => None,
     };
-    let (settings, warnings) = context.settings(&repository.work_tree, flags.settings())?;
+    let layer = match wish.chosen {
+        Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
+        None => flags.settings(),
+    };
+    let (settings, warnings) = context.settings(&repository.work_tree, layer)?;
     let surroundings = context.surroundings()?;
     let change = match (wish.which, &last) {
         (Which::Named(target), _) => context.change(target)?,
@@ -138,7 +169,8 @@ async fn start_in(
     }
     if flags.dry_run {
         let only = flags.story.as_deref();
-        return dry_run(&change, &settings, context, (&repository, only, last)).await;
+        let told = dry_run(&change, &settings, context, (&repository, only, last)).await?;
+        return Ok(Outlook::Told(told));
     }
     let order = Order {
         state: state_directory(&context.environment)?,
@@ -151,15 +183,12 @@ async fn start_in(
         surroundings,
         settings,
         warnings,
-        attended: false,
+        attended: wish.attended,
     };
-    match prepare(order).await? {
-        Prepared::NothingLeft => nothing_left(&change, flags, mended),
-        Prepared::Ready(ready) => {
-            let code = show_run(ready, terminal::face(flags, context)).await?;
-            Ok(code.into())
-        }
-    }
+    Ok(match prepare(order).await? {
+        Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.to_vec()),
+        Prepared::Ready(ready) => Outlook::Ready(ready),
+    })
 }
 
 /// Runs what is ready while a face shows it; gives the run's exit code.

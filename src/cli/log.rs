@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::context::Context;
 use super::launch::{no_repository, on_runtime};
 use super::output;
+use super::tui;
 use crate::domain::event::Record;
 use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, state_directory};
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   ralphtool log                     the runs of this repository, the newest first
   ralphtool log last                what happened in the newest
+  ralphtool log last --tui          the same, on the screen of a run
   ralphtool log last --json         the same, as JSON lines for a program";
 
 /// Flags of `log`.
@@ -33,6 +35,9 @@ pub(super) struct LogArguments {
     /// Write JSON: an array of runs, or the records of the run, one a line
     #[arg(long)]
     json: bool,
+    /// Show the run on the screen it was, or would have been, shown on while it ran
+    #[arg(long, requires = "run", conflicts_with = "json")]
+    tui: bool,
 }
 
 /// Lists the runs, or shows one.
@@ -48,6 +53,9 @@ async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, F
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {
         let records = read_run(&vault, &find_run(&runs, name)?.run);
+        if arguments.tui {
+            return replay(records, context).await;
+        }
         return show(&records, face(arguments, context));
     }
     if arguments.json {
@@ -58,6 +66,14 @@ async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, F
         [] => log::write_empty(out),
         runs => log::write(out, paint, runs, Timestamp::now()),
     })
+}
+
+async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
+    if !tui::is_possible(context) {
+        return Err(Failure::refused("there is no terminal to show the run on")
+            .hint("leave out `--tui` for a log"));
+    }
+    Box::pin(tui::replay(records, context)).await
 }
 
 fn face(arguments: &LogArguments, context: &Context) -> Box<dyn Face> {

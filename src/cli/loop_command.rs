@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::arguments::EXIT_CODES;
 use super::context::Context;
 use super::launch::{self, Which, Wish};
+use super::tui;
 use crate::domain::allowance::{CostLimit, TokenLimit};
 use crate::domain::duration::TimeLimit;
 use crate::domain::settings::{GateSettings, OnFinish, PartialSettings, Sourced};
@@ -90,9 +91,8 @@ pub(super) struct RunArguments {
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer
     #[arg(long, value_name = "CHOICE")]
     pub(super) on_finish: Option<OnFinishArgument>,
-    /// Write a plain log; this is the default
+    /// Write a plain log, also on a terminal, where a screen is the default
     #[arg(long)]
-    #[allow(dead_code, reason = "says what is done anyway")]
     pub(super) no_tui: bool,
     /// Write one JSON object a line to stdout, and nothing else
     #[arg(long)]
@@ -100,10 +100,10 @@ pub(super) struct RunArguments {
     /// Say what would be done, and touch nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Show what the agent says and does, too
+    /// Show what the agent says and does, too; a plain log
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// Show only warnings, failures and the summary
+    /// Show only warnings, failures and the summary; a plain log
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
@@ -130,6 +130,12 @@ impl From<OnFinishArgument> for OnFinish {
 }
 
 impl RunArguments {
+    /// Whether the run is shown on a screen, and its user can be asked.
+    pub(super) fn is_attended(&self, context: &Context) -> bool {
+        let wants_log = self.no_tui || self.json || self.dry_run || self.verbose || self.quiet;
+        !wants_log && tui::is_possible(context)
+    }
+
     /// What the flags say, as a layer over all others.
     pub(super) fn settings(&self) -> PartialSettings {
         let gates = self.gate.iter().map(|line| GateSettings::from_line(line));
@@ -175,6 +181,8 @@ pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCo
             .map_or(Which::Only, Which::Named),
         fresh: arguments.fresh,
         flags: &arguments.run,
+        chosen: None,
+        attended: arguments.run.is_attended(context),
     };
     launch::run(&wish, context)
 }

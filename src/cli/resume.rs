@@ -32,6 +32,8 @@ pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<Exit
         which: Which::Last,
         fresh: false,
         flags: &arguments.run,
+        chosen: None,
+        attended: arguments.run.is_attended(context),
     };
     launch::run(&wish, context)
 }

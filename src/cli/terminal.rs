@@ -81,7 +81,8 @@ pub(super) fn paint(
     }
 }
 
-fn is_dumb(environment: &[(OsString, OsString)]) -> bool {
+/// Whether the terminal can only print.
+pub(super) fn is_dumb(environment: &[(OsString, OsString)]) -> bool {
     value(environment, "TERM").is_some_and(|term| term == "dumb")
 }
 

@@ -51,6 +51,8 @@ pub(crate) enum RunState {
     Exhausted,
     /// The user stopped it.
     Stopped,
+    /// The user skipped stories that are still open.
+    Skipped,
     /// A limit ended it.
     Limited,
     /// Git or the system failed.
@@ -68,6 +70,7 @@ impl RunSummary {
                 Some(Outcome::StoryDone) => RunState::StoryDone,
                 Some(Outcome::Exhausted { .. }) => RunState::Exhausted,
                 Some(Outcome::Stopped) => RunState::Stopped,
+                Some(Outcome::Skipped { .. }) => RunState::Skipped,
                 Some(Outcome::Limited { .. }) => RunState::Limited,
                 Some(Outcome::Broken { .. }) => RunState::Broken,
                 None if is_tree_busy && past.standing == Standing::Open => RunState::AtWork,

@@ -71,7 +71,6 @@ impl<T> Sourced<T> {
     }
 
     /// A value chosen on the screen.
-    #[allow(dead_code, reason = "the screen chooses")]
     pub(crate) fn screen(value: T) -> Self {
         Self {
             value,

@@ -67,10 +67,6 @@ mod rewind;
 mod room;
 mod run_state;
 mod save;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the terminal UI will show diffs")
-)]
 mod shown;
 mod snapshot;
 mod stage_again;
@@ -106,10 +102,6 @@ pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, Shelf};
 pub(crate) use preflight::{branch_obstacles, obstacles, passing_obstacles};
 pub(crate) use run_state::OpenRun;
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "the terminal UI will show diffs")
-)]
 pub(crate) use shown::Diffs;
 pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};

@@ -11,9 +11,6 @@ use super::file_lines::{FileLine, FileLines, Marks};
 /// How much of a line is shown.
 const LINE_CAP: usize = 4 * 1024;
 
-/// How many lines are searched at once.
-const SEARCHED: usize = 4096;
-
 /// A text file, looked at through windows.
 #[derive(Debug)]
 pub(crate) struct TextWindow {
@@ -98,52 +95,6 @@ impl TextWindow {
             shown.extend(self.lines.unfinished().map(text));
         }
         Ok(shown)
-    }
-
-    /// Looks for a text from a line on, itself included, whatever its case, forward or backward,
-    /// and gives up after about so many bytes.
-    pub(crate) fn find(
-        &self,
-        needle: &str,
-        from: usize,
-        forward: bool,
-        most_bytes: usize,
-    ) -> io::Result<Search> {
-        let needle = needle.to_lowercase();
-        let has = |line: &str| line.to_lowercase().contains(&needle);
-        // A few lines at a time are enough to count bytes by, and little to hold.
-        let mut looked_at = 0;
-        let mut next = from.min(self.len());
-        if !forward {
-            next = from.saturating_add(1).min(self.len());
-        }
-        while looked_at < most_bytes {
-            let start = if forward {
-                next
-            } else {
-                next.saturating_sub(SEARCHED)
-            };
-            let count = if forward { SEARCHED } else { next - start };
-            let lines = self.window(start, count)?;
-            if lines.is_empty() {
-                return Ok(Search::Nowhere);
-            }
-            let found = if forward {
-                lines.iter().position(|line| has(line))
-            } else {
-                lines.iter().rposition(|line| has(line))
-            };
-            if let Some(place) = found {
-                return Ok(Search::Found(start + place));
-            }
-            looked_at += lines.iter().map(|line| line.len() + 1).sum::<usize>();
-            next = if forward { start + lines.len() } else { start };
-        }
-        Ok(match next {
-            0 if !forward => Search::Nowhere,
-            next if !forward => Search::NotYet(next - 1),
-            next => Search::NotYet(next),
-        })
     }
 }
 
@@ -249,24 +200,6 @@ mod tests {
             window.window(123_456, 2).unwrap(),
             ["line 123456", "line 123457"]
         );
-        for (needle, from, forward, want) in [
-            ("LINE 150000", 0, true, Search::Found(150_000)),
-            ("line 150000", 150_000, true, Search::Found(150_000)),
-            ("line 150000", 150_001, true, Search::Nowhere),
-            ("line 17", usize::MAX, false, Search::Found(179_999)),
-            ("line 0", 20_000, false, Search::Found(0)),
-            ("line 3", 2, false, Search::Nowhere),
-            ("xxx", 0, true, Search::Found(200_000)),
-        ] {
-            let mut from = from;
-            let found = loop {
-                match window.find(needle, from, forward, 100_000).unwrap() {
-                    Search::NotYet(next) => from = next,
-                    other => break other,
-                }
-            };
-            assert_eq!(found, want, "{needle}");
-        }
         assert_eq!(
             window.window(199_999, 5).unwrap()[1].len(),
             LINE_CAP + '…'.len_utf8()

@@ -176,6 +176,7 @@ pub(crate) fn prompt_of(
         learnings: notes.as_deref(),
         learnings_path: &path.to_string_lossy(),
         previous: previous.as_ref(),
+        notes: &[],
         strict_tasks: settings.strict_tasks.value,
     }))
 }

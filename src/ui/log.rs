@@ -79,6 +79,7 @@ fn outcome(run: &RunSummary) -> String {
         RunState::StoryDone => "story done",
         RunState::Exhausted => "a story failed",
         RunState::Stopped => "stopped",
+        RunState::Skipped => "stories skipped",
         RunState::Limited => "limited",
         RunState::Broken => "broken",
     };
@@ -95,7 +96,7 @@ fn style(state: RunState) -> anstyle::Style {
         RunState::AtWork => STRONG,
         RunState::AllDone | RunState::StoryDone => GOOD,
         RunState::Exhausted | RunState::Broken => BAD,
-        RunState::Interrupted | RunState::Stopped | RunState::Limited => WARN,
+        RunState::Interrupted | RunState::Stopped | RunState::Skipped | RunState::Limited => WARN,
     }
 }
 

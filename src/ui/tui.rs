@@ -1,12 +1,31 @@
 //! The terminal UI: what it shows, as values and lines. It reads no file and no clock.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `app` | the one value: messages in, requests out |
+//! | `message` | those messages and requests |
+//! | `keys` | every key, where it works, what it does |
+//! | `view` | draws the app |
+//! | `screen/` | the five screens |
+//! | `pane/` | what the run screen shows on the right |
+//! | `text_pane` | lines with a cursor, which all of them are made of |
+//! | `palette` | all colours |
+//! | the others | small pieces: wrapping, markdown, gauges, tabs, questions |
 
-pub(crate) mod choice;
-pub(crate) mod diff_view;
-pub(crate) mod fuzzy;
-pub(crate) mod gauge;
-pub(crate) mod line_edit;
-pub(crate) mod markdown;
-pub(crate) mod palette;
-pub(crate) mod scroll;
-pub(crate) mod tabs;
-pub(crate) mod wrap;
+pub(crate) mod app;
+mod choice;
+mod diff_view;
+mod fuzzy;
+mod gauge;
+mod keys;
+mod line_edit;
+mod markdown;
+pub(crate) mod message;
+mod palette;
+mod pane;
+mod quit;
+mod screen;
+mod tabs;
+mod text_pane;
+pub(crate) mod view;
+mod wrap;

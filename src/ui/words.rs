@@ -11,6 +11,7 @@ use crate::domain::size::rounded;
 pub(crate) enum Noun {
     Attempt,
     File,
+    Note,
     Run,
     Scenario,
     Snapshot,
@@ -23,6 +24,7 @@ impl Noun {
         match self {
             Self::Attempt => ("attempt", "attempts"),
             Self::File => ("file", "files"),
+            Self::Note => ("note", "notes"),
             Self::Run => ("run", "runs"),
             Self::Scenario => ("scenario", "scenarios"),
             Self::Snapshot => ("snapshot", "snapshots"),

@@ -155,7 +155,6 @@ pub(crate) enum Input {
 }
 
 /// What a user at a screen can ask of the loop; what makes no sense at the moment is ignored.
-#[allow(dead_code, reason = "the screen asks")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UserCommand {
     /// Stop: end the agent with grace, park, restore. The second time leaves no grace.

@@ -130,13 +130,6 @@ pub(crate) struct GateProgress {
     pub(crate) duration: Option<Duration>,
 }
 
-impl GateProgress {
-    /// Whether it runs on the checkpoint.
-    pub(crate) const fn baseline(&self) -> bool {
-        self.attempt.is_none()
-    }
-}
-
 /// Where a story stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoryStanding {

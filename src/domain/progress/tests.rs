@@ -513,7 +513,7 @@ fn a_story_knows_its_gates_and_where_they_wrote() {
         .map(|it| {
             (
                 it.log.as_str(),
-                it.baseline(),
+                it.attempt.is_none(),
                 it.result.clone(),
                 it.duration,
             )

@@ -69,14 +69,6 @@ impl Diffs {
         Ok(diff::parse(&answer, false).without(cut))
     }
 
-    /// Which files differ between a commit and the work tree as it is now.
-    pub(crate) async fn against_tree(&self, from: &str) -> Result<Vec<ChangedFile>> {
-        let (answer, _) = self
-            .of_tree(from, &["--raw", "--numstat", "-z", "--abbrev"])
-            .await?;
-        Ok(diff::changed_files(&answer))
-    }
-
     /// The diff of two commits.
     pub(crate) async fn between(&self, from: &str, to: &str) -> Result<Diff> {
         let (answer, is_cut) = self.of_commits(from, to, &[]).await?;

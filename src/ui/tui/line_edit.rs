@@ -32,16 +32,6 @@ impl LineEdit {
         &self.text
     }
 
-    /// Whether there is no text.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
-    /// Removes everything.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// Inserts a character at the cursor; control characters are nothing.
     pub(crate) fn insert(&mut self, c: char) {
         self.paste(c.encode_utf8(&mut [0; 4]));

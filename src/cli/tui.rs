@@ -1,0 +1,217 @@
+//! The terminal UI with everything around it: the terminal, the screen's thread, the desk that
+//! looks things up, and the loop on this thread.
+//!
+//! The loop stays on the thread the program began on, because agents die with the thread that
+//! started them. The screen is beside it, and asks for runs.
+
+mod desk;
+mod input;
+mod lookup;
+mod mailbox;
+mod readers;
+mod screen_guard;
+mod show;
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::thread::JoinHandle;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::context::Context;
+use super::launch::{self, Outlook, Which, Wish};
+use super::loop_command::RunArguments;
+use super::{output, terminal};
+use crate::domain::event::Record;
+use crate::domain::machine::UserCommand;
+use crate::engine::launch::Ready;
+use crate::failure::Failure;
+use crate::ui::style::Paint;
+use crate::ui::tui::app::{App, Home, Terminal};
+use crate::ui::tui::message::{Msg, RunOver, Start};
+
+use desk::Desk;
+use mailbox::Mailbox;
+use screen_guard::ScreenGuard;
+pub(super) use screen_guard::give_back;
+use show::{Parts, Screen};
+
+/// How many records may wait to be collected.
+const RECORDS: usize = 1024;
+
+/// How many commands may wait for the loop.
+const COMMANDS: usize = 64;
+
+/// What the screen asks of this thread.
+enum Ask {
+    /// Run this, and heed these commands.
+    Start(Box<Start>, Receiver<UserCommand>),
+}
+
+/// Whether there is a terminal to show it on.
+pub(super) fn is_possible(context: &Context) -> bool {
+    std::io::stdin().is_terminal()
+        && std::io::stdout().is_terminal()
+        && !terminal::is_dumb(&context.environment)
+}
+
+/// Opens the list of changes.
+pub(super) fn pick(context: &Context) -> Result<ExitCode, Failure> {
+    launch::on_runtime(async {
+        let mut stage = Stage::open(context, Home::Changes, None)?;
+        stage.serve(context).await?;
+        stage.close(context)
+    })
+}
+
+/// Shows a run that is ready.
+pub(super) async fn run(ready: Box<Ready>, context: &Context) -> Result<ExitCode, Failure> {
+    let (sender, commands) = mpsc::channel(COMMANDS);
+    let mut stage = Stage::open(context, Home::Run, Some(sender))?;
+    let over = stage.play(ready, commands).await;
+    stage.tell(Msg::RunOver(over));
+    stage.serve(context).await?;
+    stage.close(context)
+}
+
+/// Shows a run of the past.
+pub(super) async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
+    let mut stage = Stage::open(context, Home::Replay, None)?;
+    for record in records {
+        stage.tell(Msg::Record(Box::new(record)));
+    }
+    stage.serve(context).await?;
+    stage.close(context)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The screen's thread, and the ways to and from it.
+struct Stage {
+    mailbox: Mailbox,
+    messages: UnboundedSender<Msg>,
+    asks: UnboundedReceiver<Ask>,
+    screen: JoinHandle<std::io::Result<App>>,
+}
+
+impl Stage {
+    fn open(
+        context: &Context,
+        home: Home,
+        commands: Option<mpsc::Sender<UserCommand>>,
+    ) -> Result<Self, Failure> {
+        let unfit = |error| Failure::system("could not take the terminal over").because(error);
+        let guard = ScreenGuard::enter().map_err(unfit)?;
+        let look = Terminal {
+            size: guard.size().map_err(unfit)?,
+            colored: context.paint_for(&std::io::stdout()) == Paint::Colored,
+            zone: TimeZone::system(),
+            exports: std::env::temp_dir().display().to_string(),
+        };
+        let (messages, receiver) = unbounded_channel();
+        let (ask, asks) = unbounded_channel();
+        let mailbox = Mailbox::default();
+        let parts = Parts {
+            app: App::new(home, look, Timestamp::now()),
+            desk: Desk::open(context, &messages),
+            mailbox: mailbox.clone(),
+            asks: ask,
+            guard,
+            commands,
+        };
+        let sender = messages.clone();
+        let screen = std::thread::spawn(move || Screen::new(parts, sender, receiver).run());
+        Ok(Self {
+            mailbox,
+            messages,
+            asks,
+            screen,
+        })
+    }
+
+    fn tell(&self, msg: Msg) {
+        // A screen that is gone needs to know nothing.
+        let _ = self.messages.send(msg);
+    }
+
+    /// Runs what the screen asks for until it is gone.
+    async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
+        let unheard = |error| Failure::system("could not listen for signals").because(error);
+        let mut terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+        let mut hang_up = signal(SignalKind::hangup()).map_err(unheard)?;
+        loop {
+            // Anew each time: one that was for a run is not for the screen.
+            let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
+            let ask = tokio::select! {
+                ask = self.asks.recv() => ask,
+                _ = terminate.recv() => { self.tell(Msg::Leave); continue }
+                _ = hang_up.recv() => { self.tell(Msg::Leave); continue }
+                _ = interrupt.recv() => { self.tell(Msg::Leave); continue }
+            };
+            let Some(Ask::Start(start, commands)) = ask else {
+                return Ok(());
+            };
+            let over = self.start(&start, commands, context).await;
+            self.tell(Msg::RunOver(over));
+        }
+    }
+
+    async fn start(
+        &mut self,
+        start: &Start,
+        commands: Receiver<UserCommand>,
+        context: &Context,
+    ) -> RunOver {
+        let flags = RunArguments::default();
+        let wish = Wish {
+            which: Which::Named(&start.change),
+            fresh: start.fresh,
+            flags: &flags,
+            chosen: Some(&start.chosen),
+            attended: true,
+        };
+        match Box::pin(launch::outlook(&wish, context)).await {
+            Ok(Outlook::Ready(ready)) => self.play(ready, commands).await,
+            Ok(Outlook::NothingLeft(..) | Outlook::Told(_)) => RunOver::NothingLeft,
+            Err(failure) => RunOver::Failed(lookup::told(&failure)),
+        }
+    }
+
+    async fn play(&mut self, ready: Box<Ready>, commands: Receiver<UserCommand>) -> RunOver {
+        let (sender, records) = mpsc::channel(RECORDS);
+        let collected = self.mailbox.collect(records);
+        let end = Box::pin(ready.run(sender, Some(commands))).await;
+        // All records are in the mailbox before the end is told.
+        let _ = collected.join();
+        match end {
+            Ok(end) => RunOver::Ended(end.exit_code),
+            Err(error) => {
+                let failure = Failure::system("the run could not go on").because(error);
+                RunOver::Failed(lookup::told(&failure))
+            }
+        }
+    }
+
+    /// Gives the terminal back and says on it what the last run came to.
+    fn close(self, context: &Context) -> Result<ExitCode, Failure> {
+        drop(self.messages);
+        let app = match self.screen.join() {
+            Ok(Ok(app)) => app,
+            Ok(Err(error)) => {
+                return Err(Failure::system("the terminal could not be used").because(error));
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        give_back();
+        if let Some(summary) = app.summary() {
+            let paint = context.paint_for(&std::io::stdout());
+            output::present(|out| {
+                summary.write(out, paint)?;
+                summary.write_next(out, paint)
+            })?;
+        }
+        Ok(app.exit_code().unwrap_or(0).into())
+    }
+}

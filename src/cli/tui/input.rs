@@ -1,0 +1,41 @@
+//! Keys, the wheel, pasted text and new sizes, read on a thread of their own.
+
+use ratatui::crossterm::event::{self, Event, MouseEventKind};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::ui::tui::message::{Msg, Wheel};
+
+/// Reads until nobody listens or the terminal is gone.
+pub(super) fn listen(sender: UnboundedSender<Msg>) {
+    std::thread::spawn(move || {
+        while let Ok(event) = event::read() {
+            let Some(msg) = message(event) else {
+                continue;
+            };
+            if sender.send(msg).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn message(event: Event) -> Option<Msg> {
+    match event {
+        Event::Key(key) => Some(Msg::Key(key)),
+        Event::Paste(text) => Some(Msg::Paste(text)),
+        Event::Resize(columns, rows) => Some(Msg::Resize { columns, rows }),
+        Event::Mouse(mouse) => {
+            let up = match mouse.kind {
+                MouseEventKind::ScrollUp => true,
+                MouseEventKind::ScrollDown => false,
+                _ => return None,
+            };
+            Some(Msg::Wheel(Wheel {
+                up,
+                column: mouse.column,
+                row: mouse.row,
+            }))
+        }
+        Event::FocusGained | Event::FocusLost => None,
+    }
+}

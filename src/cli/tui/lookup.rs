@@ -1,0 +1,219 @@
+//! Changes, previews, diffs and results, looked up for the screen.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::context::Context;
+use crate::domain::change::Change;
+use crate::domain::settings::PartialSettings;
+use crate::edge::checkpoint::{CheckpointError, Diffs, peek, peek_last};
+use crate::edge::files::read_if_present;
+use crate::edge::repository::Repository;
+use crate::edge::source;
+use crate::edge::vault::{Vault, state_directory};
+use crate::engine::preview::{self, Plan};
+use crate::failure::Failure;
+use crate::ui::list::ChangeRow;
+use crate::ui::tui::message::{
+    Answer, ChangesFound, DiffId, DocumentText, Look, OpenRun, Previewed, ResultFound, ResultId,
+    Told,
+};
+
+/// How much of a document is shown.
+const DOCUMENT_CAP: usize = 1 << 20;
+
+/// What is needed to look things up.
+pub(super) struct Lookup {
+    context: Context,
+    diffs: Option<Diffs>,
+}
+
+impl Lookup {
+    /// Looks around from where the program was started.
+    pub(super) fn new(context: Context) -> Self {
+        Self {
+            context,
+            diffs: None,
+        }
+    }
+
+    /// Answers a look.
+    pub(super) async fn answer(&mut self, look: Look) -> Option<Answer> {
+        match look {
+            Look::Changes => {
+                let found = self.changes().await;
+                Some(Answer::Changes(found.map_err(|failure| told(&failure))))
+            }
+            Look::Preview(change, chosen) => {
+                let found = self.preview(&change, *chosen).await;
+                Some(Answer::Preview(found.map_err(|failure| told(&failure))))
+            }
+            Look::Diff(id) => {
+                let found = self.diff(&id).await;
+                Some(Answer::Diff(id, found.map(Box::new)))
+            }
+            Look::Result(id) => Some(Answer::Result(Box::new(self.result(&id).await))),
+            Look::Window(..) | Look::Find(..) | Look::Detail(..) | Look::File(..) => None,
+        }
+    }
+
+    /// A path as the user meant it: from where the program was started, `~` for their home.
+    pub(super) fn exported_to(&self, path: &Path) -> PathBuf {
+        let home = std::env::home_dir();
+        match (path.strip_prefix("~"), home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.context.directory.join(path),
+        }
+    }
+
+    async fn repository(&self) -> Result<Repository, Failure> {
+        let folder = self.context.folder()?;
+        let found = Repository::discover(&folder).await;
+        found.map_err(|error| crate::cli::launch::no_repository(&error))
+    }
+
+    async fn changes(&self) -> Result<ChangesFound, Failure> {
+        let around = self.context.surroundings()?;
+        let root = source::find_root(&around)?;
+        let rows = source::list_changes(&root, &around)?;
+        let open = match self.repository().await {
+            Ok(repository) => self.open_run(&repository)?,
+            // Changes can be read without one; a preview says what is missing.
+            Err(_) => None,
+        };
+        Ok(ChangesFound {
+            folder: root.changes().display().to_string(),
+            rows: rows.into_iter().map(ChangeRow::from).collect(),
+            open,
+        })
+    }
+
+    fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
+        let state = state_directory(&self.context.environment)?;
+        if let Some(open) = peek(&state, repository).map_err(unread)? {
+            return Ok(Some(OpenRun {
+                change: open.change,
+                kept: false,
+            }));
+        }
+        let kept = peek_last(&state, repository).map_err(unread)?;
+        Ok(kept.map(|kept| OpenRun {
+            change: kept.change,
+            kept: true,
+        }))
+    }
+
+    async fn preview(
+        &self,
+        name: &str,
+        chosen: PartialSettings,
+    ) -> Result<Box<Previewed>, Failure> {
+        let change = self.context.change(name)?;
+        let directory = self.context.folder()?;
+        let repository = self.repository().await.ok();
+        let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
+        let (settings, warnings) = self.context.settings(root, chosen)?;
+        let state = state_directory(&self.context.environment)?;
+        let remarks = preview::look(&Plan {
+            directory: &directory,
+            state: &state,
+            change: &change,
+            settings: &settings,
+            warnings: &warnings,
+            environment: &self.context.environment,
+        })
+        .await;
+        let (prompt, open) = match &repository {
+            None => (String::new(), false),
+            Some(repository) => {
+                let vault = Vault::folder_for(&state, repository);
+                let open = peek(&state, repository).map_err(unread)?;
+                let open = open.filter(|open| open.change == change.name);
+                let prompt = match change.next_open() {
+                    Some(story) => {
+                        preview::prompt_of(&change, story, &settings, &vault, open.as_ref())?
+                    }
+                    None => String::new(),
+                };
+                (prompt, open.is_some())
+            }
+        };
+        Ok(Box::new(Previewed {
+            documents: documents(&change),
+            change,
+            settings,
+            remarks,
+            prompt,
+            open,
+        }))
+    }
+
+    async fn diffs(&mut self) -> Result<&Diffs, String> {
+        if self.diffs.is_none() {
+            let repository = self.repository().await.map_err(|it| it.to_string())?;
+            let state = state_directory(&self.context.environment).map_err(|it| it.to_string())?;
+            let vault = Vault::folder_for(&state, &repository);
+            self.diffs = Some(Diffs::new(repository, &vault));
+        }
+        self.diffs.as_ref().ok_or_else(String::new)
+    }
+
+    async fn diff(&mut self, id: &DiffId) -> Result<crate::domain::diff::Diff, String> {
+        let diffs = self.diffs().await?;
+        let found = match id {
+            DiffId::Live { base } => diffs.live(base).await,
+            DiffId::Between { from, to } => diffs.between(from, to).await,
+            DiffId::Parked { folder } => diffs.parked(folder).await,
+        };
+        found.map_err(|error| error.to_string())
+    }
+
+    async fn result(&mut self, id: &ResultId) -> ResultFound {
+        let change = self.context.change(&id.change).ok();
+        let files = match (&id.range, self.diffs().await) {
+            (None, _) => Ok(Vec::new()),
+            (Some(_), Err(problem)) => Err(problem),
+            (Some((from, to)), Ok(diffs)) => {
+                let files = diffs.changed_files(from, to).await;
+                files.map_err(|error| error.to_string())
+            }
+        };
+        ResultFound { change, files }
+    }
+}
+
+fn unread(error: CheckpointError) -> Failure {
+    Failure::system("could not look for an open run").because(error)
+}
+
+fn documents(change: &Change) -> Vec<DocumentText> {
+    let mut documents = Vec::new();
+    for document in &change.documents {
+        for path in &document.paths {
+            let Ok(Some(mut bytes)) = read_if_present(path) else {
+                continue;
+            };
+            bytes.truncate(DOCUMENT_CAP);
+            let shown = path.strip_prefix(&change.root).unwrap_or(path);
+            documents.push(DocumentText {
+                artifact: document.artifact.clone(),
+                path: shown.display().to_string(),
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            });
+        }
+    }
+    documents
+}
+
+/// A failure as the screen shows it.
+pub(super) fn told(failure: &Failure) -> Told {
+    let mut message = failure.to_string();
+    let mut cause = std::error::Error::source(failure);
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    Told {
+        message,
+        hints: failure.hints().to_vec(),
+    }
+}

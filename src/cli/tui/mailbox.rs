@@ -1,0 +1,152 @@
+//! Records on their way to the screen.
+//!
+//! The loop must never wait for a terminal, however slow it is, and a screen need not see each of a
+//! million words: it reads them from the transcript. So of what an agent says one after the other
+//! only the last is kept, and the last figures.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
+
+use crate::domain::agent_event::AgentEvent;
+use crate::domain::event::{Event, Record};
+
+/// Records that wait to be shown.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mailbox {
+    waiting: Arc<Mutex<VecDeque<Record>>>,
+    bell: Arc<Notify>,
+}
+
+impl Mailbox {
+    /// Collects what comes until the sender is gone.
+    pub(super) fn collect(&self, mut records: Receiver<Record>) -> std::thread::JoinHandle<()> {
+        let mailbox = self.clone();
+        std::thread::spawn(move || {
+            while let Some(record) = records.blocking_recv() {
+                mailbox.put(record);
+            }
+        })
+    }
+
+    fn put(&self, record: Record) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = waiting
+            .iter()
+            .rev()
+            .take(2)
+            .position(|it| replaces(&record, it));
+        match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
+            Some(place) => {
+                waiting.remove(place);
+                waiting.push_back(record);
+            }
+            None => waiting.push_back(record),
+        }
+        drop(waiting);
+        self.bell.notify_one();
+    }
+
+    /// Waits until there is something.
+    pub(super) async fn rings(&self) {
+        self.bell.notified().await;
+    }
+
+    /// Takes everything out.
+    pub(super) fn take(&self) -> VecDeque<Record> {
+        std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Whether a record says all that an earlier one of the same attempt said.
+fn replaces(record: &Record, earlier: &Record) -> bool {
+    match (&record.event, &earlier.event) {
+        (
+            Event::Agent {
+                story,
+                attempt,
+                agent,
+            },
+            Event::Agent {
+                story: other_story,
+                attempt: other_attempt,
+                agent: before,
+            },
+        ) => {
+            let figures = |it: &AgentEvent| matches!(it, AgentEvent::Usage { .. });
+            story == other_story && attempt == other_attempt && figures(agent) == figures(before)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::agent_event::Usage;
+    use crate::domain::event::WIRE_VERSION;
+    use crate::domain::ids::{AttemptNumber, RunId, StoryId};
+    use pretty_assertions::assert_eq;
+
+    fn record(seq: u64, event: Event) -> Record {
+        Record {
+            v: WIRE_VERSION,
+            seq,
+            at: jiff::Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event,
+        }
+    }
+
+    fn said(seq: u64, attempt: u32, agent: AgentEvent) -> Record {
+        record(
+            seq,
+            Event::Agent {
+                story: StoryId("1".to_owned()),
+                attempt: AttemptNumber(attempt),
+                agent,
+            },
+        )
+    }
+
+    #[test]
+    fn of_what_an_agent_says_the_last_is_kept_and_of_all_else_everything() {
+        let mailbox = Mailbox::default();
+        let text = |seq| {
+            let text = format!("word {seq}");
+            said(seq, 1, AgentEvent::Text { text })
+        };
+        let figures = |seq| {
+            let usage = Usage {
+                output_tokens: seq,
+                ..Usage::default()
+            };
+            said(seq, 1, AgentEvent::Usage { usage })
+        };
+        let warning = |seq: u64| {
+            let warning = Event::Warning {
+                code: "w".to_owned(),
+                message: seq.to_string(),
+            };
+            record(seq, warning)
+        };
+        for it in [
+            text(0),
+            text(1),
+            figures(2),
+            text(3),
+            figures(4),
+            warning(5),
+            warning(6),
+        ] {
+            mailbox.put(it);
+        }
+        mailbox.put(text(7));
+        mailbox.put(said(8, 2, AgentEvent::Final { is_error: false }));
+        let kept: Vec<u64> = mailbox.take().into_iter().map(|it| it.seq).collect();
+        assert_eq!(kept, [3, 4, 5, 6, 7, 8]);
+        assert!(mailbox.take().is_empty());
+    }
+}

@@ -1,0 +1,174 @@
+//! Transcripts and logs that are open, read in windows.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::domain::agent_event::AgentEvent;
+use crate::edge::text_window::{Search, TextWindow};
+use crate::edge::transcript::Transcript;
+use crate::ui::text::clean;
+use crate::ui::tui::message::{
+    Answer, Export, FileWindow, Look, Needle, Span, TranscriptId, Window,
+};
+
+/// How many transcripts and logs stay open.
+const OPEN: usize = 4;
+
+/// How much of a file is read for one answer, so that none takes long.
+const AT_ONCE: usize = 4 << 20;
+
+/// How many entries are exported at a time.
+const BATCH: usize = 500;
+
+/// What is open.
+#[derive(Default)]
+pub(super) struct Readers {
+    transcripts: Vec<(TranscriptId, Transcript)>,
+    files: Vec<(PathBuf, TextWindow)>,
+}
+
+impl Readers {
+    /// Answers a look at a file.
+    pub(super) fn answer(&mut self, look: Look) -> Option<Answer> {
+        match look {
+            Look::Window(id, span) => {
+                let found = window(self.transcript(&id), span);
+                Some(Answer::Window(id, found.map_err(|error| error.to_string())))
+            }
+            Look::Find(id, needle) => {
+                let place = find(self.transcript(&id), &needle);
+                Some(Answer::Found(id, needle, place))
+            }
+            Look::Detail(id, source) => {
+                let lines = self.transcript(&id).detail(source);
+                let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
+                Some(Answer::Detail(id, source, lines))
+            }
+            Look::File(path, span) => {
+                let found = file_window(self.file(&path), span);
+                Some(Answer::File(path, found.map_err(|error| error.to_string())))
+            }
+            Look::Changes | Look::Preview(..) | Look::Diff(_) | Look::Result(_) => None,
+        }
+    }
+
+    fn transcript(&mut self, id: &TranscriptId) -> &mut Transcript {
+        let open = || Transcript::open(&id.folder, id.output);
+        at_hand(&mut self.transcripts, id, open)
+    }
+
+    fn file(&mut self, path: &PathBuf) -> &mut TextWindow {
+        at_hand(&mut self.files, path, || TextWindow::open(path))
+    }
+}
+
+/// The one of that name, opened where it is not; those not asked for of late are closed.
+fn at_hand<'a, K: PartialEq + Clone, V>(
+    all: &'a mut Vec<(K, V)>,
+    key: &K,
+    open: impl FnOnce() -> V,
+) -> &'a mut V {
+    let place = all.iter().position(|(known, _)| known == key);
+    let one = match place {
+        Some(place) => all.remove(place),
+        None => (key.clone(), open()),
+    };
+    all.truncate(OPEN - 1);
+    all.insert(0, one);
+    &mut all[0].1
+}
+
+fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
+    let caught = transcript.refresh(AT_ONCE)?;
+    let total = transcript.len();
+    let (from, count) = match span {
+        Span::Last(count) => (total.saturating_sub(count), count),
+        Span::From(from, count) => (from.min(total.saturating_sub(1)), count),
+    };
+    Ok(Window {
+        entries: transcript.window(from, count)?,
+        total,
+        more: !caught.at_end,
+    })
+}
+
+fn find(transcript: &mut Transcript, needle: &Needle) -> Option<usize> {
+    let mut from = needle.from;
+    loop {
+        match transcript.find(&needle.text, from, needle.forward, AT_ONCE) {
+            Ok(Search::Found(place)) => return Some(place),
+            Ok(Search::NotYet(next)) if next != from => from = next,
+            Ok(Search::NotYet(_) | Search::Nowhere) | Err(_) => return None,
+        }
+    }
+}
+
+fn file_window(file: &mut TextWindow, span: Span) -> std::io::Result<FileWindow> {
+    while !file.refresh(AT_ONCE)?.at_end {}
+    let total = file.len();
+    let (first, count) = match span {
+        Span::Last(count) => (total.saturating_sub(count), count),
+        Span::From(from, count) => (from.min(total), count),
+    };
+    Ok(FileWindow {
+        first,
+        lines: file.window(first, count)?,
+        total,
+    })
+}
+
+/// Writes something to a file; gives its path.
+pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
+    let told = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    match export {
+        Export::Text(text) => std::fs::write(path, text).map_err(told)?,
+        Export::Transcript(id) => write_transcript(path, &id).map_err(told)?,
+    }
+    Ok(path.to_owned())
+}
+
+fn write_transcript(path: &Path, id: &TranscriptId) -> std::io::Result<()> {
+    let mut transcript = Transcript::open(&id.folder, id.output);
+    while !transcript.refresh(AT_ONCE)?.at_end {}
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut from = 0;
+    while from < transcript.len() {
+        let entries = transcript.window(from, BATCH)?;
+        if entries.is_empty() {
+            break;
+        }
+        from += entries.len();
+        for entry in entries {
+            write_event(&mut out, &entry.event)?;
+        }
+    }
+    out.flush()
+}
+
+fn write_event(out: &mut impl std::io::Write, event: &AgentEvent) -> std::io::Result<()> {
+    match event {
+        AgentEvent::Text { text } => writeln!(out, "{}\n", text.trim_end()),
+        AgentEvent::Thinking { text } => {
+            let lines = text.trim_end().lines();
+            for line in lines {
+                writeln!(out, "> {line}")?;
+            }
+            writeln!(out)
+        }
+        AgentEvent::ToolCall { tool, summary } => {
+            writeln!(out, "[{}] {}", clean(tool), clean(summary))
+        }
+        AgentEvent::ToolResult { bytes, is_error } => {
+            let how = if *is_error { "failed" } else { "answered" };
+            writeln!(out, "  {how}, {bytes} bytes")
+        }
+        AgentEvent::Session { id, .. } => writeln!(out, "session {}\n", clean(id)),
+        AgentEvent::Retrying { message }
+        | AgentEvent::Limit { message, .. }
+        | AgentEvent::Auth { message }
+        | AgentEvent::Error { message } => writeln!(out, "! {}", clean(message)),
+        AgentEvent::Final { .. } | AgentEvent::Usage { .. } => Ok(()),
+        AgentEvent::Unknown { line } => writeln!(out, "? {}", clean(line)),
+    }
+}

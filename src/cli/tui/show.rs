@@ -1,0 +1,210 @@
+//! The screen's own loop: messages into the app, its requests out, a picture when something
+//! changed, thirty a second at the most.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::process::Signal as Signals;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{self, Sender, UnboundedReceiver, UnboundedSender};
+use tokio::time::{Instant, sleep_until};
+
+use super::desk::Desk;
+use super::mailbox::Mailbox;
+use super::screen_guard::ScreenGuard;
+use super::{Ask, input};
+use crate::domain::event::Record;
+use crate::domain::machine::UserCommand;
+use crate::ui::tui::app::App;
+use crate::ui::tui::message::{Msg, Request};
+
+/// The shortest time between two pictures.
+const FRAME: Duration = Duration::from_millis(33);
+
+/// How often clocks are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How many commands may wait for the loop.
+const COMMANDS: usize = 64;
+
+/// Everything the screen is connected to.
+pub(super) struct Screen {
+    /// What it knows.
+    pub(super) app: App,
+    guard: ScreenGuard,
+    mailbox: Mailbox,
+    messages: UnboundedReceiver<Msg>,
+    desk: Desk,
+    /// Where runs are started.
+    asks: UnboundedSender<Ask>,
+    /// To the loop that runs now.
+    commands: Option<Sender<UserCommand>>,
+    drawn: Option<Instant>,
+}
+
+/// What a screen is made of.
+pub(super) struct Parts {
+    pub(super) app: App,
+    pub(super) guard: ScreenGuard,
+    pub(super) mailbox: Mailbox,
+    pub(super) desk: Desk,
+    pub(super) asks: UnboundedSender<Ask>,
+    pub(super) commands: Option<Sender<UserCommand>>,
+}
+
+impl Screen {
+    /// Puts it together; messages come from the keyboard and from whoever holds the sender.
+    pub(super) fn new(
+        parts: Parts,
+        sender: UnboundedSender<Msg>,
+        messages: UnboundedReceiver<Msg>,
+    ) -> Self {
+        input::listen(sender);
+        Self {
+            app: parts.app,
+            guard: parts.guard,
+            mailbox: parts.mailbox,
+            messages,
+            desk: parts.desk,
+            asks: parts.asks,
+            commands: parts.commands,
+            drawn: None,
+        }
+    }
+
+    /// Shows until the app wants to quit or the terminal is gone; gives the app back.
+    pub(super) fn run(mut self) -> io::Result<App> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let shown = runtime.block_on(self.show());
+        runtime.shutdown_background();
+        shown.map(|()| self.app)
+    }
+
+    async fn show(&mut self) -> io::Result<()> {
+        let mut stops = signal(raw(Signals::TSTP))?;
+        let mut resumes = signal(raw(Signals::CONT))?;
+        let first = self.app.first_look();
+        if self.perform(first)? == Next::Quit {
+            return Ok(());
+        }
+        loop {
+            self.draw_if_due()?;
+            let mut batch = VecDeque::new();
+            match self.wait(&mut stops, &mut resumes).await {
+                Woken::Message(msg) => batch.push_back(msg),
+                Woken::Records | Woken::Time => {}
+                Woken::Suspend => self.guard.suspend()?,
+                Woken::Resumed => self.guard.resume()?,
+                Woken::Alone => return Ok(()),
+            }
+            while let Ok(msg) = self.messages.try_recv() {
+                batch.push_back(msg);
+            }
+            let records = self.mailbox.take().into_iter();
+            batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
+            self.app.update(Msg::Clock(Timestamp::now()));
+            for msg in batch {
+                let request = self.app.update(msg);
+                if self.perform(request)? == Next::Quit {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    async fn wait(&mut self, stops: &mut Signal, resumes: &mut Signal) -> Woken {
+        let due = self.next_wake();
+        tokio::select! {
+            // Keys before all else.
+            biased;
+            msg = self.messages.recv() => msg.map_or(Woken::Alone, Woken::Message),
+            _ = stops.recv() => Woken::Suspend,
+            _ = resumes.recv() => Woken::Resumed,
+            () = self.mailbox.rings() => Woken::Records,
+            () = until(due) => Woken::Time,
+        }
+    }
+
+    /// When to wake although nothing happened.
+    fn next_wake(&self) -> Option<Instant> {
+        let next_frame = self.drawn.map(|at| at + FRAME);
+        if self.app.has_changed() {
+            return next_frame.or_else(|| Some(Instant::now()));
+        }
+        self.app.is_ticking().then(|| Instant::now() + TICK)
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let due = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
+        if !due || !self.app.take_changed() {
+            return Ok(());
+        }
+        let looks = self.app.update(Msg::Frame);
+        self.perform(looks)?;
+        self.guard.draw(&self.app)?;
+        self.drawn = Some(Instant::now());
+        Ok(())
+    }
+
+    fn perform(&mut self, request: Option<Request>) -> io::Result<Next> {
+        match request {
+            None => {}
+            Some(Request::Quit) => return Ok(Next::Quit),
+            Some(Request::Suspend) => self.guard.suspend()?,
+            Some(Request::Redraw) => self.guard.forget()?,
+            Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
+            Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
+            Some(Request::Export(path, export)) => self.desk.export(path, export),
+            Some(Request::Look(looks)) => looks.into_iter().for_each(|look| self.desk.look(look)),
+            Some(Request::Command(command)) => self.command(command),
+            Some(Request::Start(start)) => {
+                let (sender, receiver) = mpsc::channel(COMMANDS);
+                self.commands = Some(sender);
+                // Nobody starts runs any more: the program is about to end.
+                let _ = self.asks.send(Ask::Start(start, receiver));
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    fn command(&mut self, command: UserCommand) {
+        if let Some(commands) = &self.commands {
+            // A loop that is over, or has sixty-four things to do already.
+            let _ = commands.try_send(command);
+        }
+    }
+}
+
+/// Whether the screen goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Go,
+    Quit,
+}
+
+/// Why the screen woke.
+enum Woken {
+    Message(Msg),
+    Records,
+    Time,
+    Suspend,
+    Resumed,
+    /// Nobody can send anything any more.
+    Alone,
+}
+
+/// A signal by its number.
+fn raw(which: Signals) -> SignalKind {
+    SignalKind::from_raw(which.as_raw())
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

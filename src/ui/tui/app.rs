@@ -1,0 +1,370 @@
+//! Everything the terminal UI knows, as one value: messages go in, requests come out.
+
+mod acting;
+mod typing;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::crossterm::event::KeyEventKind;
+use ratatui::layout::Rect;
+
+use super::keys::{Action, Place};
+use super::message::{Answer, Look, Msg, Request, RunOver, Told};
+use super::palette::Palette;
+use super::quit::Quit;
+use super::screen::Sure;
+use super::screen::changes::Changes;
+use super::screen::completion::Completion;
+use super::screen::preview::Preview;
+use super::screen::result::ResultScreen;
+use super::screen::run::Run;
+use crate::domain::event::{Event, FinishChoice, Record};
+use crate::domain::machine::UserCommand;
+use crate::ui::summary::Summary;
+use typing::TypingLine;
+
+/// How long a notice stays.
+const NOTICE_SECONDS: i64 = 6;
+
+/// Which screen is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Changes,
+    Preview,
+    Run,
+    Completion,
+    Result,
+}
+
+/// Where the UI begins, and where it goes when a screen is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The list of changes.
+    Changes,
+    /// A run that is about to start.
+    Run,
+    /// A run of the past.
+    Replay,
+}
+
+/// What a terminal is like.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    /// Columns and lines.
+    pub(crate) size: (u16, u16),
+    /// Colours are wanted.
+    pub(crate) colored: bool,
+    /// Where times are told.
+    pub(crate) zone: TimeZone,
+    /// The folder an export goes to unless the user says another.
+    pub(crate) exports: String,
+}
+
+/// The whole of it.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(super) palette: Palette,
+    pub(super) now: Timestamp,
+    pub(super) size: (u16, u16),
+    pub(super) screen: Screen,
+    pub(super) changes: Changes,
+    pub(super) preview: Option<Preview>,
+    pub(super) run: Option<Run>,
+    pub(super) completion: Completion,
+    pub(super) result: ResultScreen,
+    pub(super) typing: Option<TypingLine>,
+    pub(super) sure: Option<Sure>,
+    pub(super) trouble: Option<Told>,
+    /// The first line of the help that is shown.
+    pub(super) help: Option<usize>,
+    pub(super) quit: Quit,
+    pub(super) mouse: bool,
+    notice: Option<(String, Timestamp)>,
+    home: Home,
+    zone: TimeZone,
+    exports: String,
+    /// The program ends when the run is over.
+    leaving: bool,
+    exit_code: Option<u8>,
+    changed: bool,
+}
+
+impl App {
+    /// An app that shows its first screen.
+    pub(crate) fn new(home: Home, look: Terminal, now: Timestamp) -> Self {
+        let palette = Palette::new(look.colored);
+        let run = match home {
+            Home::Changes => None,
+            Home::Run => Some(Run::new(palette, look.zone.clone(), false)),
+            Home::Replay => Some(Run::new(palette, look.zone.clone(), true)),
+        };
+        let mut app = Self {
+            screen: if run.is_some() {
+                Screen::Run
+            } else {
+                Screen::Changes
+            },
+            palette,
+            now,
+            size: look.size,
+            changes: Changes::default(),
+            preview: None,
+            run,
+            completion: Completion::default(),
+            result: ResultScreen::default(),
+            typing: None,
+            sure: None,
+            trouble: None,
+            help: None,
+            quit: Quit::default(),
+            mouse: true,
+            notice: None,
+            home,
+            zone: look.zone,
+            exports: look.exports,
+            leaving: false,
+            exit_code: None,
+            changed: true,
+        };
+        app.fit();
+        app
+    }
+
+    /// What is to be looked at first.
+    pub(crate) fn first_look(&self) -> Option<Request> {
+        (self.home == Home::Changes).then(|| Request::Look(vec![Look::Changes]))
+    }
+
+    /// Whether something changed that can be seen.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether something changed that can be seen; asking forgets it.
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether a clock runs on the screen, so that it must be drawn as time passes.
+    pub(crate) fn is_ticking(&self) -> bool {
+        let running = self
+            .run
+            .as_ref()
+            .is_some_and(|run| !run.replay && run.over.is_none() && run.progress.outcome.is_none());
+        self.notice.is_some() || self.quit.is_asking(self.now) || running
+    }
+
+    /// The exit code of the last run that was over.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        self.exit_code
+    }
+
+    /// The closing words of the last run; none of one that was only looked at.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        let run = self.run.as_ref().filter(|run| !run.replay)?;
+        Some(&run.summary)
+    }
+
+    /// What the user should know for a moment.
+    pub(super) fn notice(&self) -> Option<&str> {
+        self.notice.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The area of the screens: all but the last line.
+    pub(super) fn area(&self) -> Rect {
+        let (columns, rows) = self.size;
+        Rect::new(0, 0, columns, rows.saturating_sub(1))
+    }
+
+    /// Where keys are looked up.
+    pub(super) fn place(&self) -> Place {
+        match self.screen {
+            Screen::Changes => Place::Changes,
+            Screen::Preview => Place::Preview,
+            Screen::Run if self.run.as_ref().is_some_and(|run| run.replay) => Place::Replay,
+            Screen::Run => Place::Run,
+            Screen::Completion => Place::Completion,
+            Screen::Result => Place::Result,
+        }
+    }
+
+    /// Whether a key would do something now.
+    pub(super) fn offers(&self, action: Action) -> bool {
+        let Some(run) = &self.run else {
+            return true;
+        };
+        match action {
+            Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
+            Action::Enter if self.screen == Screen::Completion => run.over.is_none(),
+            Action::Pause | Action::Stop | Action::Skip | Action::Note => {
+                run.over.is_none() && run.progress.outcome.is_none()
+            }
+            _ => true,
+        }
+    }
+
+    /// Takes in a message and says what is to be done.
+    pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
+        let request = match msg {
+            Msg::Clock(now) => {
+                self.on_clock(now);
+                return None;
+            }
+            Msg::Frame => {
+                let looks = self.looks();
+                return (!looks.is_empty()).then_some(Request::Look(looks));
+            }
+            Msg::Record(record) => self.on_record(&record),
+            Msg::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
+            Msg::Key(_) => return None,
+            Msg::Paste(text) => self.on_paste(&text),
+            Msg::Wheel(wheel) => self.on_wheel(wheel),
+            Msg::Resize { columns, rows } => {
+                self.size = (columns, rows);
+                None
+            }
+            Msg::RunOver(over) => self.on_run_over(over),
+            Msg::Answer(answer) => self.on_answer(*answer),
+            Msg::Leave => Some(Request::Quit),
+        };
+        self.changed = true;
+        self.fit();
+        request
+    }
+
+    fn on_clock(&mut self, now: Timestamp) {
+        // What is shown changes with the second, not before.
+        if self.is_ticking() && self.now.as_second() != now.as_second() {
+            self.changed = true;
+        }
+        self.now = now;
+        let is_over = |(_, since): &(String, Timestamp)| {
+            now.duration_since(*since).as_secs() >= NOTICE_SECONDS
+        };
+        if self.notice.as_ref().is_some_and(is_over) {
+            self.notice = None;
+            self.changed = true;
+        }
+        if self.changed {
+            self.fit();
+        }
+    }
+
+    fn looks(&mut self) -> Vec<Look> {
+        let Some(run) = &mut self.run else {
+            return Vec::new();
+        };
+        let look = match self.screen {
+            Screen::Run => run.look(self.now),
+            Screen::Completion => self.completion.look(run),
+            Screen::Result => self.result.look(run),
+            Screen::Changes | Screen::Preview => None,
+        };
+        look.into_iter().collect()
+    }
+
+    fn fit(&mut self) {
+        let area = self.area();
+        self.changes.set_size(area.height);
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Preview, Some(preview), _) => preview.fit(area, self.palette),
+            (Screen::Run, _, Some(run)) => run.fit(area, self.now),
+            (Screen::Result, _, Some(run)) => self.result.fit(area, run, self.palette),
+            _ => {}
+        }
+    }
+
+    fn on_record(&mut self, record: &Record) -> Option<Request> {
+        let run = self.run.as_mut()?;
+        run.take(record);
+        if run.replay {
+            return None;
+        }
+        match &record.event {
+            Event::RunStarted { .. } => {
+                self.completion = Completion::default();
+                self.result = ResultScreen::default();
+                self.quit = Quit::default();
+                self.screen = Screen::Run;
+            }
+            Event::RunEnded { .. } => {
+                self.sure = None;
+                self.screen = Screen::Completion;
+                if self.leaving {
+                    return Some(Request::Command(UserCommand::Finish(FinishChoice::Keep)));
+                }
+            }
+            Event::FinishFailed { .. } => {
+                self.completion.reopen();
+                self.leaving = false;
+            }
+            Event::Finished { .. } => self.screen = Screen::Result,
+            _ => {}
+        }
+        None
+    }
+
+    fn on_run_over(&mut self, over: RunOver) -> Option<Request> {
+        if let RunOver::Ended(code) = over {
+            self.exit_code = Some(code);
+        }
+        let began = self
+            .run
+            .as_ref()
+            .is_some_and(|run| run.progress.header.is_some());
+        if self.leaving {
+            return Some(Request::Quit);
+        }
+        if let Some(run) = self.run.as_mut().filter(|_| began) {
+            run.over = Some(over);
+            if run.progress.finish.is_none() {
+                self.screen = Screen::Completion;
+            }
+            return None;
+        }
+        // It did not even begin: the screen before says why.
+        self.run = None;
+        match over {
+            RunOver::Failed(told) => self.trouble = Some(told),
+            RunOver::NothingLeft => self.say("nothing is left to do in this change"),
+            RunOver::Ended(_) => {}
+        }
+        match self.home {
+            Home::Changes => {
+                self.screen = Screen::Preview;
+                let look = self.preview.as_ref().map(Preview::look)?;
+                Some(Request::Look(vec![look]))
+            }
+            Home::Run | Home::Replay => Some(Request::Quit),
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer) -> Option<Request> {
+        match answer {
+            Answer::Changes(found) => self.changes.take(found),
+            Answer::Preview(found) => {
+                if let Some(preview) = &mut self.preview {
+                    preview.take(found);
+                }
+            }
+            Answer::Result(found) => self.result.take(found),
+            Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
+            Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
+            Answer::Diff(_, Ok(diff)) if self.screen == Screen::Completion => {
+                self.completion.take(diff);
+            }
+            answer => {
+                let step = self.run.as_mut().and_then(|run| run.answer(answer));
+                return step.and_then(|step| self.carry_on(step));
+            }
+        }
+        None
+    }
+
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some((text.into(), self.now));
+    }
+}
+
+#[cfg(test)]
+mod tests;

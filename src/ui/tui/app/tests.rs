@@ -1,0 +1,1 @@
+//! The app as a value: messages in, requests and screens out.

@@ -1,0 +1,374 @@
+//! The list of changes: how far each is, and what can be done with it.
+
+use jiff::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::{Step, Typing};
+use crate::ui::list::{ChangeRow, ChangeState};
+use crate::ui::text::{clean, columns, pad};
+use crate::ui::tui::fuzzy;
+use crate::ui::tui::gauge;
+use crate::ui::tui::keys::Action;
+use crate::ui::tui::message::{ChangesFound, Look, Request, Told};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::wrap;
+use crate::ui::words;
+
+/// How wide a bar is.
+const BAR: usize = 8;
+
+/// The columns beside the name and the bar, with the gaps before them.
+const STORIES: usize = 9;
+const TASKS: usize = 8;
+const MODIFIED: usize = 11;
+
+/// The list.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    found: Option<Result<ChangesFound, Told>>,
+    /// What is shown: places in the list, with the letters that matched.
+    shown: Vec<(usize, Vec<u32>)>,
+    filter: String,
+    selected: usize,
+    top: usize,
+    height: usize,
+}
+
+impl Changes {
+    /// Takes in what was found; the selected change stays selected.
+    pub(crate) fn take(&mut self, found: Result<ChangesFound, Told>) {
+        let name = self.selected_row().map(|row| row.name.clone());
+        self.found = Some(found);
+        self.filter_again();
+        let place = self.shown.iter().position(|(index, _)| {
+            let row = self.rows().get(*index);
+            row.map(|row| &row.name) == name.as_ref()
+        });
+        self.selected = place.unwrap_or(0);
+        self.settle();
+    }
+
+    /// Shows only what matches.
+    pub(crate) fn set_filter(&mut self, filter: &str) {
+        filter.clone_into(&mut self.filter);
+        self.filter_again();
+        self.selected = 0;
+        self.settle();
+    }
+
+    /// What is filtered by.
+    pub(crate) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Has so many lines of room.
+    pub(crate) fn set_size(&mut self, rows: u16) {
+        self.height = usize::from(rows.saturating_sub(5)).max(1);
+        self.settle();
+    }
+
+    fn rows(&self) -> &[ChangeRow] {
+        match &self.found {
+            Some(Ok(found)) => &found.rows,
+            _ => &[],
+        }
+    }
+
+    fn selected_row(&self) -> Option<&ChangeRow> {
+        let (index, _) = self.shown.get(self.selected)?;
+        self.rows().get(*index)
+    }
+
+    fn filter_again(&mut self) {
+        let names: Vec<&str> = self.rows().iter().map(|row| row.name.as_str()).collect();
+        self.shown = fuzzy::matches(&self.filter, &names);
+    }
+
+    fn settle(&mut self) {
+        self.selected = self.selected.min(self.shown.len().saturating_sub(1));
+        if self.selected < self.top {
+            self.top = self.selected;
+        } else if self.selected >= self.top + self.height {
+            self.top = self.selected + 1 - self.height;
+        }
+    }
+
+    /// The wheel was turned.
+    pub(crate) fn wheel(&mut self, up: bool) {
+        self.act(if up { Action::Up } else { Action::Down });
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Step {
+        let last = self.shown.len().saturating_sub(1);
+        match action {
+            Action::Up => self.selected = self.selected.saturating_sub(1),
+            Action::Down => self.selected = self.selected.saturating_add(1).min(last),
+            Action::PageUp => self.selected = self.selected.saturating_sub(self.height),
+            Action::PageDown => {
+                self.selected = self.selected.saturating_add(self.height).min(last);
+            }
+            Action::Home => self.selected = 0,
+            Action::End => self.selected = last,
+            Action::Search => return Step::Type(Typing::Filter),
+            Action::Reload => return Step::Ask(Request::Look(vec![Look::Changes])),
+            Action::Enter => return self.open(),
+            Action::Back if !self.filter.is_empty() => self.set_filter(""),
+            _ => {}
+        }
+        self.settle();
+        Step::Stay
+    }
+
+    fn open(&self) -> Step {
+        match self.selected_row() {
+            Some(row) => match &row.state {
+                ChangeState::Unreadable { reason } => {
+                    Step::Say(format!("`{}` cannot be read: {reason}", row.name))
+                }
+                _ => Step::Open(row.name.clone()),
+            },
+            None => Step::Stay,
+        }
+    }
+
+    /// Draws the list.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette, now: Timestamp) {
+        let [title, head, list, detail] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(1),
+            Constraint::Min(1),
+            Constraint::Length(2),
+        ])
+        .areas(area);
+        frame.render_widget(Paragraph::new(self.title(palette)), title);
+        match &self.found {
+            None => frame.render_widget(
+                Paragraph::new(Span::styled("  reading the changes …", palette.dim())),
+                list,
+            ),
+            Some(Err(told)) => draw_lines(frame, list, &told_lines(told, palette), 2),
+            Some(Ok(found)) if found.rows.is_empty() => {
+                draw_lines(frame, list, &empty(found, palette), 2);
+            }
+            Some(Ok(_)) => {
+                self.draw_table(frame, (head, list), palette, now);
+                draw_lines(frame, detail, &self.detail(palette), 1);
+            }
+        }
+    }
+
+    fn title(&self, palette: Palette) -> Line<'static> {
+        let mut spans = vec![
+            Span::styled(" ralphtool ", palette.title()),
+            Span::raw("  changes"),
+        ];
+        if !self.filter.is_empty() {
+            spans.push(Span::styled("  matching ", palette.dim()));
+            spans.push(Span::styled(clean(&self.filter), palette.name()));
+        }
+        Line::from(spans)
+    }
+
+    fn draw_table(
+        &self,
+        frame: &mut Frame<'_>,
+        (head, list): (Rect, Rect),
+        palette: Palette,
+        now: Timestamp,
+    ) {
+        if self.shown.is_empty() {
+            let text = format!("  no change matches `{}`", clean(&self.filter));
+            return frame.render_widget(Paragraph::new(text), list);
+        }
+        let widths = Widths::of(self.rows(), usize::from(list.width));
+        frame.render_widget(Paragraph::new(widths.head(palette)), head);
+        let shown = self.shown.iter().enumerate().skip(self.top);
+        let lines: Vec<Line<'_>> = shown
+            .take(usize::from(list.height))
+            .filter_map(|(place, (index, letters))| {
+                let row = self.rows().get(*index)?;
+                let line = self.row(row, letters, &widths, (palette, now));
+                Some(if place == self.selected {
+                    line.style(palette.selected())
+                } else {
+                    line
+                })
+            })
+            .collect();
+        frame.render_widget(Paragraph::new(lines), list);
+    }
+
+    fn row(
+        &self,
+        row: &ChangeRow,
+        letters: &[u32],
+        widths: &Widths,
+        (palette, now): (Palette, Timestamp),
+    ) -> Line<'static> {
+        let mut spans = vec![Span::raw("  ")];
+        spans.extend(name(&row.name, letters, widths.name, palette));
+        if widths.bar {
+            spans.push(Span::raw("  "));
+            spans.extend(
+                gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR, palette).spans,
+            );
+        }
+        let stories = format!("{}/{}", row.stories_done, row.stories_total);
+        let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
+        spans.push(Span::raw(format!("{stories:>STORIES$}{tasks:>TASKS$}")));
+        if widths.modified {
+            let ago = row.modified.map_or_else(String::new, |at| {
+                words::ago(now.duration_since(at).as_secs())
+            });
+            spans.push(Span::styled(format!("{ago:>MODIFIED$}"), palette.dim()));
+        }
+        let (state, style) = self.state(row, palette);
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(state, style));
+        Line::from(spans)
+    }
+
+    fn state(&self, row: &ChangeRow, palette: Palette) -> (String, ratatui::style::Style) {
+        let open = match &self.found {
+            Some(Ok(found)) => found.open.as_ref(),
+            _ => None,
+        };
+        if let Some(open) = open.filter(|open| open.change == row.name) {
+            let text = match open.kept {
+                false => "interrupted → resume",
+                true if row.state == ChangeState::Open => "kept → resume",
+                true => "kept",
+            };
+            return (text.to_owned(), palette.warn());
+        }
+        match &row.state {
+            ChangeState::Open => ("ready".to_owned(), palette.name()),
+            ChangeState::Done => ("nothing left".to_owned(), palette.good()),
+            ChangeState::Deferred => ("set aside".to_owned(), palette.dim()),
+            ChangeState::NoTasks => ("no tasks yet".to_owned(), palette.dim()),
+            ChangeState::Unreadable { .. } => ("invalid".to_owned(), palette.bad()),
+        }
+    }
+
+    /// What there is to know of the selected change beyond its line.
+    fn detail(&self, palette: Palette) -> Vec<Line<'static>> {
+        let Some(row) = self.selected_row() else {
+            return Vec::new();
+        };
+        match &row.state {
+            ChangeState::Unreadable { reason } => vec![Line::from(Span::styled(
+                format!("invalid: {}", clean(reason)),
+                palette.bad(),
+            ))],
+            ChangeState::NoTasks => vec![Line::from(Span::styled(
+                "a task is a line such as `- [ ] 1.1 Add the retry`",
+                palette.dim(),
+            ))],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Which columns fit.
+struct Widths {
+    name: usize,
+    bar: bool,
+    modified: bool,
+}
+
+impl Widths {
+    fn of(rows: &[ChangeRow], room: usize) -> Self {
+        const STATE: usize = 22;
+        const LEAST_NAME: usize = 12;
+        let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
+        let longest = longest.unwrap_or(0).max(6);
+        let fixed = 2 + STORIES + TASKS + STATE;
+        let bar = room >= fixed + LEAST_NAME + BAR + 2;
+        let modified = room >= fixed + LEAST_NAME + MODIFIED + BAR + 2;
+        let taken = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
+        Self {
+            name: longest.min(room.saturating_sub(taken).max(8)),
+            bar,
+            modified,
+        }
+    }
+
+    fn head(&self, palette: Palette) -> Line<'static> {
+        let mut text = format!("  {}", pad("change", self.name));
+        if self.bar {
+            text.push_str(&" ".repeat(BAR + 2));
+        }
+        text.extend([format!("{:>STORIES$}{:>TASKS$}", "stories", "tasks")]);
+        if self.modified {
+            text.extend([format!("{:>MODIFIED$}", "modified")]);
+        }
+        text.push_str("  state");
+        Line::from(Span::styled(text, palette.dim()))
+    }
+}
+
+/// A name with the letters that matched.
+fn name(name: &str, letters: &[u32], width: usize, palette: Palette) -> Vec<Span<'static>> {
+    let line = fuzzy::highlighted(&clean(name), letters, palette.matched());
+    wrap::fit(&line, width).spans
+}
+
+fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
+    vec![
+        Line::from(format!("no changes in `{}`", clean(&found.folder))),
+        Line::default(),
+        Line::from(vec![
+            Span::raw("make one with "),
+            Span::styled("openspec new change NAME", palette.name()),
+            Span::raw(", or write it yourself:"),
+        ]),
+        Line::from(Span::styled(
+            "  openspec/changes/NAME/tasks.md",
+            palette.name(),
+        )),
+        Line::from(Span::styled("    ## 1. First story", palette.dim())),
+        Line::from(Span::styled("    - [ ] 1.1 Do something", palette.dim())),
+        Line::default(),
+        Line::from(vec![
+            Span::raw("a checklist file runs by its path: "),
+            Span::styled("ralphtool loop ./PLAN.md", palette.name()),
+        ]),
+        Line::from(vec![
+            Span::raw("to see how it works, without any agent: "),
+            Span::styled("ralphtool demo", palette.name()),
+        ]),
+    ]
+}
+
+/// An error with what to do.
+pub(crate) fn told_lines(told: &Told, palette: Palette) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(Span::styled(
+        clean(&told.message),
+        palette.bad(),
+    ))];
+    for hint in &told.hints {
+        lines.push(Line::from(vec![
+            Span::styled("→ ", palette.name()),
+            Span::raw(clean(hint)),
+        ]));
+    }
+    lines
+}
+
+/// Draws lines, wrapped, with a margin at the left.
+pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
+    let inner = Rect {
+        x: area.x + margin.min(area.width),
+        width: area.width.saturating_sub(margin),
+        ..area
+    };
+    let lines: Vec<Line<'static>> = lines
+        .iter()
+        .flat_map(|line| wrap::wrap(line, usize::from(inner.width), 2))
+        .collect();
+    frame.render_widget(Paragraph::new(lines), inner);
+}

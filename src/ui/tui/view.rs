@@ -1,0 +1,216 @@
+//! Draws the app: the screen at hand, a line of keys below it, and whatever is in front.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
+
+use super::app::{App, Screen};
+use super::choice::Choice;
+use super::keys::{self, Action, Binding};
+use super::palette::Palette;
+use super::screen::Sure;
+use super::screen::changes::told_lines;
+use super::wrap;
+use crate::ui::text::clean;
+
+/// The smallest terminal something can be shown on.
+const LEAST: (u16, u16) = (40, 12);
+
+/// How wide a question is.
+const QUESTION: usize = 64;
+
+/// How wide the keys of the help are.
+const KEYS: usize = 12;
+
+/// Draws everything.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        return draw_too_small(frame, area);
+    }
+    let [body, footer] = [app.area(), last_line(area)];
+    match (app.screen, &app.preview, &app.run) {
+        (Screen::Changes, ..) => app.changes.draw(frame, body, app.palette, app.now),
+        (Screen::Preview, Some(preview), _) => preview.draw(frame, body, app.palette),
+        (Screen::Run, _, Some(run)) => run.draw(frame, body, app.now),
+        (Screen::Completion, _, Some(run)) => app.completion.draw(frame, body, run, app.palette),
+        (Screen::Result, _, Some(run)) => app.result.draw(frame, body, run, app.palette),
+        _ => {}
+    }
+    draw_footer(app, frame, footer);
+    draw_front(app, frame, body);
+}
+
+fn last_line(area: Rect) -> Rect {
+    Rect {
+        y: area.bottom().saturating_sub(1),
+        height: 1,
+        ..area
+    }
+}
+
+fn draw_too_small(frame: &mut Frame<'_>, area: Rect) {
+    let text = format!(
+        "ralphtool needs {}x{}, this is {}x{}",
+        LEAST.0, LEAST.1, area.width, area.height
+    );
+    let lines = wrap::wrap(&Line::from(text), usize::from(area.width).max(1), 0);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let palette = app.palette;
+    let width = usize::from(area.width);
+    if let Some(typing) = &app.typing {
+        let title = format!("{}: ", typing.title);
+        let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);
+        let view = typing.edit.view(room);
+        let column = wrap::columns(&title) + view.cursor;
+        let line = Line::from(vec![
+            Span::styled(title, palette.key()),
+            Span::raw(view.text),
+        ]);
+        frame.render_widget(Paragraph::new(line), area);
+        let column = u16::try_from(column).unwrap_or(u16::MAX);
+        frame.set_cursor_position((area.x.saturating_add(column), area.y));
+        return;
+    }
+    if let Some(notice) = app.notice() {
+        let line = Line::from(Span::styled(format!(" {}", clean(notice)), palette.warn()));
+        return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+    }
+    let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
+        .filter(|binding| app.offers(binding.action))
+        .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
+    let always = brief(&always, palette);
+    let room = width.saturating_sub(wrap::width(&always));
+    let mut line = wrap::fit(&brief(&usual, palette), room);
+    line.spans.extend(always.spans);
+    frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+}
+
+/// Keys and what they do, in few letters.
+fn brief(bindings: &[&Binding], palette: Palette) -> Line<'static> {
+    let mut line = Line::default();
+    for binding in bindings {
+        let Some(brief) = binding.brief else {
+            continue;
+        };
+        let key = binding.shown.split(' ').next().unwrap_or_default();
+        line.spans.push(Span::raw(" "));
+        line.spans.push(Span::styled(key, palette.key()));
+        line.spans.push(Span::raw(format!(" {brief} ")));
+    }
+    line
+}
+
+fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    if let Some(top) = app.help {
+        draw_help(app, frame, area, top);
+    }
+    if let Some(sure) = app.sure {
+        question(app, sure).draw(area, QUESTION, frame.buffer_mut(), app.palette);
+    }
+    if let Some(told) = &app.trouble {
+        let choice = Choice {
+            title: "It did not work".to_owned(),
+            body: told_lines(told, app.palette),
+            keys: vec![("any key".to_owned(), "goes on".to_owned())],
+        };
+        choice.draw(area, QUESTION, frame.buffer_mut(), app.palette);
+    }
+}
+
+fn question(app: &App, sure: Sure) -> Choice {
+    let story = app
+        .run
+        .as_ref()
+        .and_then(|run| run.progress.current_story());
+    let story = story.map_or_else(String::new, |story| story.id.to_string());
+    let (title, text) = match sure {
+        Sure::Stop => (
+            "Stop the run?",
+            "The agent is ended, what it did is parked, and the tree goes back to the last \
+             checkpoint. The run can be gone on with later."
+                .to_owned(),
+        ),
+        Sure::Skip => (
+            "Skip the story?",
+            format!(
+                "What was done for story {story} is parked, the tree goes back to the last \
+                 checkpoint, and the next story begins."
+            ),
+        ),
+        Sure::Fresh => (
+            "Start anew?",
+            "A run of this change is open. Its branch is put aside under another name, and \
+             stories start over from where the files are now."
+                .to_owned(),
+        ),
+    };
+    Choice {
+        title: title.to_owned(),
+        body: vec![Line::from(text)],
+        keys: vec![
+            ("y".to_owned(), "yes".to_owned()),
+            ("any other key".to_owned(), "no".to_owned()),
+        ],
+    }
+}
+
+fn help_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
+    keys::at(app.place())
+        .filter(|binding| !binding.shown.is_empty())
+        .flat_map(|binding| {
+            let line = Line::from(vec![
+                Span::styled(crate::ui::text::pad(binding.shown, KEYS), app.palette.key()),
+                Span::raw(binding.does),
+            ]);
+            wrap::wrap(&line, columns, KEYS)
+        })
+        .collect()
+}
+
+/// Where the help is on a screen.
+fn help_area(area: Rect) -> Rect {
+    let width = area.width.min(78);
+    let height = area.height.saturating_sub(2).max(3);
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height.saturating_sub(height)) / 2,
+        width,
+        height: height.min(area.height),
+    }
+}
+
+/// The first line that may be at the top of the help.
+pub(super) fn last_help_line(app: &App) -> usize {
+    let area = help_area(app.area());
+    let columns = usize::from(area.width.saturating_sub(4)).max(8);
+    let height = usize::from(area.height.saturating_sub(2));
+    help_lines(app, columns).len().saturating_sub(height)
+}
+
+fn draw_help(app: &App, frame: &mut Frame<'_>, area: Rect, top: usize) {
+    let mut place = help_area(area);
+    let columns = usize::from(place.width.saturating_sub(4)).max(8);
+    let lines = help_lines(app, columns);
+    let needed = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    place.height = place.height.min(needed);
+    let room = usize::from(place.height.saturating_sub(2));
+    let more = if lines.len() > top + room {
+        " ↓ more "
+    } else {
+        ""
+    };
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(app.palette.border_focused())
+        .title(Span::styled(" Keys ", app.palette.title()))
+        .title_bottom(more)
+        .padding(ratatui::widgets::Padding::horizontal(1));
+    frame.render_widget(Clear, place);
+    let shown: Vec<Line<'_>> = lines.into_iter().skip(top).collect();
+    frame.render_widget(Paragraph::new(shown).block(block), place);
+}
