@@ -10,8 +10,8 @@ use ratatui::crossterm::clipboard::CopyToClipboard;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{execute, queue};
 use rustix::process::{Signal, getpid, kill_process};
@@ -50,7 +50,7 @@ impl ScreenGuard {
         let mut out = io::stdout();
         execute!(out, EnterAlternateScreen, Hide, EnableBracketedPaste)?;
         self.write_mouse()?;
-        self.terminal.clear()
+        self.forget()
     }
 
     /// Listens to the mouse or leaves it to the terminal.
@@ -84,7 +84,10 @@ impl ScreenGuard {
 
     /// Draws everything anew the next time.
     pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `Terminal::clear` asks where the cursor is, and the answer would go to whoever reads keys.
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Puts a text into the clipboard of whoever shows the terminal.

@@ -97,8 +97,11 @@ impl Screen {
             match self.wait(&mut stops, &mut resumes).await {
                 Woken::Message(msg) => batch.push_back(msg),
                 Woken::Records | Woken::Time => {}
-                Woken::Suspend => self.guard.suspend()?,
-                Woken::Resumed => self.guard.resume()?,
+                Woken::Suspend => self.suspend()?,
+                Woken::Resumed => {
+                    self.guard.resume()?;
+                    self.draw_anew()?;
+                }
                 Woken::Alone => return Ok(()),
             }
             while let Ok(msg) = self.messages.try_recv() {
@@ -154,8 +157,11 @@ impl Screen {
         match request {
             None => {}
             Some(Request::Quit) => return Ok(Next::Quit),
-            Some(Request::Suspend) => self.guard.suspend()?,
-            Some(Request::Redraw) => self.guard.forget()?,
+            Some(Request::Suspend) => self.suspend()?,
+            Some(Request::Redraw) => {
+                self.guard.forget()?;
+                self.draw_anew()?;
+            }
             Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
             Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
             Some(Request::Export(path, export)) => self.desk.export(path, export),
@@ -169,6 +175,18 @@ impl Screen {
             }
         }
         Ok(Next::Go)
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.guard.suspend()?;
+        self.draw_anew()
+    }
+
+    /// The terminal may have another size than before.
+    fn draw_anew(&mut self) -> io::Result<()> {
+        let (columns, rows) = self.guard.size()?;
+        self.app.update(Msg::Resize { columns, rows });
+        Ok(())
     }
 
     fn command(&mut self, command: UserCommand) {

@@ -91,6 +91,7 @@ impl AgentPane {
             ..Self::new(self.palette)
         };
         self.text.set_height(self.height);
+        self.lay_out();
     }
 
     /// Something was said.
@@ -201,6 +202,15 @@ impl AgentPane {
         let item = self.text.item()?;
         let transcript = self.transcript.clone()?;
         let entry = self.entries.iter().find(|entry| entry.index == item)?;
+        let can_fold = matches!(
+            entry.event,
+            AgentEvent::ToolCall { .. }
+                | AgentEvent::ToolResult { .. }
+                | AgentEvent::Thinking { .. }
+        );
+        if !can_fold {
+            return None;
+        }
         let source = entry.source;
         self.rendered.remove(&item);
         if self.expanded.remove(&item).is_some() {
