@@ -26,6 +26,8 @@ pub(crate) enum Step {
     Open(String),
     /// To the screen before.
     Back,
+    /// Start the run of the preview again.
+    Restart,
 }
 
 /// What is typed into the line at the bottom.

@@ -116,12 +116,13 @@ impl App {
                 Some(Request::Look(vec![look]))
             }
             Step::Back => self.go_back(),
+            Step::Restart => self.restart(),
         }
     }
 
     fn go_back(&mut self) -> Option<Request> {
         match (&self.home, self.screen) {
-            (Home::Changes, Screen::Preview | Screen::Result) => {
+            (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
                 self.screen = Screen::Changes;
                 self.run = None;
                 Some(Request::Look(vec![Look::Changes]))
@@ -129,6 +130,16 @@ impl App {
             (_, Screen::Changes) => None,
             _ => Some(Request::Quit),
         }
+    }
+
+    /// Starts a run again that broke; where it was not started here, the user has to.
+    fn restart(&mut self) -> Option<Request> {
+        let Some(preview) = &self.preview else {
+            self.say("leave with q, and go on with `ralphtool resume`");
+            return None;
+        };
+        let step = preview.start(false);
+        self.carry_on(step)
     }
 
     /// The user wants to leave.

@@ -226,11 +226,12 @@ impl AgentPane {
 
     /// Looks for the next or the last place of a text.
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Look> {
+        // Past the end or before the start it goes on at the other end.
         let here = self.text.item().unwrap_or(0);
         let from = if forward {
             here.saturating_add(1)
         } else {
-            here.checked_sub(1)?
+            here.checked_sub(1).unwrap_or(usize::MAX)
         };
         let needle = Needle {
             text: text.to_owned(),

@@ -28,6 +28,10 @@ enum Choice {
     Cleanup,
     Keep,
     Again,
+    /// The loop broke: start it again.
+    Restart,
+    /// To where the UI began.
+    Leave,
 }
 
 /// The end of a run.
@@ -63,7 +67,7 @@ impl Completion {
 
     fn choices(run: &Run) -> Vec<Choice> {
         if run.over.is_some() {
-            return Vec::new();
+            return vec![Choice::Restart, Choice::Leave];
         }
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
@@ -79,7 +83,7 @@ impl Completion {
         let choice = match action {
             Action::Cleanup => Choice::Cleanup,
             Action::Keep => Choice::Keep,
-            Action::Again => Choice::Again,
+            Action::Again => return self.doing.is_none() && again(run).is_some(),
             _ => return true,
         };
         self.doing.is_none() && Self::choices(run).contains(&choice)
@@ -100,17 +104,28 @@ impl Completion {
             }
             Action::Cleanup => Some(Choice::Cleanup),
             Action::Keep => Some(Choice::Keep),
-            Action::Again => Some(Choice::Again),
+            Action::Again => again(run),
             Action::Enter => choices.get(self.selected).copied(),
             _ => None,
         };
         match chosen {
             Some(choice) if self.doing.is_none() && choices.contains(&choice) => {
-                self.doing = Some(choice);
-                Step::Ask(Request::Command(command(choice)))
+                self.choose(choice)
             }
             _ => Step::Stay,
         }
+    }
+
+    fn choose(&mut self, choice: Choice) -> Step {
+        let command = match choice {
+            Choice::Cleanup => UserCommand::Finish(FinishChoice::Cleanup),
+            Choice::Keep => UserCommand::Finish(FinishChoice::Keep),
+            Choice::Again => UserCommand::Again,
+            Choice::Restart => return Step::Restart,
+            Choice::Leave => return Step::Back,
+        };
+        self.doing = Some(choice);
+        Step::Ask(Request::Command(command))
     }
 
     /// Draws it.
@@ -155,7 +170,7 @@ impl Completion {
             let text = match doing {
                 Choice::Cleanup => format!("Returning to {}…", clean(&header.original)),
                 Choice::Keep => format!("Staying on {}…", clean(&header.branch)),
-                Choice::Again => "Going on…".to_owned(),
+                Choice::Again | Choice::Restart | Choice::Leave => "Going on…".to_owned(),
             };
             return vec![Line::from(Span::styled(text, palette.active()))];
         }
@@ -174,12 +189,11 @@ impl Completion {
     }
 }
 
-fn command(choice: Choice) -> UserCommand {
-    match choice {
-        Choice::Cleanup => UserCommand::Finish(FinishChoice::Cleanup),
-        Choice::Keep => UserCommand::Finish(FinishChoice::Keep),
-        Choice::Again => UserCommand::Again,
-    }
+/// What going on with a run means, where something is left to do.
+fn again(run: &Run) -> Option<Choice> {
+    let choices = Completion::choices(run);
+    let goes_on = |choice: &Choice| matches!(choice, Choice::Again | Choice::Restart);
+    choices.into_iter().find(goes_on)
 }
 
 fn title(progress: &Progress, palette: Palette) -> Line<'static> {
@@ -248,6 +262,8 @@ fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette
             format!("Stay on {} with checkpoint commits", clean(&header.branch)),
         ),
         Choice::Again => ("r", "Go on with what is left".to_owned()),
+        Choice::Restart => ("r", "Try to go on with the run".to_owned()),
+        Choice::Leave => (" ", "Leave it for now; nothing is lost".to_owned()),
     };
     let line = Line::from(vec![
         Span::raw(if selected { "▌ " } else { "  " }),

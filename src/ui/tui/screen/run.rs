@@ -275,8 +275,15 @@ impl Run {
         }
     }
 
+    /// The time its clocks show: a run that is only looked at stands still.
+    fn clock(&self, now: Timestamp) -> Timestamp {
+        let then = self.progress.last_at.filter(|_| self.replay);
+        then.unwrap_or(now)
+    }
+
     /// Lays everything out for a screen of this size.
     pub(crate) fn fit(&mut self, area: Rect, now: Timestamp) {
+        let now = self.clock(now);
         let areas = Areas::of(area, self);
         let (columns, height) = draw::room(areas.text);
         self.settle_list(areas.stories.height.into());
@@ -334,10 +341,11 @@ impl Run {
                 if self.agent.transcript() != Some(&transcript) {
                     return None;
                 }
-                match place {
-                    Some(entry) => self.agent.go_to(entry),
-                    None => return Some(Step::Say(format!("no `{}` that way", needle.text))),
-                }
+                let Some(entry) = place else {
+                    let text = format!("`{}` is not in this transcript", needle.text);
+                    return Some(Step::Say(text));
+                };
+                self.agent.go_to(entry);
             }
             Answer::Diff(id, found) => self.diff.take(&id, found),
             Answer::File(path, found) => self.gates.take(path, found),

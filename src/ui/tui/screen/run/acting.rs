@@ -159,10 +159,7 @@ impl Run {
         }
         if self.tab == Tab::Agent {
             let look = self.agent.find(&self.needle, forward);
-            return look.map_or_else(
-                || Step::Say(format!("no `{}` that way", self.needle)),
-                |look| Step::Ask(Request::Look(vec![look])),
-            );
+            return look.map_or(Step::Stay, |look| Step::Ask(Request::Look(vec![look])));
         }
         if self.pane_mut().find(forward) {
             Step::Stay

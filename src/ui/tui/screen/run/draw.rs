@@ -85,6 +85,7 @@ impl Run {
     /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let palette = self.palette;
+        let now = self.clock(now);
         let areas = Areas::of(area, self);
         let header = self.header(areas.header, now);
         frame.render_widget(Paragraph::new(header), areas.header);
