@@ -292,15 +292,15 @@ impl Preview {
         } else {
             palette.border()
         };
-        let block = Block::bordered().border_style(style).title(" Run ");
+        let block = Block::bordered()
+            .border_style(style)
+            .title(verdict(&data.remarks, palette));
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        let mut lines = remarks(data, inner, palette);
-        let fields = self.fields.all();
         let selected = self.fields.current();
-        let before = lines.len();
-        let mut cursor = before;
-        for field in fields {
+        let mut cursor = 0;
+        let mut lines = Vec::new();
+        for field in self.fields.all() {
             let shown = self.fields.shown(field, &data.settings);
             let is_selected = self.on_settings && field == selected;
             if is_selected {
@@ -308,31 +308,41 @@ impl Preview {
             }
             lines.push(field_line(&shown, is_selected, inner.width, palette));
         }
+        lines.push(Line::default());
+        lines.extend(remarks(&data.remarks, inner, palette));
         // The selected setting stays in sight.
         let height = usize::from(inner.height);
-        let skip = if self.on_settings {
-            (cursor + 1).saturating_sub(height)
-        } else {
-            0
-        };
-        let lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();
+        let skip = (cursor + 1).saturating_sub(height);
+        let mut lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();
+        if lines.len() > height {
+            let more = format!("… {} lines more", lines.len() + 1 - height);
+            lines.truncate(height.saturating_sub(1));
+            lines.push(Line::from(Span::styled(more, palette.dim())));
+        }
         frame.render_widget(Paragraph::new(lines), inner);
     }
 }
 
-/// What there is to know, and that nothing stands in the way.
-fn remarks(data: &Previewed, area: Rect, palette: Palette) -> Vec<Line<'static>> {
+/// Whether a run could start, for the border.
+fn verdict(remarks: &[Remark], palette: Palette) -> Line<'static> {
+    let has = |weight| remarks.iter().any(|remark| remark.weight == weight);
+    let (text, style) = if has(Weight::Stops) {
+        (" Run: it cannot start ", palette.bad())
+    } else if has(Weight::Warns) {
+        (" Run: ready, with warnings ", palette.warn())
+    } else {
+        (" Run: ready ", palette.good())
+    };
+    Line::from(Span::styled(text, style))
+}
+
+/// What there is to know before a start.
+fn remarks(remarks: &[Remark], area: Rect, palette: Palette) -> Vec<Line<'static>> {
     let columns = usize::from(area.width).max(8);
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    for remark in &data.remarks {
-        lines.extend(remark_lines(remark, columns, palette));
-    }
-    if lines.is_empty() {
-        let text = Span::styled("✓ ready to run", palette.good());
-        lines.push(Line::from(text));
-    }
-    lines.push(Line::default());
-    lines
+    let remarks = remarks.iter();
+    remarks
+        .flat_map(|remark| remark_lines(remark, columns, palette))
+        .collect()
 }
 
 /// Where things are.
