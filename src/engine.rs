@@ -34,7 +34,7 @@ use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserComma
 use crate::domain::policy::Gate;
 use crate::domain::size::SizeLimit;
 use crate::edge::agent::Agent;
-use crate::edge::checkpoint::{CheckpointError, Checkpoints};
+use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
 use crate::edge::files::FileError;
 use crate::edge::source::Surroundings;
 
@@ -46,6 +46,10 @@ use timers::Timers;
 
 /// How long a git command may take where no settings say.
 const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// What to do where a step failed and nothing better is known.
+const NOTHING_LOST: &str =
+    "nothing is lost: mend the cause and start ralphtool again; it goes on from here";
 
 /// Everything a run needs.
 pub(crate) struct Job {
@@ -112,6 +116,8 @@ pub(crate) struct Engine {
     story_base: Option<Change>,
     /// What the user at the screen asks for; none where nobody watches.
     user: Option<mpsc::Receiver<UserCommand>>,
+    /// What the last finish that was tried is about.
+    half_finished: Option<FinishReport>,
     end: Option<End>,
 }
 
@@ -136,6 +142,7 @@ impl Engine {
             ready: VecDeque::new(),
             story_base: None,
             user,
+            half_finished: None,
             end: None,
         })
     }
@@ -263,10 +270,7 @@ impl Engine {
             ticket,
             what: what.to_owned(),
             reason: chain(error),
-            hint: error.hint().unwrap_or_else(|| {
-                "nothing is lost: mend the cause and start ralphtool again; it goes on from here"
-                    .to_owned()
-            }),
+            hint: error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned()),
         });
     }
 }

@@ -243,7 +243,7 @@ pub(crate) enum Event {
         /// Paths that differ from where the run began.
         changed_files: usize,
     },
-    /// The finish did not work; the branch is as it was.
+    /// The finish did not work.
     FinishFailed {
         /// What was tried.
         choice: FinishChoice,
@@ -251,6 +251,9 @@ pub(crate) enum Event {
         reason: String,
         /// What to do next.
         hint: String,
+        /// It is under way, and only it can be carried through; else everything is as it was.
+        #[serde(default)]
+        begun: bool,
     },
 }
 

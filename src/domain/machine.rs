@@ -113,6 +113,8 @@ pub(crate) struct Machine {
     attempts: BTreeMap<StoryId, u32>,
     /// When the loop was over, while the user may still go on with it.
     over_since: Option<Timestamp>,
+    /// A finish that was broken off half-way.
+    under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
     before: Vec<Verdict>,
     effects: Vec<Effect>,
@@ -234,6 +236,7 @@ impl Machine {
             left,
             attempts,
             over_since: None,
+            under_way: None,
             before,
             effects: Vec::new(),
         }

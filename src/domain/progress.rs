@@ -120,8 +120,10 @@ impl Progress {
                 choice,
                 reason,
                 hint,
+                begun,
             } => {
                 self.finish_failure = Some(FinishFailure {
+                    begun: *begun,
                     choice: *choice,
                     reason: reason.clone(),
                     hint: hint.clone(),

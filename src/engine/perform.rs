@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::gate_run::GateRunning;
 use super::housekeeping::tidy;
 use super::start::{Told, outside_of_last};
-use super::{End, Engine, EngineError, Running, chain, gate_logs};
+use super::{End, Engine, EngineError, NOTHING_LOST, Running, chain, gate_logs};
 use crate::domain::boxes::StoryCheck;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{self, Effect, Input, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
 use crate::domain::tasks::{Task, TaskState};
-use crate::edge::checkpoint::Setback;
+use crate::edge::checkpoint::{CheckpointError, FinishReport, Setback};
 use crate::edge::files::create_private_folder;
 use crate::edge::gate::GateRun;
 use crate::edge::source::{self, SourceError};
@@ -273,7 +273,7 @@ impl Engine {
     }
 
     async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Result<(), EngineError> {
-        match self.checkpoints.finish(choice).await {
+        match self.try_finish(choice).await {
             Ok(report) => {
                 self.warn(report.notices).await?;
                 let tidied = tidy(&mut self.checkpoints, self.job.vault_limit).await;
@@ -285,9 +285,28 @@ impl Engine {
                     changed_files: report.changed_files,
                 });
             }
-            Err(error) => self.failed(ticket, "could not finish the run", &error),
+            Err(error) => self.ready.push_back(Input::FinishFailed {
+                ticket,
+                reason: format!("could not finish the run: {}", chain(&error)),
+                hint: error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned()),
+                begun: self.checkpoints.unfinished_move().is_some(),
+            }),
         }
         Ok(())
+    }
+
+    async fn try_finish(&mut self, choice: FinishChoice) -> Result<FinishReport, CheckpointError> {
+        if let Some(report) = self.half_finished.clone()
+            && self.checkpoints.unfinished_move().is_some()
+        {
+            self.checkpoints.recover().await?;
+            if self.checkpoints.open_run().is_none() {
+                return Ok(report);
+            }
+        }
+        let prepared = self.checkpoints.prepare_finish(choice).await?;
+        self.half_finished = Some(prepared.report().clone());
+        self.checkpoints.carry_out_finish(prepared).await
     }
 
     pub(super) fn source_failed(&mut self, ticket: Ticket, what: &str, error: &SourceError) {

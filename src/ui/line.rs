@@ -173,6 +173,7 @@ fn finish_failed(event: &Event) -> Line {
         choice,
         reason,
         hint,
+        begun: _,
     } = event
     else {
         return Line::new(Weight::Step, Style::new(), String::new());

@@ -17,7 +17,8 @@ impl Machine {
             Phase::Asking(outcome) => {
                 self.announce(Event::Requested { request });
                 // Keeping touches nothing; the user can still choose otherwise later.
-                self.finish_unasked(outcome, FinishChoice::Keep)
+                let choice = self.under_way.unwrap_or(FinishChoice::Keep);
+                self.finish_unasked(outcome, choice)
             }
             phase => match self.note_stop(request, by) {
                 Some(grace) => self.stop_phase(phase, grace),
@@ -91,7 +92,7 @@ impl Machine {
         match phase {
             Phase::New | Phase::Ended | Phase::Asking(_) => return phase,
             Phase::Finishing(outcome, finishing) => {
-                return self.on_finish_failed(outcome, finishing, (reason, hint));
+                return self.on_finish_failed(outcome, finishing, (reason, hint, false));
             }
             Phase::Working(mut work) => {
                 self.disarm_all(&mut work);
@@ -107,12 +108,14 @@ impl Machine {
         &mut self,
         outcome: Outcome,
         finishing: Finishing,
-        (reason, hint): (String, String),
+        (reason, hint, begun): (String, String, bool),
     ) -> Phase {
+        self.under_way = begun.then_some(finishing.choice);
         self.announce(Event::FinishFailed {
             choice: finishing.choice,
             reason: reason.clone(),
             hint: hint.clone(),
+            begun,
         });
         if finishing.asked && !self.leaving {
             return self.ask_finish(outcome);
@@ -161,6 +164,8 @@ impl Machine {
 
     pub(super) fn finish_as_asked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
         let asked = true;
+        // One that was broken off half-way must be carried through, whatever is wanted now.
+        let choice = self.under_way.unwrap_or(choice);
         self.finish(outcome, Finishing { choice, asked })
     }
 
@@ -182,22 +187,29 @@ impl Machine {
         finishing: Finishing,
         input: Input,
     ) -> Phase {
-        let Input::Finished {
-            head,
-            branch,
-            changed_files,
-            ..
-        } = input
-        else {
-            return Phase::Finishing(outcome, finishing);
-        };
-        self.announce(Event::Finished {
-            choice: finishing.choice,
-            head,
-            branch,
-            changed_files,
-        });
-        self.close(outcome)
+        match input {
+            Input::Finished {
+                head,
+                branch,
+                changed_files,
+                ..
+            } => {
+                self.announce(Event::Finished {
+                    choice: finishing.choice,
+                    head,
+                    branch,
+                    changed_files,
+                });
+                self.close(outcome)
+            }
+            Input::FinishFailed {
+                reason,
+                hint,
+                begun,
+                ..
+            } => self.on_finish_failed(outcome, finishing, (reason, hint, begun)),
+            _stray => Phase::Finishing(outcome, finishing),
+        }
     }
 
     pub(super) fn close(&mut self, outcome: Outcome) -> Phase {

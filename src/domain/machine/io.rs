@@ -127,6 +127,14 @@ pub(crate) enum Input {
     },
     /// The tree is at the checkpoint again.
     Restored { ticket: Ticket },
+    /// The finish did not work.
+    FinishFailed {
+        ticket: Ticket,
+        reason: String,
+        hint: String,
+        /// It is under way, and only it can be carried through.
+        begun: bool,
+    },
     /// The user chose.
     FinishChosen {
         ticket: Ticket,
@@ -194,6 +202,7 @@ impl Input {
             | Self::Saved { ticket, .. }
             | Self::Parked { ticket, .. }
             | Self::Restored { ticket }
+            | Self::FinishFailed { ticket, .. }
             | Self::FinishChosen { ticket, .. }
             | Self::Finished { ticket, .. }
             | Self::StepFailed { ticket, .. }

@@ -153,7 +153,7 @@ impl Machine {
     /// Goes on with a run that is over but not finished.
     fn on_again(&mut self, phase: Phase) -> Phase {
         match phase {
-            Phase::Asking(outcome) if can_go_on(&outcome) => {
+            Phase::Asking(outcome) if can_go_on(&outcome) && self.under_way.is_none() => {
                 self.stop = None;
                 self.skipped.clear();
                 // What the gates said may not hold any more: there was time to change things.

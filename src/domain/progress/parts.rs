@@ -283,6 +283,8 @@ pub(crate) struct FinishFailure {
     pub(crate) reason: String,
     /// What to do next.
     pub(crate) hint: String,
+    /// It is under way, and only it can be carried through.
+    pub(crate) begun: bool,
 }
 
 /// What became of the branch.

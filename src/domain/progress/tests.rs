@@ -610,11 +610,13 @@ fn a_finish_that_failed_is_forgotten_when_one_works() {
         choice,
         reason: "disk full".to_owned(),
         hint: "free some space".to_owned(),
+        begun: false,
     });
     let failure = FinishFailure {
         choice,
         reason: "disk full".to_owned(),
         hint: "free some space".to_owned(),
+        begun: false,
     };
     assert_eq!(tape.progress.finish_failure, Some(failure));
     tape.hear(Event::Finished {

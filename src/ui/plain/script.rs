@@ -359,6 +359,7 @@ fn end(script: &mut Script) {
                 choice: FinishChoice::Cleanup,
                 reason: "could not finish the run: disk full".to_owned(),
                 hint: "free some space".to_owned(),
+                begun: false,
             },
         )
         .then(

@@ -335,6 +335,7 @@ fn a_finish_that_fails_where_nobody_was_asked_ends_with_exit_code_four() {
                 choice: FinishChoice::Cleanup,
                 reason: "could not write: disk full".to_owned(),
                 hint: "free some space".to_owned(),
+                begun: false,
             }),
             end(disk_full(), 4),
         ]

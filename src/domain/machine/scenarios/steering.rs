@@ -368,6 +368,36 @@ fn notes_of(effects: &[Effect]) -> Vec<String> {
 }
 
 #[test]
+fn a_finish_that_is_half_done_can_only_be_carried_through() {
+    let mut script = exhausted();
+    let choice = FinishChoice::Cleanup;
+    script.ask_for(UserCommand::Finish(choice));
+    let broken_off = |ticket| Input::FinishFailed {
+        ticket,
+        reason: "index.lock is held".to_owned(),
+        hint: "end that process".to_owned(),
+        begun: true,
+    };
+    assert_eq!(
+        script.give(broken_off),
+        [
+            say(Event::FinishFailed {
+                choice,
+                reason: "index.lock is held".to_owned(),
+                hint: "end that process".to_owned(),
+                begun: true,
+            }),
+            Effect::AskFinish { ticket: Ticket(8) }
+        ]
+    );
+    assert_eq!(script.ask_for(UserCommand::Again), []);
+    assert_eq!(
+        script.ask_for(UserCommand::Finish(FinishChoice::Keep)),
+        [finish(9, choice)]
+    );
+}
+
+#[test]
 fn a_finish_that_fails_leaves_the_choice_open() {
     let mut script = exhausted();
     let choice = FinishChoice::Cleanup;
@@ -382,6 +412,7 @@ fn a_finish_that_fails_leaves_the_choice_open() {
                 choice,
                 reason: "could not write: disk full".to_owned(),
                 hint: "free some space".to_owned(),
+                begun: false,
             }),
             Effect::AskFinish { ticket: Ticket(8) }
         ]

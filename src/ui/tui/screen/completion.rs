@@ -69,6 +69,13 @@ impl Completion {
         if run.over.is_some() {
             return vec![Choice::Restart, Choice::Leave];
         }
+        let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
+        if let Some(failure) = half_done {
+            return vec![match failure.choice {
+                FinishChoice::Keep => Choice::Keep,
+                FinishChoice::Cleanup | FinishChoice::Abandon => Choice::Cleanup,
+            }];
+        }
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
         let is_done = matches!(run.progress.outcome, Some(Outcome::AllDone));
