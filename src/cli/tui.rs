@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::context::Context;
@@ -94,6 +94,11 @@ struct Stage {
     messages: UnboundedSender<Msg>,
     asks: UnboundedReceiver<Ask>,
     screen: JoinHandle<std::io::Result<App>>,
+    /// From the beginning: one that ended a run ends the program, too.
+    terminate: Signal,
+    hang_up: Signal,
+    /// The exit code of the last run.
+    exit_code: Option<u8>,
 }
 
 impl Stage {
@@ -102,6 +107,9 @@ impl Stage {
         home: Home,
         commands: Option<mpsc::Sender<UserCommand>>,
     ) -> Result<Self, Failure> {
+        let unheard = |error| Failure::system("could not listen for signals").because(error);
+        let terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+        let hang_up = signal(SignalKind::hangup()).map_err(unheard)?;
         let unfit = |error| Failure::system("could not take the terminal over").because(error);
         let guard = ScreenGuard::enter().map_err(unfit)?;
         let look = Terminal {
@@ -128,6 +136,9 @@ impl Stage {
             messages,
             asks,
             screen,
+            terminate,
+            hang_up,
+            exit_code: None,
         })
     }
 
@@ -139,15 +150,13 @@ impl Stage {
     /// Runs what the screen asks for until it is gone.
     async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
         let unheard = |error| Failure::system("could not listen for signals").because(error);
-        let mut terminate = signal(SignalKind::terminate()).map_err(unheard)?;
-        let mut hang_up = signal(SignalKind::hangup()).map_err(unheard)?;
         loop {
             // Anew each time: one that was for a run is not for the screen.
             let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
             let ask = tokio::select! {
                 ask = self.asks.recv() => ask,
-                _ = terminate.recv() => { self.tell(Msg::Leave); continue }
-                _ = hang_up.recv() => { self.tell(Msg::Leave); continue }
+                _ = self.terminate.recv() => { self.tell(Msg::Leave); continue }
+                _ = self.hang_up.recv() => { self.tell(Msg::Leave); continue }
                 _ = interrupt.recv() => { self.tell(Msg::Leave); continue }
             };
             let Some(Ask::Start(start, commands)) = ask else {
@@ -186,7 +195,10 @@ impl Stage {
         // All records are in the mailbox before the end is told.
         let _ = collected.join();
         match end {
-            Ok(end) => RunOver::Ended(end.exit_code),
+            Ok(end) => {
+                self.exit_code = Some(end.exit_code);
+                RunOver::Ended(end.exit_code)
+            }
             Err(error) => {
                 let failure = Failure::system("the run could not go on").because(error);
                 RunOver::Failed(lookup::told(&failure))
@@ -199,8 +211,10 @@ impl Stage {
         drop(self.messages);
         let app = match self.screen.join() {
             Ok(Ok(app)) => app,
+            // A terminal that was closed stopped the run, which says how it went.
             Ok(Err(error)) => {
-                return Err(Failure::system("the terminal could not be used").because(error));
+                let failure = Failure::system("the terminal could not be used").because(error);
+                return self.exit_code.map(ExitCode::from).ok_or(failure);
             }
             Err(panic) => std::panic::resume_unwind(panic),
         };
@@ -212,6 +226,6 @@ impl Stage {
                 summary.write_next(out, paint)
             })?;
         }
-        Ok(app.exit_code().unwrap_or(0).into())
+        Ok(self.exit_code.unwrap_or(0).into())
     }
 }

@@ -85,7 +85,6 @@ pub(crate) struct App {
     exports: String,
     /// The program ends when the run is over.
     leaving: bool,
-    exit_code: Option<u8>,
     changed: bool,
 }
 
@@ -123,7 +122,6 @@ impl App {
             zone: look.zone,
             exports: look.exports,
             leaving: false,
-            exit_code: None,
             changed: true,
         };
         app.fit();
@@ -152,11 +150,6 @@ impl App {
             .as_ref()
             .is_some_and(|run| !run.replay && run.over.is_none() && run.progress.outcome.is_none());
         self.notice.is_some() || self.quit.is_asking(self.now) || running
-    }
-
-    /// The exit code of the last run that was over.
-    pub(crate) fn exit_code(&self) -> Option<u8> {
-        self.exit_code
     }
 
     /// The closing words of the last run; none of one that was only looked at.
@@ -304,9 +297,6 @@ impl App {
     }
 
     fn on_run_over(&mut self, over: RunOver) -> Option<Request> {
-        if let RunOver::Ended(code) = over {
-            self.exit_code = Some(code);
-        }
         let began = self
             .run
             .as_ref()

@@ -208,6 +208,7 @@ impl App {
             Some(Action::PageUp) => Some(top.saturating_sub(10)),
             Some(Action::PageDown) => Some(top + 10),
             Some(Action::Home) => Some(0),
+            Some(Action::End) => Some(usize::MAX),
             _ => None,
         };
         let last = view::last_help_line(self);

@@ -160,7 +160,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "f",
         "follow the live story again",
         Some("follow"),
-        RUNS,
+        &[Run],
         Action::Follow,
     ),
     row(
