@@ -1,11 +1,16 @@
 //! Preflight: everything that would make a run impossible is found before anything is touched.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Result, room};
 use crate::domain::size::rounded;
 use crate::edge::git::{Git, nul_separated};
 use crate::edge::repository::{Refs, Repository};
+
+/// How often a lock is looked at before it counts as one that stays, and how long in between.
+const LOCK_LOOKS: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// States of git in which a branch must not be made, with the way out of each.
 const IN_THE_WAY: &[(&str, &str, &str)] = &[
@@ -44,6 +49,7 @@ impl Checkpoints {
         refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
         refuse_hook()?;
         self.refuse_operation()?;
+        wait_for_passing_lock(&self.places.repository).await;
         refuse_lock(&self.places.repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
@@ -148,6 +154,17 @@ async fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str
         }
     }
     Ok(())
+}
+
+/// A prompt or an editor that asks git for the state of the tree holds the index for a moment.
+async fn wait_for_passing_lock(repository: &Repository) {
+    let lock = repository.git_dir.join("index.lock");
+    for _ in 0..LOCK_LOOKS {
+        if !lock.exists() {
+            return;
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
 }
 
 fn refuse_lock(repository: &Repository) -> Result<()> {
