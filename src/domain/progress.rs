@@ -277,7 +277,11 @@ impl Progress {
             }
             return;
         }
-        self.activity = Some(agent.clone());
+        // An empty line says nothing of what the agent is at.
+        let is_blank = matches!(agent, AgentEvent::Text { text } if text.trim().is_empty());
+        if !is_blank {
+            self.activity = Some(agent.clone());
+        }
     }
 
     fn on_attempt_failed(&mut self, event: &Event) {

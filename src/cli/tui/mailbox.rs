@@ -39,6 +39,8 @@ impl Mailbox {
             .take(2)
             .position(|it| replaces(&record, it));
         match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
+            // What it was at stays more telling.
+            Some(_) if is_blank(&record) => {}
             Some(place) => {
                 waiting.remove(place);
                 waiting.push_back(record);
@@ -57,6 +59,16 @@ impl Mailbox {
     /// Takes everything out.
     pub(super) fn take(&self) -> VecDeque<Record> {
         std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn is_blank(record: &Record) -> bool {
+    match &record.event {
+        Event::Agent {
+            agent: AgentEvent::Text { text },
+            ..
+        } => text.trim().is_empty(),
+        _ => false,
     }
 }
 

@@ -3,8 +3,8 @@
 mod acting;
 mod typing;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
@@ -25,6 +25,9 @@ use typing::TypingLine;
 
 /// How long a notice stays.
 const NOTICE_SECONDS: i64 = 6;
+
+/// How long keys are not taken for a choice after the screen changed under busy hands.
+const SHIELD_MS: i64 = 1_500;
 
 /// Which screen is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +88,10 @@ pub(crate) struct App {
     exports: String,
     /// The program ends when the run is over.
     leaving: bool,
+    /// When a key was last pressed.
+    last_key: Option<Timestamp>,
+    /// Until then a key may still be meant for the run that has just ended.
+    shielded_until: Option<Timestamp>,
     changed: bool,
 }
 
@@ -122,6 +129,8 @@ impl App {
             zone: look.zone,
             exports: look.exports,
             leaving: false,
+            last_key: None,
+            shielded_until: None,
             changed: true,
         };
         app.fit();
@@ -282,6 +291,7 @@ impl App {
             Event::RunEnded { .. } => {
                 self.sure = None;
                 self.screen = Screen::Completion;
+                self.shield();
                 if self.leaving {
                     return Some(Request::Command(UserCommand::Finish(FinishChoice::Keep)));
                 }
@@ -294,6 +304,16 @@ impl App {
             _ => {}
         }
         None
+    }
+
+    /// Whoever is pressing keys when the screen changes under their hands has chosen nothing yet.
+    fn shield(&mut self) {
+        let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
+        self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
+            self.now
+                .saturating_add(SignedDuration::from_millis(SHIELD_MS))
+                .ok()
+        });
     }
 
     fn on_run_over(&mut self, over: RunOver) -> Option<Request> {

@@ -18,6 +18,7 @@ impl App {
         if self.typing.is_some() {
             return self.type_key(key);
         }
+        self.last_key = Some(self.now);
         let action = keys::action(self.place(), key);
         // These work whatever is in front.
         match action {
@@ -39,6 +40,10 @@ impl App {
     }
 
     pub(super) fn act(&mut self, action: Action) -> Option<Request> {
+        if self.screen == Screen::Completion && self.is_shielded(action) {
+            self.say("the run is over: choose what becomes of it");
+            return None;
+        }
         match action {
             Action::Help => self.help = Some(0),
             Action::Quit => return self.leave(),
@@ -59,6 +64,14 @@ impl App {
             }
         }
         None
+    }
+
+    fn is_shielded(&self, action: Action) -> bool {
+        let chooses = matches!(
+            action,
+            Action::Enter | Action::Cleanup | Action::Keep | Action::Again | Action::Quit
+        );
+        chooses && self.shielded_until.is_some_and(|until| self.now < until)
     }
 
     fn act_on_screen(&mut self, action: Action) -> Step {
