@@ -195,7 +195,9 @@ impl App {
         };
         match action {
             Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
-            Action::Enter if self.screen == Screen::Completion => run.over.is_none(),
+            Action::Enter if self.screen == Screen::Completion => {
+                self.completion.offers(action, run)
+            }
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
                 run.over.is_none() && run.progress.outcome.is_none()
             }
