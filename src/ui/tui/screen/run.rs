@@ -16,7 +16,7 @@ use crate::domain::progress::{
     AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
 };
 use crate::ui::summary::Summary;
-use crate::ui::tui::message::{Answer, DiffId, Export, Look, RunOver, TranscriptId};
+use crate::ui::tui::message::{Answer, DiffId, Export, Look, Request, RunOver, TranscriptId};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::agent::AgentPane;
 use crate::ui::tui::pane::attempts;
@@ -334,10 +334,14 @@ impl Run {
                 if self.agent.transcript() != Some(&transcript) {
                     return None;
                 }
-                match place {
-                    Some(entry) => self.agent.go_to(entry),
-                    None => return Some(Step::Say(format!("no `{}` that way", needle.text))),
-                }
+                let Some(entry) = place else {
+                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
+                    let around = self.agent.find_around(needle);
+                    return Some(
+                        around.map_or(nowhere, |look| Step::Ask(Request::Look(vec![look]))),
+                    );
+                };
+                self.agent.go_to(entry);
             }
             Answer::Diff(id, found) => self.diff.take(&id, found),
             Answer::File(path, found) => self.gates.take(path, found),

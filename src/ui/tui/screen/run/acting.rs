@@ -160,7 +160,7 @@ impl Run {
         if self.tab == Tab::Agent {
             let look = self.agent.find(&self.needle, forward);
             return look.map_or_else(
-                || Step::Say(format!("no `{}` that way", self.needle)),
+                || Step::Say("no agent has worked on this story yet".to_owned()),
                 |look| Step::Ask(Request::Look(vec![look])),
             );
         }
