@@ -43,23 +43,27 @@ pub(crate) struct Completion {
     /// What was chosen and is being done.
     doing: Option<Choice>,
     stat: Option<Box<Diff>>,
-    asked: bool,
+    /// The changes that were asked for.
+    asked: Option<DiffId>,
 }
 
 impl Completion {
-    /// Takes in what the run changed altogether.
-    pub(crate) fn take(&mut self, diff: Box<Diff>) {
-        self.stat = Some(diff);
+    /// Takes in what the run changed altogether; other changes are not its business.
+    pub(crate) fn take(&mut self, id: &DiffId, diff: &Diff) {
+        if self.asked.as_ref() == Some(id) {
+            self.stat = Some(Box::new(diff.clone()));
+        }
     }
 
     /// What is missing.
     pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
-        if self.asked {
+        if self.asked.is_some() {
             return None;
         }
         let (from, to) = range_of(&run.progress)?;
-        self.asked = true;
-        Some(Look::Diff(DiffId::Between { from, to }))
+        let id = DiffId::Between { from, to };
+        self.asked = Some(id.clone());
+        Some(Look::Diff(id))
     }
 
     /// The choice did not work, or the run goes on: it is open again.

@@ -173,7 +173,8 @@ impl Run {
 
     /// What the user wants of the running loop.
     fn steer(&mut self, action: Action) -> Step {
-        if self.over.is_some() || self.replay {
+        let is_over = self.over.is_some() || self.progress.outcome.is_some();
+        if is_over || self.replay {
             return Step::Stay;
         }
         let is_paused = matches!(self.progress.doing, Doing::Paused { .. });
