@@ -29,3 +29,6 @@ mod tabs;
 mod text_pane;
 pub(crate) mod view;
 mod wrap;
+
+#[cfg(test)]
+mod tests;

@@ -93,18 +93,8 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
     })
 }
 
-/// Looks for a text from a place on, and then from the other end.
-fn find(transcript: &mut Transcript, needle: &Needle) -> Option<usize> {
-    let other_end = if needle.forward {
-        0
-    } else {
-        transcript.len().saturating_sub(1)
-    };
-    find_from(transcript, needle, needle.from).or_else(|| find_from(transcript, needle, other_end))
-}
-
-fn find_from(transcript: &Transcript, needle: &Needle, start: usize) -> Option<usize> {
-    let mut from = start;
+fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
+    let mut from = needle.from;
     loop {
         match transcript.find(&needle.text, from, needle.forward, AT_ONCE) {
             Ok(Search::Found(place)) => return Some(place),

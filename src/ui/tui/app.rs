@@ -197,6 +197,9 @@ impl App {
         };
         match action {
             Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
+            Action::Enter if self.screen == Screen::Completion => {
+                self.completion.offers(action, run)
+            }
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
                 run.over.is_none() && run.progress.outcome.is_none()
             }
@@ -359,10 +362,10 @@ impl App {
             Answer::Result(found) => self.result.take(found),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
-            Answer::Diff(_, Ok(diff)) if self.screen == Screen::Completion => {
-                self.completion.take(diff);
-            }
             answer => {
+                if let Answer::Diff(id, Ok(diff)) = &answer {
+                    self.completion.take(id, diff);
+                }
                 let step = self.run.as_mut().and_then(|run| run.answer(answer));
                 return step.and_then(|step| self.carry_on(step));
             }

@@ -20,6 +20,9 @@ const LEAST: (u16, u16) = (40, 12);
 /// How wide a question is.
 const QUESTION: usize = 64;
 
+/// How many columns of a line to type in are not its title.
+const ROOM_TO_TYPE: usize = 20;
+
 /// How wide the keys of the help are.
 const KEYS: usize = 12;
 
@@ -63,7 +66,10 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let palette = app.palette;
     let width = usize::from(area.width);
     if let Some(typing) = &app.typing {
-        let title = format!("{}: ", typing.title);
+        // However long the title is, there is room for what is typed.
+        let title = Line::from(typing.title.as_str());
+        let title = wrap::cut(&title, width.saturating_sub(ROOM_TO_TYPE));
+        let title = format!("{title}: ");
         let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);
         let view = typing.edit.view(room);
         let column = wrap::columns(&title) + view.cursor;
@@ -83,21 +89,24 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
-    let always = brief(&always, palette);
+    let always = brief(&always, width, palette);
     let room = width.saturating_sub(wrap::width(&always));
-    let mut line = wrap::fit(&brief(&usual, palette), room);
+    let mut line = wrap::fit(&brief(&usual, room, palette), room);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
 
-/// Keys and what they do, in few letters.
-fn brief(bindings: &[&Binding], palette: Palette) -> Line<'static> {
+/// Keys and what they do, in few letters, as many as there is room for.
+fn brief(bindings: &[&Binding], room: usize, palette: Palette) -> Line<'static> {
     let mut line = Line::default();
     for binding in bindings {
         let Some(brief) = binding.brief else {
             continue;
         };
         let key = binding.shown.split(' ').next().unwrap_or_default();
+        if wrap::width(&line) + wrap::columns(key) + wrap::columns(brief) + 3 > room {
+            break;
+        }
         line.spans.push(Span::raw(" "));
         line.spans.push(Span::styled(key, palette.key()));
         line.spans.push(Span::raw(format!(" {brief} ")));
@@ -174,7 +183,8 @@ fn help_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
 
 /// Where the help is on a screen.
 fn help_area(area: Rect) -> Rect {
-    let width = area.width.min(78);
+    // A margin of a column or two would only show letters without their words.
+    let width = if area.width < 84 { area.width } else { 78 };
     let height = area.height.saturating_sub(2).max(3);
     Rect {
         x: area.x + (area.width - width) / 2,

@@ -231,7 +231,7 @@ impl AgentPane {
         let from = if forward {
             here.saturating_add(1)
         } else {
-            here.checked_sub(1).unwrap_or(usize::MAX)
+            here.checked_sub(1).unwrap_or_else(|| self.last())
         };
         let needle = Needle {
             text: text.to_owned(),
@@ -239,6 +239,23 @@ impl AgentPane {
             forward,
         };
         Some(Look::Find(self.transcript.clone()?, needle))
+    }
+
+    /// Looks once more from the other end, unless that was where the last look began.
+    pub(crate) fn find_around(&self, needle: Needle) -> Option<Look> {
+        let from = if needle.forward { 0 } else { self.last() };
+        if needle.from == from {
+            return None;
+        }
+        Some(Look::Find(
+            self.transcript.clone()?,
+            Needle { from, ..needle },
+        ))
+    }
+
+    /// The last entry there is.
+    fn last(&self) -> usize {
+        self.total.saturating_sub(1)
     }
 
     /// Goes to an entry, wherever it is.
@@ -275,7 +292,8 @@ impl AgentPane {
         self.rendered = kept;
         self.entries = entries;
         if lines.is_empty() {
-            lines.push(PaneLine::new(0, self.nothing()));
+            let nothing = wrap::wrap(&self.nothing(), self.columns, 0).into_iter();
+            lines.extend(nothing.map(|line| PaneLine::new(0, line)));
         }
         self.text.set(lines);
         match (self.destination, anchor) {

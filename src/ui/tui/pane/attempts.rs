@@ -22,7 +22,9 @@ pub(crate) fn lines(
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let text = "no attempt was made at this story";
-        return vec![PaneLine::new(0, Span::styled(text, palette.dim()))];
+        let line = Line::from(Span::styled(text, palette.dim()));
+        let lines = wrap::wrap(&line, columns, 2).into_iter();
+        return lines.map(|line| PaneLine::new(0, line)).collect();
     }
     let attempts = attempts.iter().enumerate();
     attempts

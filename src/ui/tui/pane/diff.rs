@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::domain::diff::{Diff, FileDiff, FileStatus, LineKind};
@@ -138,15 +139,21 @@ impl DiffPane {
                     (None, Some(_)) => "looking …".to_owned(),
                     (None, None) => "nothing was changed yet".to_owned(),
                 };
-                vec![PaneLine::new(0, Span::styled(text, self.palette.dim()))]
+                self.note(text, self.palette.dim())
             }
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
-                vec![PaneLine::new(0, Span::styled(text, self.palette.bad()))]
+                self.note(text, self.palette.bad())
             }
             Some(Ok(diff)) => self.of(diff),
         };
         self.text.set(lines);
+    }
+
+    fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
+        let line = Line::from(Span::styled(text, style));
+        let lines = wrap::wrap(&line, self.columns, 2).into_iter();
+        lines.map(|line| PaneLine::new(0, line)).collect()
     }
 
     fn of(&self, diff: &Diff) -> Vec<PaneLine> {
@@ -201,7 +208,7 @@ impl DiffPane {
 }
 
 /// The letter of a file's status and its colour.
-pub(crate) fn letter(status: FileStatus, palette: Palette) -> (char, ratatui::style::Style) {
+pub(crate) fn letter(status: FileStatus, palette: Palette) -> (char, Style) {
     match status {
         FileStatus::Added => ('A', palette.status_added()),
         FileStatus::Modified => ('M', palette.status_modified()),

@@ -36,7 +36,8 @@ impl GatesPane {
     /// No gate has run.
     pub(crate) fn new(palette: Palette) -> Self {
         Self {
-            text: TextPane::default(),
+            // The end of an output is what tells.
+            text: TextPane::following(),
             chosen: None,
             output: None,
             problem: None,
@@ -53,7 +54,7 @@ impl GatesPane {
             text: std::mem::take(&mut self.text),
             ..Self::new(self.palette)
         };
-        self.text.rewind();
+        self.text.follow();
     }
 
     /// Its output may have grown.
@@ -138,9 +139,11 @@ impl GatesPane {
         let palette = self.palette;
         let (mark, how, style) = match &gate.result {
             Some(GateResult::Passed) => ("✓", String::new(), palette.good()),
-            Some(GateResult::Failed { how, .. }) => ("✗", clean(how), palette.bad()),
-            None if gate.duration.is_none() => ("●", "runs".to_owned(), palette.active()),
-            None => ("·", "ended".to_owned(), palette.dim()),
+            Some(GateResult::Failed { how, .. }) => {
+                ("✗", format!("  {}", clean(how)), palette.bad())
+            }
+            None if gate.duration.is_none() => ("●", "  runs".to_owned(), palette.active()),
+            None => ("·", "  ended".to_owned(), palette.dim()),
         };
         let place = match gate.attempt {
             Some(attempt) => format!("attempt {attempt}"),
@@ -155,7 +158,7 @@ impl GatesPane {
             Span::styled(if open { "▾ " } else { "▸ " }, palette.dim()),
             Span::styled(format!("{mark} "), style),
             Span::styled(clean(&gate.name), palette.strong()),
-            Span::styled(format!("  {how}"), style),
+            Span::styled(how, style),
             Span::styled(format!("  {place} · {took}"), palette.dim()),
         ])
     }

@@ -137,22 +137,23 @@ impl Changes {
 
     /// Draws the list.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette, now: Timestamp) {
-        let [title, head, list, detail] = Layout::vertical([
+        let [title, head, below] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
             Constraint::Min(1),
-            Constraint::Length(2),
         ])
         .areas(area);
+        let [list, detail] =
+            Layout::vertical([Constraint::Min(1), Constraint::Length(2)]).areas(below);
         frame.render_widget(Paragraph::new(self.title(palette)), title);
         match &self.found {
             None => frame.render_widget(
                 Paragraph::new(Span::styled("  reading the changes …", palette.dim())),
                 list,
             ),
-            Some(Err(told)) => draw_lines(frame, list, &told_lines(told, palette), 2),
+            Some(Err(told)) => draw_lines(frame, below, &told_lines(told, palette), 2),
             Some(Ok(found)) if found.rows.is_empty() => {
-                draw_lines(frame, list, &empty(found, palette), 2);
+                draw_lines(frame, below, &empty(found, palette), 2);
             }
             Some(Ok(_)) => {
                 self.draw_table(frame, (head, list), palette, now);
@@ -219,7 +220,10 @@ impl Changes {
         }
         let stories = format!("{}/{}", row.stories_done, row.stories_total);
         let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
-        spans.push(Span::raw(format!("{stories:>STORIES$}{tasks:>TASKS$}")));
+        spans.push(Span::raw(format!("{stories:>STORIES$}")));
+        if widths.tasks {
+            spans.push(Span::raw(format!("{tasks:>TASKS$}")));
+        }
         if widths.modified {
             let ago = row.modified.map_or_else(String::new, |at| {
                 words::ago(now.duration_since(at).as_secs())
@@ -229,7 +233,7 @@ impl Changes {
         let (state, style) = self.state(row, palette);
         spans.push(Span::raw("  "));
         spans.push(Span::styled(state, style));
-        Line::from(spans)
+        wrap::cut(&Line::from(spans), widths.room)
     }
 
     fn state(&self, row: &ChangeRow, palette: Palette) -> (String, ratatui::style::Style) {
@@ -275,7 +279,10 @@ impl Changes {
 
 /// Which columns fit.
 struct Widths {
+    /// All columns together.
+    room: usize,
     name: usize,
+    tasks: bool,
     bar: bool,
     modified: bool,
 }
@@ -286,12 +293,16 @@ impl Widths {
         const LEAST_NAME: usize = 12;
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
         let longest = longest.unwrap_or(0).max(6);
-        let fixed = 2 + STORIES + TASKS + STATE;
+        let least = 2 + STORIES + STATE;
+        let tasks = room >= least + LEAST_NAME + TASKS;
+        let fixed = least + if tasks { TASKS } else { 0 };
         let bar = room >= fixed + LEAST_NAME + BAR + 2;
         let modified = room >= fixed + LEAST_NAME + MODIFIED + BAR + 2;
         let taken = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
         Self {
-            name: longest.min(room.saturating_sub(taken).max(8)),
+            room,
+            name: longest.min(room.saturating_sub(taken).max(LEAST_NAME)),
+            tasks,
             bar,
             modified,
         }
@@ -302,7 +313,10 @@ impl Widths {
         if self.bar {
             text.push_str(&" ".repeat(BAR + 2));
         }
-        text.extend([format!("{:>STORIES$}{:>TASKS$}", "stories", "tasks")]);
+        text.extend([format!("{:>STORIES$}", "stories")]);
+        if self.tasks {
+            text.extend([format!("{:>TASKS$}", "tasks")]);
+        }
         if self.modified {
             text.extend([format!("{:>MODIFIED$}", "modified")]);
         }
@@ -359,16 +373,28 @@ pub(crate) fn told_lines(told: &Told, palette: Palette) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws lines, wrapped, with a margin at the left.
+/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
 pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
     let inner = Rect {
         x: area.x + margin.min(area.width),
         width: area.width.saturating_sub(margin),
         ..area
     };
-    let lines: Vec<Line<'static>> = lines
-        .iter()
-        .flat_map(|line| wrap::wrap(line, usize::from(inner.width), 2))
-        .collect();
+    let mut lines = wrapped(lines, inner.width);
+    if lines.len() > usize::from(inner.height) {
+        lines.truncate(inner.height.into());
+        if let Some(last) = lines.last_mut() {
+            last.spans.push(Span::raw(format!(" {}", wrap::MISSING)));
+            *last = wrap::cut(last, inner.width.into());
+        }
+    }
     frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The lines as they are drawn in so many columns.
+pub(crate) fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
+    let lines = lines.iter();
+    lines
+        .flat_map(|line| wrap::wrap(line, columns.into(), 2))
+        .collect()
 }

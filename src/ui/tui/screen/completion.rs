@@ -1,11 +1,11 @@
 //! A run that is over: why, how far it came, and what is to become of the branch.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::changes::draw_lines;
+use super::changes::{draw_lines, wrapped};
 use super::run::Run;
 use super::{Step, range_of};
 use crate::domain::diff::Diff;
@@ -21,6 +21,12 @@ use crate::ui::words::{self, Count, Noun};
 
 /// How many lines of the last reason are shown.
 const REASON_LINES: usize = 6;
+
+/// From this height on there is an empty line below the title.
+const ROOMY: u16 = 16;
+
+/// How far the text is from the left.
+const MARGIN: u16 = 1;
 
 /// What can be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,23 +47,27 @@ pub(crate) struct Completion {
     /// What was chosen and is being done.
     doing: Option<Choice>,
     stat: Option<Box<Diff>>,
-    asked: bool,
+    /// The changes that were asked for.
+    asked: Option<DiffId>,
 }
 
 impl Completion {
-    /// Takes in what the run changed altogether.
-    pub(crate) fn take(&mut self, diff: Box<Diff>) {
-        self.stat = Some(diff);
+    /// Takes in what the run changed altogether; other changes are not its business.
+    pub(crate) fn take(&mut self, id: &DiffId, diff: &Diff) {
+        if self.asked.as_ref() == Some(id) {
+            self.stat = Some(Box::new(diff.clone()));
+        }
     }
 
     /// What is missing.
     pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
-        if self.asked {
+        if self.asked.is_some() {
             return None;
         }
         let (from, to) = range_of(&run.progress)?;
-        self.asked = true;
-        Some(Look::Diff(DiffId::Between { from, to }))
+        let id = DiffId::Between { from, to };
+        self.asked = Some(id.clone());
+        Some(Look::Diff(id))
     }
 
     /// The choice did not work, or the run goes on: it is open again.
@@ -91,6 +101,7 @@ impl Completion {
             Action::Cleanup => Choice::Cleanup,
             Action::Keep => Choice::Keep,
             Action::Again => return self.doing.is_none() && again(run).is_some(),
+            Action::Enter => return self.doing.is_none(),
             _ => return true,
         };
         self.doing.is_none() && Self::choices(run).contains(&choice)
@@ -138,20 +149,32 @@ impl Completion {
     /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run, palette: Palette) {
         let progress = &run.progress;
-        let [first, rest] =
-            Layout::vertical([Constraint::Length(2), Constraint::Min(1)]).areas(area);
-        frame.render_widget(Paragraph::new(title(progress, palette)), first);
-        let mut lines = why(run, palette);
+        let mut lines = failure(progress, palette);
+        lines.extend(why(run, palette));
         lines.push(Line::default());
         lines.extend(self.figures(progress, palette));
-        lines.push(Line::default());
-        lines.extend(self.below(run, palette));
-        draw_lines(frame, rest, &lines, 1);
+        let below = self.below(run, palette);
+        // Whatever there is to say, the choice is seen.
+        let rows = |lines: &[Line<'static>]| {
+            let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
+            u16::try_from(rows).unwrap_or(u16::MAX)
+        };
+        let [first, told, _, choice] = Layout::vertical([
+            Constraint::Length(if area.height < ROOMY { 1 } else { 2 }),
+            Constraint::Max(rows(&lines)),
+            Constraint::Length(1),
+            Constraint::Length(rows(&below)),
+        ])
+        .flex(Flex::Start)
+        .areas(area);
+        frame.render_widget(Paragraph::new(title(progress, palette)), first);
+        draw_lines(frame, told, &lines, MARGIN);
+        draw_lines(frame, choice, &below, MARGIN);
     }
 
     fn figures(&self, progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
-        let took = progress.ended_at.unwrap_or_default();
-        let elapsed = progress.elapsed(took).as_millis();
+        let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
+        let elapsed = progress.elapsed(end).as_millis();
         let mut facts = vec![
             format!(
                 "{} of {} done",
@@ -182,12 +205,6 @@ impl Completion {
             return vec![Line::from(Span::styled(text, palette.active()))];
         }
         let mut lines = Vec::new();
-        if let Some(failure) = &run.progress.finish_failure {
-            let text = format!("✗ {}", clean(&failure.reason));
-            lines.push(Line::from(Span::styled(text, palette.bad())));
-            lines.push(Line::from(format!("→ {}", clean(&failure.hint))));
-            lines.push(Line::default());
-        }
         for (place, choice) in Self::choices(run).into_iter().enumerate() {
             let is_selected = place == self.selected;
             lines.push(choice_line(choice, is_selected, header, palette));
@@ -211,6 +228,19 @@ fn title(progress: &Progress, palette: Palette) -> Line<'static> {
         Span::styled(change.unwrap_or_default(), palette.strong()),
         Span::raw("  the run is over"),
     ])
+}
+
+/// Why the last choice did not work.
+fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
+    let Some(failure) = &progress.finish_failure else {
+        return Vec::new();
+    };
+    let text = format!("✗ {}", clean(&failure.reason));
+    vec![
+        Line::from(Span::styled(text, palette.bad())),
+        Line::from(format!("→ {}", clean(&failure.hint))),
+        Line::default(),
+    ]
 }
 
 /// Why it ended.

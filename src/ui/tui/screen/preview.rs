@@ -110,7 +110,9 @@ impl Preview {
         let Some(Ok(data)) = &self.data else {
             return;
         };
-        let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
+        // Letters do not touch the frame beside them.
+        let gap = u16::from(area.width >= WIDE);
+        let columns = usize::from(text.width.saturating_sub(GUTTER + gap)).max(8);
         let lines = [
             stories(&data.change, columns, palette),
             documents(data, "specs", columns, palette),
@@ -252,7 +254,10 @@ impl Preview {
                 let text = Span::styled("  reading the change …", palette.dim());
                 frame.render_widget(Paragraph::new(text), areas.text);
             }
-            Some(Err(told)) => draw_lines(frame, areas.text, &told_lines(told, palette), 2),
+            Some(Err(told)) => {
+                let whole = areas.text.union(areas.side);
+                draw_lines(frame, whole, &told_lines(told, palette), 2);
+            }
             Some(Ok(data)) => {
                 let titles = tabs::tabs(&TABS, self.tab, areas.tabs.width.into(), palette);
                 frame.render_widget(Paragraph::new(titles), areas.tabs);

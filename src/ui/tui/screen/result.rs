@@ -95,7 +95,9 @@ impl ResultScreen {
             None => vec![note("looking …", palette)],
             Some(Err(problem)) => {
                 let text = format!("the files cannot be listed: {}", clean(problem));
-                vec![PaneLine::new(0, Span::styled(text, palette.bad()))]
+                let line = Line::from(Span::styled(text, palette.bad()));
+                let lines = wrap::wrap(&line, columns, 2).into_iter();
+                lines.map(|line| PaneLine::new(0, line)).collect()
             }
             Some(Ok(files)) if files.is_empty() => vec![note("no file was changed", palette)],
             Some(Ok(files)) => files
@@ -150,7 +152,10 @@ impl ResultScreen {
     /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run, palette: Palette) {
         let (title, tab_line, text) = areas(area);
-        let lines = headline(&run.progress, palette);
+        let lines: Vec<Line<'_>> = headline(&run.progress, palette)
+            .iter()
+            .map(|line| wrap::cut(line, title.width.into()))
+            .collect();
         frame.render_widget(Paragraph::new(lines), title);
         let titles = tabs::tabs(&TABS, self.tab, tab_line.width.into(), palette);
         frame.render_widget(Paragraph::new(titles), tab_line);
@@ -184,14 +189,14 @@ fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
     let text = match &progress.finish {
         Some(finish) => match finish.choice {
             FinishChoice::Cleanup => {
-                format!("✓ Changes ready on {} (uncommitted)", clean(&finish.head))
+                format!(" ✓ Changes ready on {} (uncommitted)", clean(&finish.head))
             }
-            FinishChoice::Keep => format!("✓ On {} with checkpoint commits", clean(&finish.head)),
+            FinishChoice::Keep => format!(" ✓ On {} with checkpoint commits", clean(&finish.head)),
             FinishChoice::Abandon => {
-                format!("✓ Everything is as before, on {}", clean(&finish.head))
+                format!(" ✓ Everything is as before, on {}", clean(&finish.head))
             }
         },
-        None => "the run is not finished".to_owned(),
+        None => " the run is not finished".to_owned(),
     };
     let style = if progress.finish.is_some() {
         palette.good()
@@ -216,7 +221,7 @@ fn file_line(file: &ChangedFile, columns: usize, palette: Palette) -> Line<'stat
 
 /// What each story took.
 fn receipt(progress: &Progress, columns: usize, palette: Palette) -> Vec<PaneLine> {
-    let now = progress.ended_at.unwrap_or_default();
+    let now = progress.ended_at.or(progress.last_at).unwrap_or_default();
     let mut lines = Vec::new();
     for (item, story) in progress.stories.iter().enumerate() {
         let of_story = story_receipt(story, columns, (palette, now));

@@ -16,7 +16,7 @@ use crate::domain::progress::{
     AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
 };
 use crate::ui::summary::Summary;
-use crate::ui::tui::message::{Answer, DiffId, Export, Look, RunOver, TranscriptId};
+use crate::ui::tui::message::{Answer, DiffId, Export, Look, Request, RunOver, TranscriptId};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::agent::AgentPane;
 use crate::ui::tui::pane::attempts;
@@ -342,8 +342,11 @@ impl Run {
                     return None;
                 }
                 let Some(entry) = place else {
-                    let text = format!("`{}` is not in this transcript", needle.text);
-                    return Some(Step::Say(text));
+                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
+                    let around = self.agent.find_around(needle);
+                    return Some(
+                        around.map_or(nowhere, |look| Step::Ask(Request::Look(vec![look]))),
+                    );
                 };
                 self.agent.go_to(entry);
             }

@@ -159,7 +159,10 @@ impl Run {
         }
         if self.tab == Tab::Agent {
             let look = self.agent.find(&self.needle, forward);
-            return look.map_or(Step::Stay, |look| Step::Ask(Request::Look(vec![look])));
+            return look.map_or_else(
+                || Step::Say("no agent has worked on this story yet".to_owned()),
+                |look| Step::Ask(Request::Look(vec![look])),
+            );
         }
         if self.pane_mut().find(forward) {
             Step::Stay
@@ -170,7 +173,8 @@ impl Run {
 
     /// What the user wants of the running loop.
     fn steer(&mut self, action: Action) -> Step {
-        if self.over.is_some() || self.replay {
+        let is_over = self.over.is_some() || self.progress.outcome.is_some();
+        if is_over || self.replay {
             return Step::Stay;
         }
         let is_paused = matches!(self.progress.doing, Doing::Paused { .. });

@@ -23,8 +23,15 @@ const SIDE_BY_SIDE: u16 = 60;
 /// How many stories are shown above the pane.
 const STACKED_STORIES: u16 = 3;
 
-/// How wide the gauge is.
-const GAUGE: u16 = 20;
+/// How wide the gauge is, on a narrow screen and on a wide one.
+const GAUGES: (usize, usize) = (10, 20);
+
+/// From this width on a screen is wide.
+const WIDE: usize = 100;
+
+/// How much room all tabs need, and how much they need at least, beside what is in the corner.
+const ALL_TABS: usize = 35;
+const LEAST_TABS: usize = 16;
 
 /// Where things are.
 pub(super) struct Areas {
@@ -120,15 +127,15 @@ impl Run {
         if area.height < 2 {
             return vec![first];
         }
-        vec![
-            first,
-            beside(&self.gauge(now), self.spending(header), width),
-        ]
+        let gauge = self.gauge(width, now);
+        let room = width.saturating_sub(wrap::width(&gauge) + 1);
+        vec![first, beside(&gauge, self.spending(header, room), width)]
     }
 
-    fn gauge(&self, now: Timestamp) -> Line<'static> {
+    fn gauge(&self, width: usize, now: Timestamp) -> Line<'static> {
         let (done, total) = (self.progress.stories_done, self.progress.stories_total);
-        let mut line = gauge::gauge(done as u64, total as u64, GAUGE.into(), self.palette);
+        let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
+        let mut line = gauge::gauge(done as u64, total as u64, columns, self.palette);
         line.spans.push(Span::raw(format!(
             "  {done} of {}",
             Count(total, Noun::Story)
@@ -141,9 +148,19 @@ impl Run {
         line
     }
 
-    fn spending(&self, header: &Header) -> Line<'static> {
+    /// What was used of what may be; what matters least is left out where there is no room.
+    fn spending(&self, header: &Header, room: usize) -> Line<'static> {
         let usage = self.progress.usage();
         let mut parts = Vec::new();
+        match (usage.cost_usd, header.budget.usd) {
+            (cost, Some(most)) => parts.push(format!(
+                "{} of {}",
+                words::cost(cost.unwrap_or(0.0)),
+                words::cost(most)
+            )),
+            (Some(cost), None) => parts.push(words::cost(cost)),
+            (None, None) => {}
+        }
         let tokens = usage.total_tokens();
         match header.budget.tokens {
             Some(most) => parts.push(format!(
@@ -154,17 +171,11 @@ impl Run {
             None if tokens > 0 => parts.push(format!("{} tokens", words::tokens(tokens))),
             None => {}
         }
-        match (usage.cost_usd, header.budget.usd) {
-            (cost, Some(most)) => parts.push(format!(
-                "{} of {}",
-                words::cost(cost.unwrap_or(0.0)),
-                words::cost(most)
-            )),
-            (Some(cost), None) => parts.push(words::cost(cost)),
-            (None, None) => {}
-        }
         if let Some(most) = header.budget.time_ms {
             parts.push(format!("at most {}", words::clock(most)));
+        }
+        while wrap::columns(&parts.join(" · ")) > room {
+            parts.pop();
         }
         Line::from(parts.join(" · "))
     }
@@ -214,7 +225,13 @@ impl Run {
                 Span::styled("‖ paused", palette.warn()),
                 Span::raw(format!(" before story {story} goes on; p goes on")),
             ],
-            Doing::Ended => vec![Span::styled("the run is over", palette.strong())],
+            Doing::Ended => {
+                let mut spans = vec![Span::styled("the run is over", palette.strong())];
+                if !self.replay && self.over.is_none() {
+                    spans.push(Span::raw("; Esc goes to what becomes of it"));
+                }
+                spans
+            }
         };
         let notes = self.progress.notes.waiting().count();
         if notes > 0 && self.progress.outcome.is_none() {
@@ -257,34 +274,45 @@ impl Run {
 
     fn draw_tabs(&self, frame: &mut Frame<'_>, area: Rect) {
         let titles = Tab::ALL.map(Tab::title);
-        let mut line = tabs::tabs(&titles, self.tab.place(), area.width.into(), self.palette);
-        let right = self.corner();
-        if !right.is_empty() {
-            let right = Line::from(Span::styled(right, self.palette.dim()));
-            line = beside(&line, right, area.width.into());
+        let width = usize::from(area.width);
+        let mut parts = self.corner();
+        let taken = |parts: &[String]| match parts {
+            [] => 0,
+            parts => wrap::columns(&parts.join(" · ")) + 1,
+        };
+        if parts.len() > 1 && taken(&parts) + ALL_TABS > width {
+            parts.remove(0);
+        }
+        while !parts.is_empty() && taken(&parts) + LEAST_TABS > width {
+            parts.remove(0);
+        }
+        let room = width.saturating_sub(taken(&parts));
+        let mut line = tabs::tabs(&titles, self.tab.place(), room, self.palette);
+        if !parts.is_empty() {
+            let right = Span::styled(parts.join(" · "), self.palette.dim());
+            line = beside(&line, Line::from(right), width);
         }
         frame.render_widget(Paragraph::new(line), area);
     }
 
-    /// Which attempt, how far down, and whether it follows.
-    fn corner(&self) -> String {
-        let mut parts = Vec::new();
-        if self.tab != Tab::Log
+    /// How far down it is, which attempt, and whether it follows; what matters most comes last.
+    fn corner(&self) -> Vec<String> {
+        let place = match self.tab {
+            Tab::Agent => self.agent.place().or_else(|| self.agent.text.place()),
+            _ => self.pane().place(),
+        };
+        let mut parts: Vec<String> = place.into_iter().collect();
+        if matches!(self.tab, Tab::Agent | Tab::Diff)
             && let Some(story) = self.story()
             && let Some(attempt) = self.shown_attempt()
             && story.attempts.len() > 1
         {
             parts.push(format!("attempt {}", attempt.number));
         }
-        let place = match self.tab {
-            Tab::Agent => self.agent.place().or_else(|| self.agent.text.place()),
-            _ => self.pane().place(),
-        };
-        parts.extend(place);
         if !self.following && !self.replay && self.over.is_none() {
             parts.push("f follows".to_owned());
         }
-        parts.join(" · ")
+        parts
     }
 }
 
