@@ -18,8 +18,7 @@ use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
 use super::screen::run::Run;
-use crate::domain::event::{Event, FinishChoice, Record};
-use crate::domain::machine::UserCommand;
+use crate::domain::event::{Event, Record};
 use crate::ui::summary::Summary;
 use typing::TypingLine;
 
@@ -200,6 +199,7 @@ impl App {
             Action::Enter if self.screen == Screen::Completion => {
                 self.completion.offers(action, run)
             }
+            Action::Follow => !run.is_following(),
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
                 run.over.is_none() && run.progress.outcome.is_none()
             }
@@ -296,7 +296,7 @@ impl App {
                 self.screen = Screen::Completion;
                 self.shield();
                 if self.leaving {
-                    return Some(Request::Command(UserCommand::Finish(FinishChoice::Keep)));
+                    return self.completion.keep().map(Request::Command);
                 }
             }
             Event::FinishFailed { .. } => {

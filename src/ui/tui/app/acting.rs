@@ -3,7 +3,6 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{App, Home, Screen};
-use crate::domain::event::FinishChoice;
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::keys::{self, Action};
 use crate::ui::tui::message::{Look, Request, Wheel};
@@ -178,8 +177,8 @@ impl App {
                 }
             },
             Screen::Run | Screen::Completion if at_work => {
-                self.leaving = true;
-                Some(Request::Command(UserCommand::Finish(FinishChoice::Keep)))
+                self.leaving = !self.completion.is_going_on();
+                self.completion.keep().map(Request::Command)
             }
             _ if at_work => {
                 self.leaving = true;
@@ -196,7 +195,7 @@ impl App {
     }
 
     fn answer_question(&mut self, sure: Sure, key: KeyEvent) -> Option<Request> {
-        let yes = matches!(key.code, KeyCode::Char('y' | 'Y') | KeyCode::Enter);
+        let yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
         if !yes {
             return None;
         }

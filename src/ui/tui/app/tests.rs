@@ -308,6 +308,36 @@ fn leaving_at_the_end_keeps_the_branch_and_waits_for_the_run() {
 }
 
 #[test]
+fn leaving_does_not_choose_twice() {
+    let mut stage = ended_with(Outcome::Stopped);
+    stage.keys("c");
+    assert_eq!(asked(&mut stage, "q"), []);
+    stage.hear(1, finished(FinishChoice::Cleanup));
+    stage.take_asked();
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
+    assert_eq!(stage.take_asked(), [Request::Quit]);
+
+    // Somebody who lets the run go on stays with it.
+    let mut stage = ended_with(Outcome::Stopped);
+    stage.keys("r");
+    assert_eq!(asked(&mut stage, "q"), []);
+    stage.hear(1, started_again()).hear(1, story(3));
+    stage.hear(1, ended(Outcome::Stopped, 2));
+    assert_eq!(stage.take_asked(), []);
+    assert_eq!(stage.app.screen, Screen::Completion);
+}
+
+#[test]
+fn only_y_says_yes() {
+    for key in [KeyCode::Enter, KeyCode::Char('n'), KeyCode::Esc] {
+        let mut stage = at_work();
+        stage.keys("s").press(key);
+        assert_eq!(stage.take_asked(), [], "{key:?}");
+        assert_eq!(stage.app.sure, None);
+    }
+}
+
+#[test]
 fn leaving_waits_no_more_where_the_branch_could_not_be_kept() {
     let mut stage = ended_with(Outcome::AllDone);
     stage.keys("q");

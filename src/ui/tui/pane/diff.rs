@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::domain::diff::{Diff, FileDiff, FileStatus, LineKind};
+use crate::domain::diff::{Cut, Diff, FileDiff, FileStatus, LineKind};
 use crate::ui::text::clean;
 use crate::ui::tui::diff_view::{self, DiffKind};
 use crate::ui::tui::message::{DiffId, Look};
@@ -175,13 +175,10 @@ impl DiffPane {
             lines.extend(shown.into_iter().map(|line| PaneLine::new(item, line)));
         }
         if let Some(cut) = &diff.cut {
-            let text = if cut.unread {
-                format!("… {} lines and perhaps more files are not shown", cut.lines)
-            } else {
-                format!("… {} lines are not shown", cut.lines)
-            };
             let item = diff.files.len() + 1;
-            lines.push(PaneLine::new(item, Span::styled(text, self.palette.warn())));
+            let line = Line::from(Span::styled(left_out(*cut), self.palette.warn()));
+            let wrapped = wrap::wrap(&line, self.columns, 2).into_iter();
+            lines.extend(wrapped.map(|line| PaneLine::new(item, line)));
         }
         lines
     }
@@ -231,6 +228,23 @@ pub(crate) fn summary(diff: &Diff, palette: Palette) -> Line<'static> {
         Span::raw(" "),
         Span::styled(format!("-{removed}"), palette.removed()),
     ])
+}
+
+/// What is not shown of a diff, in words.
+fn left_out(cut: Cut) -> String {
+    let mut parts = Vec::new();
+    match cut.lines {
+        0 => {}
+        1 => parts.push("1 line".to_owned()),
+        lines => parts.push(format!("{lines} lines")),
+    }
+    if cut.new_files > 0 {
+        parts.push(format!("{} that are new", Count(cut.new_files, Noun::File)));
+    }
+    if cut.unread {
+        parts.push("perhaps more files".to_owned());
+    }
+    format!("… not shown: {}", parts.join(", "))
 }
 
 fn kind(kind: LineKind) -> DiffKind {

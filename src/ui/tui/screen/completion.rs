@@ -75,6 +75,20 @@ impl Completion {
         self.doing = None;
     }
 
+    /// Chooses to keep the branch, unless something was chosen already.
+    pub(crate) fn keep(&mut self) -> Option<UserCommand> {
+        if self.doing.is_some() {
+            return None;
+        }
+        self.doing = Some(Choice::Keep);
+        Some(command(Choice::Keep))
+    }
+
+    /// Whether the run is about to go on.
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.doing == Some(Choice::Again)
+    }
+
     fn choices(run: &Run) -> Vec<Choice> {
         if run.over.is_some() {
             return vec![Choice::Restart, Choice::Leave];

@@ -233,6 +233,11 @@ impl Run {
         self.on_pane
     }
 
+    /// Whether the live story is shown, whichever it is.
+    pub(crate) fn is_following(&self) -> bool {
+        self.following
+    }
+
     /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
         match self.tab {

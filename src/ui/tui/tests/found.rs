@@ -425,8 +425,8 @@ rename to src/b.rs
 ";
     diff::parse(text.as_bytes(), false).without(Cut {
         lines: 120,
-        unread: false,
-        new_files: 0,
+        unread: true,
+        new_files: 2,
     })
 }
 
