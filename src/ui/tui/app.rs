@@ -350,7 +350,7 @@ impl App {
             Answer::Result(found) => self.result.take(found),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
-            Answer::Diff(_, Ok(diff)) if self.screen == Screen::Completion => {
+            Answer::Diff(id, Ok(diff)) if self.completion.awaits(&id) => {
                 self.completion.take(diff);
             }
             answer => {

@@ -37,10 +37,17 @@ pub(crate) struct Completion {
     /// What was chosen and is being done.
     doing: Option<Choice>,
     stat: Option<Box<Diff>>,
-    asked: bool,
+    /// What the figures of the whole run were asked for with.
+    asked: Option<DiffId>,
 }
 
 impl Completion {
+    /// Whether this is what the run changed altogether, and not known yet: what an attempt changed
+    /// may be told late.
+    pub(crate) fn awaits(&self, id: &DiffId) -> bool {
+        self.asked.as_ref() == Some(id) && self.stat.is_none()
+    }
+
     /// Takes in what the run changed altogether.
     pub(crate) fn take(&mut self, diff: Box<Diff>) {
         self.stat = Some(diff);
@@ -48,12 +55,14 @@ impl Completion {
 
     /// What is missing.
     pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
-        if self.asked {
+        let (from, to) = range_of(&run.progress)?;
+        let id = DiffId::Between { from, to };
+        if self.asked.as_ref() == Some(&id) {
             return None;
         }
-        let (from, to) = range_of(&run.progress)?;
-        self.asked = true;
-        Some(Look::Diff(DiffId::Between { from, to }))
+        self.asked = Some(id.clone());
+        self.stat = None;
+        Some(Look::Diff(id))
     }
 
     /// The choice did not work, or the run goes on: it is open again.
@@ -259,5 +268,25 @@ fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette
         line.style(palette.strong())
     } else {
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_attempt_changed_is_not_taken_for_what_the_run_changed() {
+        let whole = DiffId::Between {
+            from: "a".into(),
+            to: "c".into(),
+        };
+        let attempt = DiffId::Live { base: "b".into() };
+        let mut completion = Completion::default();
+        assert!(!completion.awaits(&whole));
+        completion.asked = Some(whole.clone());
+        assert!(completion.awaits(&whole) && !completion.awaits(&attempt));
+        completion.take(Box::default());
+        assert!(!completion.awaits(&whole));
     }
 }
