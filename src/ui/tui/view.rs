@@ -83,21 +83,26 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
-    let always = brief(&always, palette);
+    let always = brief(&always, width, palette);
     let room = width.saturating_sub(wrap::width(&always));
-    let mut line = wrap::fit(&brief(&usual, palette), room);
+    let mut line = wrap::fit(&brief(&usual, room, palette), room);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
 
-/// Keys and what they do, in few letters.
-fn brief(bindings: &[&Binding], palette: Palette) -> Line<'static> {
+/// Keys and what they do, in few letters: as many as there is room for.
+fn brief(bindings: &[&Binding], room: usize, palette: Palette) -> Line<'static> {
     let mut line = Line::default();
+    let mut taken = 0;
     for binding in bindings {
         let Some(brief) = binding.brief else {
             continue;
         };
         let key = binding.shown.split(' ').next().unwrap_or_default();
+        taken += wrap::columns(key) + wrap::columns(brief) + 3;
+        if taken > room {
+            break;
+        }
         line.spans.push(Span::raw(" "));
         line.spans.push(Span::styled(key, palette.key()));
         line.spans.push(Span::raw(format!(" {brief} ")));
