@@ -4,6 +4,7 @@
 //! reversing: right with 16 colours, on light and on dark. Without colours the modifiers stay.
 
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
 
 /// The styles of the screens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,17 @@ impl Palette {
     /// The row or tab that is chosen.
     pub(crate) fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// A row that is chosen: of one colour, because reversed ones would be a patchwork.
+    pub(crate) fn choose(self, mut row: Line<'static>) -> Line<'static> {
+        for span in &mut row.spans {
+            span.style = Style {
+                fg: None,
+                ..span.style.remove_modifier(Modifier::DIM)
+            };
+        }
+        row.style(self.selected())
     }
 
     /// What a search found.
@@ -187,6 +199,7 @@ impl Palette {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use ratatui::text::Span;
 
     fn all(palette: Palette) -> Vec<Style> {
         vec![
@@ -250,6 +263,23 @@ mod tests {
         {
             assert_eq!(without, Style { fg: None, ..with });
         }
+    }
+
+    #[test]
+    fn a_chosen_row_is_of_one_colour() {
+        let palette = Palette::new(true);
+        let row = Line::from(vec![
+            Span::styled("a", palette.bad()),
+            Span::styled("b", palette.dim()),
+        ]);
+        let row = palette.choose(row);
+        assert_eq!(row.style, palette.selected());
+        let looks = row.spans.iter().map(|span| {
+            let shown = span.style.add_modifier - span.style.sub_modifier;
+            (span.style.fg, shown)
+        });
+        let want = [(None, Modifier::BOLD), (None, Modifier::empty())];
+        assert_eq!(looks.collect::<Vec<_>>(), want);
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Changes {
                 let row = self.rows().get(*index)?;
                 let line = self.row(row, letters, &widths, (palette, now));
                 Some(if place == self.selected {
-                    line.style(palette.selected())
+                    palette.choose(line)
                 } else {
                     line
                 })

@@ -81,7 +81,7 @@ impl Completion {
             return None;
         }
         self.doing = Some(Choice::Keep);
-        Some(command(Choice::Keep))
+        Some(UserCommand::Finish(FinishChoice::Keep))
     }
 
     /// Whether the run is about to go on.

@@ -37,11 +37,7 @@ pub(super) fn line(
         spans.push(Span::styled(format!(" {facts}"), palette.dim()));
     }
     let line = Line::from(spans);
-    if selected {
-        line.style(palette.selected())
-    } else {
-        line
-    }
+    if selected { palette.choose(line) } else { line }
 }
 
 fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> String {
