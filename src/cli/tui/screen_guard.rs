@@ -2,6 +2,7 @@
 //! ends.
 
 use std::io::{self, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::Terminal;
@@ -28,7 +29,8 @@ const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
 
 /// The terminal, taken over.
 pub(super) struct ScreenGuard {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: it would complain on a terminal that is gone, and panic when that fails.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
 }
 
@@ -37,7 +39,7 @@ impl ScreenGuard {
     pub(super) fn enter() -> io::Result<Self> {
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         let mut guard = Self {
-            terminal,
+            terminal: ManuallyDrop::new(terminal),
             mouse: true,
         };
         guard.take_over()?;
