@@ -100,14 +100,14 @@ impl ScreenGuard {
         )
     }
 
-    /// Gives the terminal back and stops this process until the user wants it again.
-    pub(super) fn suspend(&mut self) -> io::Result<()> {
+    /// Gives the terminal back and stops this process; going on is told by a signal.
+    pub(super) fn suspend() -> io::Result<()> {
         give_back();
-        kill_process(getpid(), Signal::STOP)?;
-        self.take_over()
+        Ok(kill_process(getpid(), Signal::STOP)?)
     }
 
-    /// The process was stopped from outside and goes on: the terminal may be anything by now.
+    /// The process was stopped, by itself or from outside, and goes on: the terminal may be anything
+    /// by now.
     pub(super) fn resume(&mut self) -> io::Result<()> {
         self.take_over()
     }
