@@ -111,6 +111,10 @@ impl Screen {
             batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
             self.app.update(Msg::Clock(Timestamp::now()));
             for msg in batch {
+                // It may have been another size in between, and cut off what was drawn.
+                if matches!(msg, Msg::Resize { .. }) && !self.suspended {
+                    self.guard.forget()?;
+                }
                 let request = self.app.update(msg);
                 if self.perform(request)? == Next::Quit {
                     return Ok(());
