@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use super::desk::Desk;
 use super::mailbox::Mailbox;
 use super::screen_guard::ScreenGuard;
-use super::{Ask, input};
+use super::{Ask, input, panic_key};
 use crate::domain::event::Record;
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::app::App;
@@ -111,9 +111,11 @@ impl Screen {
             batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
             self.app.update(Msg::Clock(Timestamp::now()));
             for msg in batch {
-                // It may have been another size in between, and cut off what was drawn.
-                if matches!(msg, Msg::Resize { .. }) && !self.suspended {
-                    self.guard.forget()?;
+                match &msg {
+                    Msg::Key(key) => panic_key::pressed(key),
+                    // It may have been another one in between, and cut off what was drawn.
+                    Msg::Resize { .. } if !self.suspended => self.guard.forget()?,
+                    _ => {}
                 }
                 let request = self.app.update(msg);
                 if self.perform(request)? == Next::Quit {
