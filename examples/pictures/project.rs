@@ -103,10 +103,10 @@ impl Project {
             git.env(format!("GIT_{who}_EMAIL"), "user@example.com");
         }
         let status = git.args(args.split(' ')).status()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("`git {args}` failed with {status}").into()),
+        if status.success() {
+            return Ok(());
         }
+        Err(format!("`git {args}` failed with {status}").into())
     }
 }
 

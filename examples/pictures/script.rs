@@ -74,7 +74,7 @@ impl Agent {
     fn begin(root: PathBuf) -> Result<Self> {
         let folder = std::env::current_dir()?;
         let agent = Self { root, message: 0 };
-        agent.tell(&json!({
+        tell(&json!({
             "type": "system", "subtype": "init", "session_id": "5f0c2a7e",
             "model": "claude-opus", "cwd": folder,
         }))?;
@@ -176,7 +176,7 @@ impl Agent {
 
     fn answer(&self, text: &str, is_error: bool) -> Result<()> {
         let content = json!([{"type": "tool_result", "content": text, "is_error": is_error}]);
-        self.tell(&json!({"type": "user", "message": {"content": content}}))
+        tell(&json!({"type": "user", "message": {"content": content}}))
     }
 
     fn assistant(&mut self, block: &Value) -> Result<()> {
@@ -188,14 +188,14 @@ impl Agent {
             "cache_read_input_tokens": 9_300, "cache_creation_input_tokens": 480,
         });
         let message = json!({"id": id, "content": [block], "usage": usage});
-        self.tell(&json!({"type": "assistant", "message": message}))
+        tell(&json!({"type": "assistant", "message": message}))
     }
 
     fn end(&mut self, cost: f64) -> Result<()> {
         let last = "The story is done.\n\n<promise>COMPLETE</promise>";
         self.say(last)?;
         let tokens = |each: u64| each * self.message;
-        self.tell(&json!({
+        tell(&json!({
             "type": "result", "subtype": "success", "is_error": false, "result": last,
             "total_cost_usd": cost,
             "modelUsage": {"claude-opus": {
@@ -204,12 +204,6 @@ impl Agent {
                 "cacheCreationInputTokens": tokens(480), "costUSD": cost,
             }},
         }))
-    }
-
-    fn tell(&self, line: &Value) -> Result<()> {
-        let mut out = io::stdout();
-        writeln!(out, "{line}")?;
-        Ok(out.flush()?)
     }
 
     fn wait_for_the_cue(&self) -> Result<()> {
@@ -346,3 +340,10 @@ A small HTTP client.
 Safe requests are sent again after `429`, `502`, `503` and `504`, three times at the most. Waits
 double from 200 ms up to 5 s; a `Retry-After` of the server wins.
 ";
+
+/// Prints one line of the stream.
+fn tell(line: &Value) -> Result<()> {
+    let mut out = io::stdout();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

@@ -8,6 +8,7 @@ mod desk;
 mod input;
 mod lookup;
 mod mailbox;
+mod panic_key;
 mod readers;
 mod screen_guard;
 mod show;
@@ -221,10 +222,11 @@ impl Stage {
         give_back();
         if let Some(summary) = app.summary() {
             let paint = context.paint_for(&std::io::stdout());
-            output::present(|out| {
+            // A terminal that was closed cannot be told; the exit code is the run's all the same.
+            let _ = output::present(|out| {
                 summary.write(out, paint)?;
                 summary.write_next(out, paint)
-            })?;
+            });
         }
         Ok(self.exit_code.unwrap_or(0).into())
     }

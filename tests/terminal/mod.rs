@@ -249,6 +249,11 @@ impl Terminal {
         }
     }
 
+    /// Whether the program and all that has its terminal are gone.
+    pub(crate) fn is_over(&self) -> bool {
+        self.pane(|pane| pane.over)
+    }
+
     fn pane<T>(&self, look: impl FnOnce(&Pane) -> T) -> T {
         self.emulation.look(look)
     }

@@ -2,6 +2,7 @@
 //! ends.
 
 use std::io::{self, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::Terminal;
@@ -28,7 +29,8 @@ const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
 
 /// The terminal, taken over.
 pub(super) struct ScreenGuard {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: it would complain on a terminal that is gone, and panic when that fails.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
 }
 
@@ -37,7 +39,7 @@ impl ScreenGuard {
     pub(super) fn enter() -> io::Result<Self> {
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         let mut guard = Self {
-            terminal,
+            terminal: ManuallyDrop::new(terminal),
             mouse: true,
         };
         guard.take_over()?;
@@ -98,14 +100,14 @@ impl ScreenGuard {
         )
     }
 
-    /// Gives the terminal back and stops this process until the user wants it again.
-    pub(super) fn suspend(&mut self) -> io::Result<()> {
+    /// Gives the terminal back and stops this process; going on is told by a signal.
+    pub(super) fn suspend() -> io::Result<()> {
         give_back();
-        kill_process(getpid(), Signal::STOP)?;
-        self.take_over()
+        Ok(kill_process(getpid(), Signal::STOP)?)
     }
 
-    /// The process was stopped from outside and goes on: the terminal may be anything by now.
+    /// The process was stopped, by itself or from outside, and goes on: the terminal may be anything
+    /// by now.
     pub(super) fn resume(&mut self) -> io::Result<()> {
         self.take_over()
     }

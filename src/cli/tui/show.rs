@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use super::desk::Desk;
 use super::mailbox::Mailbox;
 use super::screen_guard::ScreenGuard;
-use super::{Ask, input};
+use super::{Ask, input, panic_key};
 use crate::domain::event::Record;
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::app::App;
@@ -42,6 +42,8 @@ pub(super) struct Screen {
     /// To the loop that runs now.
     commands: Option<Sender<UserCommand>>,
     drawn: Option<Instant>,
+    /// The terminal is given back until the process goes on.
+    suspended: bool,
 }
 
 /// What a screen is made of.
@@ -71,6 +73,7 @@ impl Screen {
             asks: parts.asks,
             commands: parts.commands,
             drawn: None,
+            suspended: false,
         }
     }
 
@@ -98,10 +101,7 @@ impl Screen {
                 Woken::Message(msg) => batch.push_back(msg),
                 Woken::Records | Woken::Time => {}
                 Woken::Suspend => self.suspend()?,
-                Woken::Resumed => {
-                    self.guard.resume()?;
-                    self.draw_anew()?;
-                }
+                Woken::Resumed => self.resume()?,
                 Woken::Alone => return Ok(()),
             }
             while let Ok(msg) = self.messages.try_recv() {
@@ -111,6 +111,12 @@ impl Screen {
             batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
             self.app.update(Msg::Clock(Timestamp::now()));
             for msg in batch {
+                match &msg {
+                    Msg::Key(key) => panic_key::pressed(key),
+                    // It may have been another one in between, and cut off what was drawn.
+                    Msg::Resize { .. } if !self.suspended => self.guard.forget()?,
+                    _ => {}
+                }
                 let request = self.app.update(msg);
                 if self.perform(request)? == Next::Quit {
                     return Ok(());
@@ -134,6 +140,9 @@ impl Screen {
 
     /// When to wake although nothing happened.
     fn next_wake(&self) -> Option<Instant> {
+        if self.suspended {
+            return None;
+        }
         let next_frame = self.drawn.map(|at| at + FRAME);
         if self.app.has_changed() {
             return next_frame.or_else(|| Some(Instant::now()));
@@ -143,7 +152,7 @@ impl Screen {
 
     fn draw_if_due(&mut self) -> io::Result<()> {
         let due = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
-        if !due || !self.app.take_changed() {
+        if self.suspended || !due || !self.app.take_changed() {
             return Ok(());
         }
         let looks = self.app.update(Msg::Frame);
@@ -177,8 +186,16 @@ impl Screen {
         Ok(Next::Go)
     }
 
+    /// Gives the terminal back and stops; what the signal lets this thread still do on its way is
+    /// not to touch the terminal any more.
     fn suspend(&mut self) -> io::Result<()> {
-        self.guard.suspend()?;
+        self.suspended = true;
+        ScreenGuard::suspend()
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        self.suspended = false;
+        self.guard.resume()?;
         self.draw_anew()
     }
 
