@@ -142,12 +142,12 @@ impl Agent {
 
     fn read(&mut self, path: &str, bytes: usize) -> Result<()> {
         self.tool("Read", &json!({"file_path": here(path)?}))?;
-        self.answer(&"x".repeat(bytes), false)
+        answer(&"x".repeat(bytes), false)
     }
 
-    fn bash(&mut self, command: &str, answer: &str, is_error: bool) -> Result<()> {
+    fn bash(&mut self, command: &str, printed: &str, is_error: bool) -> Result<()> {
         self.tool("Bash", &json!({"command": command}))?;
-        self.answer(answer, is_error)
+        answer(printed, is_error)
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<()> {
@@ -158,7 +158,7 @@ impl Agent {
         };
         self.tool(tool, &json!({"file_path": here(path)?, "new_string": text}))?;
         write(Path::new(path), text)?;
-        self.answer("The file has been updated.", false)
+        answer("The file has been updated.", false)
     }
 
     /// Ticks the boxes of a story.
@@ -172,11 +172,6 @@ impl Agent {
 
     fn tool(&mut self, name: &str, input: &Value) -> Result<()> {
         self.assistant(&json!({"type": "tool_use", "name": name, "input": input}))
-    }
-
-    fn answer(&self, text: &str, is_error: bool) -> Result<()> {
-        let content = json!([{"type": "tool_result", "content": text, "is_error": is_error}]);
-        tell(&json!({"type": "user", "message": {"content": content}}))
     }
 
     fn assistant(&mut self, block: &Value) -> Result<()> {
@@ -346,4 +341,9 @@ fn tell(line: &Value) -> Result<()> {
     let mut out = io::stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
+}
+
+fn answer(text: &str, is_error: bool) -> Result<()> {
+    let content = json!([{"type": "tool_result", "content": text, "is_error": is_error}]);
+    tell(&json!({"type": "user", "message": {"content": content}}))
 }

@@ -6,6 +6,7 @@ use super::Place::{self, Changes, Completion, Preview, Replay, Result, Run};
 use super::{Action, Binding, Key};
 
 pub(super) const EVERYWHERE: &[Place] = &[Changes, Preview, Run, Replay, Completion, Result];
+const SCROLLED: &[Place] = &[Changes, Preview, Run, Replay, Result];
 const RUNS: &[Place] = &[Run, Replay];
 const PANES: &[Place] = &[Preview, Run, Replay, Result];
 const SEARCHED: &[Place] = &[Preview, Run, Replay, Result];
@@ -266,7 +267,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "PgUp",
         "a page up",
         None,
-        EVERYWHERE,
+        SCROLLED,
         Action::PageUp,
     ),
     row(
@@ -274,7 +275,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "PgDn Space",
         "a page down",
         None,
-        EVERYWHERE,
+        SCROLLED,
         Action::PageDown,
     ),
     row(
@@ -282,7 +283,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "g Home",
         "to the start",
         None,
-        EVERYWHERE,
+        SCROLLED,
         Action::Home,
     ),
     row(
@@ -290,7 +291,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "G End",
         "to the end; a live pane follows again",
         None,
-        EVERYWHERE,
+        SCROLLED,
         Action::End,
     ),
     row(

@@ -66,7 +66,7 @@ impl Changes {
 
     /// Has so many lines of room.
     pub(crate) fn set_size(&mut self, rows: u16) {
-        self.height = usize::from(rows.saturating_sub(5)).max(1);
+        self.height = usize::from(rows.saturating_sub(4)).max(1);
         self.settle();
     }
 

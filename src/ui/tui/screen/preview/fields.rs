@@ -110,7 +110,11 @@ impl Fields {
             Field::Gate(index) => {
                 let (name, on) = self.gate(index);
                 let mark = if on { "☑" } else { "☐" };
-                of("gate", format!("{mark} {name}"), None)
+                of(
+                    "gate",
+                    format!("{mark} {name}"),
+                    Some(&settings.gates.origin),
+                )
             }
             Field::AddGate => of("", "+ add a gate".to_owned(), None),
             Field::Cost => of(
