@@ -104,9 +104,10 @@ impl Project {
         }
         let status = git.args(args.split(' ')).status()?;
         if status.success() {
-            return Ok(());
+            Ok(())
+        } else {
+            Err(format!("`git {args}` failed with {status}").into())
         }
-        Err(format!("`git {args}` failed with {status}").into())
     }
 }
 

@@ -142,12 +142,12 @@ impl Agent {
 
     fn read(&mut self, path: &str, bytes: usize) -> Result<()> {
         self.tool("Read", &json!({"file_path": here(path)?}))?;
-        answer(&"x".repeat(bytes), false)
+        Self::answer(&"x".repeat(bytes), false)
     }
 
-    fn bash(&mut self, command: &str, printed: &str, is_error: bool) -> Result<()> {
+    fn bash(&mut self, command: &str, answer: &str, is_error: bool) -> Result<()> {
         self.tool("Bash", &json!({"command": command}))?;
-        answer(printed, is_error)
+        Self::answer(answer, is_error)
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<()> {
@@ -158,7 +158,7 @@ impl Agent {
         };
         self.tool(tool, &json!({"file_path": here(path)?, "new_string": text}))?;
         write(Path::new(path), text)?;
-        answer("The file has been updated.", false)
+        Self::answer("The file has been updated.", false)
     }
 
     /// Ticks the boxes of a story.
@@ -172,6 +172,11 @@ impl Agent {
 
     fn tool(&mut self, name: &str, input: &Value) -> Result<()> {
         self.assistant(&json!({"type": "tool_use", "name": name, "input": input}))
+    }
+
+    fn answer(text: &str, is_error: bool) -> Result<()> {
+        let content = json!([{"type": "tool_result", "content": text, "is_error": is_error}]);
+        tell(&json!({"type": "user", "message": {"content": content}}))
     }
 
     fn assistant(&mut self, block: &Value) -> Result<()> {
@@ -211,6 +216,12 @@ impl Agent {
         }
         Ok(())
     }
+}
+
+fn tell(line: &Value) -> Result<()> {
+    let mut out = io::stdout();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
 }
 
 /// A path as Claude Code names it.
@@ -335,15 +346,3 @@ A small HTTP client.
 Safe requests are sent again after `429`, `502`, `503` and `504`, three times at the most. Waits
 double from 200 ms up to 5 s; a `Retry-After` of the server wins.
 ";
-
-/// Prints one line of the stream.
-fn tell(line: &Value) -> Result<()> {
-    let mut out = io::stdout();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
-}
-
-fn answer(text: &str, is_error: bool) -> Result<()> {
-    let content = json!([{"type": "tool_result", "content": text, "is_error": is_error}]);
-    tell(&json!({"type": "user", "message": {"content": content}}))
-}

@@ -2,7 +2,7 @@
 //! quick, one for what asks git or reads whole changes and may take a while.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
 use std::thread;
 
 use tokio::runtime::Runtime;
@@ -56,7 +56,7 @@ impl Desk {
 
 fn read(jobs: &Receiver<Job>, answers: &UnboundedSender<Msg>) {
     let mut readers = Readers::default();
-    while let Ok(job) = jobs.recv() {
+    while let Ok(job) = next(jobs, &mut readers) {
         let Job::Look(look) = job else {
             continue;
         };
@@ -66,6 +66,18 @@ fn read(jobs: &Receiver<Job>, answers: &UnboundedSender<Msg>) {
             return;
         }
     }
+}
+
+/// The next job; until it comes, what agents said is read.
+fn next(jobs: &Receiver<Job>, readers: &mut Readers) -> Result<Job, RecvError> {
+    while readers.is_behind() {
+        match jobs.try_recv() {
+            Ok(job) => return Ok(job),
+            Err(TryRecvError::Empty) => readers.read_ahead(),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+        }
+    }
+    jobs.recv()
 }
 
 fn ask(jobs: &Receiver<Job>, context: Context, answers: &UnboundedSender<Msg>) {

@@ -15,8 +15,11 @@ use crate::ui::tui::message::{
 /// How many transcripts and logs stay open.
 const OPEN: usize = 4;
 
-/// How much of a file is read for one answer, so that none takes long.
-const AT_ONCE: usize = 4 << 20;
+/// How much of a file is read at once, so that no answer has to wait long.
+const AT_ONCE: usize = 256 << 10;
+
+/// How much is searched at once.
+const SEARCHED: usize = 4 << 20;
 
 /// How many entries are exported at a time.
 const BATCH: usize = 500;
@@ -25,6 +28,8 @@ const BATCH: usize = 500;
 #[derive(Default)]
 pub(super) struct Readers {
     transcripts: Vec<(TranscriptId, Transcript)>,
+    /// The transcript asked for last has more than was read.
+    behind: bool,
     files: Vec<(PathBuf, TextWindow)>,
 }
 
@@ -34,6 +39,7 @@ impl Readers {
         match look {
             Look::Window(id, span) => {
                 let found = window(self.transcript(&id), span);
+                self.behind = found.as_ref().is_ok_and(|window| window.more);
                 Some(Answer::Window(id, found.map_err(|error| error.to_string())))
             }
             Look::Find(id, needle) => {
@@ -51,6 +57,20 @@ impl Readers {
             }
             Look::Changes | Look::Preview(..) | Look::Diff(_) | Look::Result(_) => None,
         }
+    }
+
+    /// Whether something can be read while nobody asks.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// Reads a little of what will be asked for.
+    pub(super) fn read_ahead(&mut self) {
+        let read = self
+            .transcripts
+            .first_mut()
+            .map(|(_, it)| it.refresh(AT_ONCE));
+        self.behind = matches!(read, Some(Ok(caught)) if !caught.at_end);
     }
 
     fn transcript(&mut self, id: &TranscriptId) -> &mut Transcript {
@@ -96,7 +116,7 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
 fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
     let mut from = needle.from;
     loop {
-        match transcript.find(&needle.text, from, needle.forward, AT_ONCE) {
+        match transcript.find(&needle.text, from, needle.forward, SEARCHED) {
             Ok(Search::Found(place)) => return Some(place),
             Ok(Search::NotYet(next)) if next != from => from = next,
             Ok(Search::NotYet(_) | Search::Nowhere) | Err(_) => return None,

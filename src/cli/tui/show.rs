@@ -110,6 +110,8 @@ impl Screen {
             let records = self.mailbox.take().into_iter();
             batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
             self.app.update(Msg::Clock(Timestamp::now()));
+            let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
+            let was_input = batch.iter().any(is_input);
             for msg in batch {
                 match &msg {
                     Msg::Key(key) => panic_key::pressed(key),
@@ -122,6 +124,11 @@ impl Screen {
                     return Ok(());
                 }
             }
+            if was_input {
+                // What a key makes visible is there for the next picture, not for the one after.
+                let looks = self.app.update(Msg::Frame);
+                self.perform(looks)?;
+            }
         }
     }
 
@@ -133,7 +140,8 @@ impl Screen {
             msg = self.messages.recv() => msg.map_or(Woken::Alone, Woken::Message),
             _ = stops.recv() => Woken::Suspend,
             _ = resumes.recv() => Woken::Resumed,
-            () = self.mailbox.rings() => Woken::Records,
+            // Once there is something to draw, the rest can wait until it is time to draw it.
+            () = self.mailbox.rings(), if !self.app.has_changed() => Woken::Records,
             () = until(due) => Woken::Time,
         }
     }

@@ -115,6 +115,21 @@ impl TextPane {
         self.settle();
     }
 
+    /// Shows as much of the cursor's thing as there is room for, from its first line on.
+    pub(crate) fn reveal_item(&mut self) {
+        let Some(item) = self.item() else {
+            return;
+        };
+        let first = self.cursor - self.line_in_item();
+        let rest = self.lines[first..].iter();
+        let end = first + rest.take_while(|line| line.item == item).count();
+        let height = self.height.max(1);
+        if end > self.top + height {
+            self.top = first.min(end - height.min(end));
+        }
+        self.settle();
+    }
+
     /// Goes back to the first line.
     pub(crate) fn rewind(&mut self) {
         self.cursor = 0;
@@ -370,6 +385,23 @@ mod tests {
         pane.go_to(3, 1);
         assert_eq!((pane.cursor(), pane.line_in_item()), (7, 1));
         assert_eq!(pane.text_of_item(), "line 6\nline 7");
+    }
+
+    #[test]
+    fn a_thing_that_was_folded_out_is_seen() {
+        let mut pane = TextPane::default();
+        pane.set_height(4);
+        let item = |line| if (5..8).contains(&line) { 5 } else { line };
+        pane.set((0..12).map(|it| PaneLine::new(item(it), "x")).collect());
+        pane.go_to(5, 0);
+        assert_eq!(place(&pane), (2, 5));
+        pane.reveal_item();
+        assert_eq!(place(&pane), (4, 5));
+        // One that does not fit is seen from its start.
+        pane.set((0..12).map(|it| PaneLine::new(it.min(3), "x")).collect());
+        pane.go_to(3, 0);
+        pane.reveal_item();
+        assert_eq!(place(&pane), (3, 3));
     }
 
     #[test]

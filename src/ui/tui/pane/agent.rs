@@ -18,10 +18,7 @@ use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use crate::ui::words;
 
-/// How many entries are asked for around a place.
-const AROUND: usize = 200;
-
-/// How many entries more than lines are asked for at the end.
+/// How many entries more than there are lines are asked for.
 const SPARE: usize = 8;
 
 /// How many lines of an agent's reasoning are shown unasked.
@@ -127,7 +124,7 @@ impl AgentPane {
 
     fn wanted(&self) -> Option<Part> {
         if let Some(entry) = self.destination {
-            return Some(Part::From(entry.saturating_sub(AROUND / 2), AROUND));
+            return Some(self.around(entry));
         }
         if self.text.is_following() {
             return self.stale.then_some(Part::Last(self.height + SPARE));
@@ -138,8 +135,13 @@ impl AgentPane {
         let near_top = cursor < self.height && first > 0;
         let near_end = below < self.height && end < self.total;
         let here = self.text.item().unwrap_or(first);
-        (near_top || near_end || (self.entries.is_empty() && self.stale))
-            .then(|| Part::From(here.saturating_sub(AROUND / 2), AROUND))
+        (near_top || near_end || (self.entries.is_empty() && self.stale)).then(|| self.around(here))
+    }
+
+    /// An entry with enough on both sides that the pane is full wherever it is shown.
+    fn around(&self, entry: usize) -> Part {
+        let side = self.height + 2 * SPARE;
+        Part::From(entry.saturating_sub(side), 2 * side)
     }
 
     fn first(&self) -> usize {
@@ -175,9 +177,13 @@ impl AgentPane {
             return;
         }
         if let Some(entry) = self.entries.iter().find(|it| it.source == source) {
-            self.expanded.insert(entry.index, lines);
-            self.rendered.remove(&entry.index);
+            let index = entry.index;
+            self.expanded.insert(index, lines);
+            self.rendered.remove(&index);
             self.lay_out();
+            if self.text.item() == Some(index) {
+                self.text.reveal_item();
+            }
         }
     }
 
@@ -273,24 +279,12 @@ impl AgentPane {
                     .map(|item| (item, self.text.line_in_item()))
             })
             .flatten();
-        let entries = std::mem::take(&mut self.entries);
-        let mut lines = Vec::new();
-        let mut kept = BTreeMap::new();
-        for entry in &entries {
-            let size = size(&entry.event);
-            let rendered = match self.rendered.remove(&entry.index) {
-                Some((before, rendered)) if before == size => rendered,
-                _ => self.render(entry),
-            };
-            lines.extend(
-                rendered
-                    .iter()
-                    .map(|line| PaneLine::new(entry.index, line.clone())),
-            );
-            kept.insert(entry.index, (size, rendered));
+        self.render_all();
+        let mut lines: Vec<PaneLine> = Vec::new();
+        for (index, (_, rendered)) in &self.rendered {
+            let shown = rendered.iter().cloned();
+            lines.extend(shown.map(|line| PaneLine::new(*index, line)));
         }
-        self.rendered = kept;
-        self.entries = entries;
         if lines.is_empty() {
             let nothing = wrap::wrap(&self.nothing(), self.columns, 0).into_iter();
             lines.extend(nothing.map(|line| PaneLine::new(0, line)));
@@ -304,6 +298,32 @@ impl AgentPane {
             (_, Some((item, line))) if self.has(item) => self.text.go_to(item, line),
             _ => {}
         }
+    }
+
+    /// Renders what is new; at the end of a transcript only as much as can be seen.
+    fn render_all(&mut self) {
+        let mut known = std::mem::take(&mut self.rendered);
+        let enough = if self.text.is_following() {
+            2 * self.height
+        } else {
+            usize::MAX
+        };
+        let mut kept = BTreeMap::new();
+        let mut lines = 0;
+        let mut unseen = self.entries.len();
+        while lines < enough && unseen > 0 {
+            unseen -= 1;
+            let entry = &self.entries[unseen];
+            let size = size(&entry.event);
+            let rendered = match known.remove(&entry.index) {
+                Some((before, rendered)) if before == size => rendered,
+                _ => self.render(entry),
+            };
+            lines += rendered.len();
+            kept.insert(entry.index, (size, rendered));
+        }
+        self.entries.drain(..unseen);
+        self.rendered = kept;
     }
 
     fn has(&self, entry: usize) -> bool {
@@ -436,7 +456,7 @@ impl AgentPane {
     /// How far it is, for a corner of the frame.
     pub(crate) fn place(&self) -> Option<String> {
         let item = self.text.item()?;
-        (self.total > self.entries.len()).then(|| format!("{}/{}", item + 1, self.total))
+        (self.total > self.height).then(|| format!("{}/{}", item + 1, self.total))
     }
 }
 

@@ -280,8 +280,12 @@ impl Run {
             [] => 0,
             parts => wrap::columns(&parts.join(" · ")) + 1,
         };
-        if parts.len() > 1 && taken(&parts) + ALL_TABS > width {
-            parts.remove(0);
+        // How far down it is must not cost a tab its place.
+        if let Some(place) = self.pane_place() {
+            parts.insert(0, place);
+            if parts.len() > 1 && taken(&parts) + ALL_TABS > width {
+                parts.remove(0);
+            }
         }
         while !parts.is_empty() && taken(&parts) + LEAST_TABS > width {
             parts.remove(0);
@@ -295,13 +299,17 @@ impl Run {
         frame.render_widget(Paragraph::new(line), area);
     }
 
-    /// How far down it is, which attempt, and whether it follows; what matters most comes last.
-    fn corner(&self) -> Vec<String> {
-        let place = match self.tab {
-            Tab::Agent => self.agent.place().or_else(|| self.agent.text.place()),
+    /// How far down it is.
+    fn pane_place(&self) -> Option<String> {
+        match self.tab {
+            Tab::Agent => self.agent.place(),
             _ => self.pane().place(),
-        };
-        let mut parts: Vec<String> = place.into_iter().collect();
+        }
+    }
+
+    /// Which attempt, and whether it follows; what matters most comes last.
+    fn corner(&self) -> Vec<String> {
+        let mut parts = Vec::new();
         if matches!(self.tab, Tab::Agent | Tab::Diff)
             && let Some(story) = self.story()
             && let Some(attempt) = self.shown_attempt()
