@@ -107,8 +107,7 @@ impl Screen {
             while let Ok(msg) = self.messages.try_recv() {
                 batch.push_back(msg);
             }
-            let records = self.mailbox.take().into_iter();
-            batch.extend(records.map(|it: Record| Msg::Record(Box::new(it))));
+            let batch = in_order(batch, self.mailbox.take());
             self.app.update(Msg::Clock(Timestamp::now()));
             let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
             let was_input = batch.iter().any(is_input);
@@ -222,6 +221,16 @@ impl Screen {
     }
 }
 
+/// Keys first, then what the run says, and only then that it is over: all it said was in the
+/// mailbox before.
+fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
+    let is_end = |msg: &Msg| matches!(msg, Msg::RunOver(_) | Msg::Leave);
+    let (ends, mut batch): (Vec<Msg>, Vec<Msg>) = messages.into_iter().partition(is_end);
+    batch.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+    batch.extend(ends);
+    batch
+}
+
 /// Whether the screen goes on.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
@@ -249,5 +258,44 @@ async fn until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::{Event, WIRE_VERSION};
+    use crate::domain::ids::RunId;
+    use crate::ui::tui::message::RunOver;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_run_is_over_only_after_its_last_record() {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: 0,
+            at: Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event: Event::NoteAdded {
+                text: "n".to_owned(),
+            },
+        };
+        let messages = VecDeque::from([
+            Msg::RunOver(RunOver::Ended(0)),
+            Msg::Leave,
+            Msg::Paste("p".to_owned()),
+        ]);
+        let order = in_order(messages, VecDeque::from([record]));
+        let names: Vec<&str> = order
+            .iter()
+            .map(|msg| match msg {
+                Msg::Paste(_) => "paste",
+                Msg::Record(_) => "record",
+                Msg::RunOver(_) => "over",
+                Msg::Leave => "leave",
+                _ => "other",
+            })
+            .collect();
+        assert_eq!(names, ["paste", "record", "over", "leave"]);
     }
 }
