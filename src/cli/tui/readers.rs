@@ -16,7 +16,7 @@ use crate::ui::tui::message::{
 const OPEN: usize = 4;
 
 /// How much of a file is read at once, so that no answer has to wait long.
-const AT_ONCE: usize = 256 << 10;
+const AT_ONCE: usize = 64 << 10;
 
 /// How much is searched at once.
 const SEARCHED: usize = 4 << 20;
@@ -39,7 +39,7 @@ impl Readers {
         match look {
             Look::Window(id, span) => {
                 let found = window(self.transcript(&id), span);
-                self.behind = found.as_ref().is_ok_and(|window| window.more);
+                self.behind |= found.as_ref().is_ok_and(|window| window.more);
                 Some(Answer::Window(id, found.map_err(|error| error.to_string())))
             }
             Look::Find(id, needle) => {
@@ -100,7 +100,9 @@ fn at_hand<'a, K: PartialEq + Clone, V>(
 }
 
 fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
-    let caught = transcript.refresh(AT_ONCE)?;
+    // What is known already need not wait for what is not.
+    let is_known = matches!(span, Span::From(from, count) if from + count <= transcript.len());
+    let more = !is_known && !transcript.refresh(AT_ONCE)?.at_end;
     let total = transcript.len();
     let (from, count) = match span {
         Span::Last(count) => (total.saturating_sub(count), count),
@@ -109,7 +111,7 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
     Ok(Window {
         entries: transcript.window(from, count)?,
         total,
-        more: !caught.at_end,
+        more,
     })
 }
 
