@@ -159,7 +159,7 @@ pub(crate) fn about_change(change: &Change) -> Vec<Remark> {
         );
     } else if !change.stories.iter().any(|story| is_open(story.state)) {
         remarks.push(Remark::stops(format!(
-            "nothing is left to do in `{}`: {} of {} stories are done",
+            "nothing is left to do in `{}`: stories done: {} of {}",
             change.name, tally.done, tally.total
         )));
     }

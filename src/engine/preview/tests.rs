@@ -165,7 +165,7 @@ async fn what_keeps_a_run_from_starting_comes_first() {
         "`/",
         "only ",
         "the agent `other` needs `no-such-agent`",
-        "nothing is left to do in `c`: 1 of 1 stories are done",
+        "nothing is left to do in `c`: stories done: 1 of 1",
     ];
     assert_eq!(stops.len(), starts.len(), "{stops:?}");
     for (text, start) in stops.iter().zip(starts) {

@@ -3,6 +3,8 @@
 mod acting;
 mod typing;
 
+use std::time::Duration;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use ratatui::crossterm::event::KeyEventKind;
@@ -23,7 +25,7 @@ use crate::ui::summary::Summary;
 use typing::TypingLine;
 
 /// How long a notice stays.
-const NOTICE_SECONDS: i64 = 6;
+const NOTICE: Duration = Duration::from_secs(6);
 
 /// How long keys are not taken for a choice after the screen changed under busy hands.
 const SHIELD_MS: i64 = 1_500;
@@ -242,9 +244,7 @@ impl App {
             self.changed = true;
         }
         self.now = now;
-        let is_over = |(_, since): &(String, Timestamp)| {
-            now.duration_since(*since).as_secs() >= NOTICE_SECONDS
-        };
+        let is_over = |(_, until): &(String, Timestamp)| now >= *until;
         if self.notice.as_ref().is_some_and(is_over) {
             self.notice = None;
             self.changed = true;
@@ -374,7 +374,13 @@ impl App {
     }
 
     pub(super) fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some((text.into(), self.now));
+        self.say_for(text, NOTICE);
+    }
+
+    /// Says something for so long.
+    fn say_for(&mut self, text: impl Into<String>, time: Duration) {
+        let until = self.now.saturating_add(time).unwrap_or(Timestamp::MAX);
+        self.notice = Some((text.into(), until));
     }
 }
 

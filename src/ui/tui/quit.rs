@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 /// How long the question stands.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How far the user went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

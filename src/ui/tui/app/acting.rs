@@ -6,7 +6,7 @@ use super::{App, Home, Screen};
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::keys::{self, Action};
 use crate::ui::tui::message::{Look, Request, Wheel};
-use crate::ui::tui::quit::{Pressed, Quit};
+use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::screen::run::Run;
 use crate::ui::tui::screen::{Step, Sure};
@@ -79,7 +79,7 @@ impl App {
             (Screen::Preview, Some(preview), _) => preview.act(action),
             (Screen::Run, _, Some(run)) => {
                 let is_over = run.progress.outcome.is_some() && !run.replay;
-                if action == Action::Back && is_over && !run.is_on_pane() {
+                if action == Action::Back && is_over {
                     self.screen = Screen::Completion;
                     return Step::Stay;
                 }
@@ -163,7 +163,8 @@ impl App {
         match self.screen {
             Screen::Run if at_work && !self.is_choosing() => match self.quit.press(self.now) {
                 Pressed::Ask => {
-                    self.say("press q again within 3 seconds to stop the run; nothing is lost");
+                    let text = "press q again within 3 seconds to stop the run; nothing is lost";
+                    self.say_for(text, quit::PATIENCE);
                     None
                 }
                 Pressed::Stop => {

@@ -47,8 +47,17 @@ impl Changes {
             let row = self.rows().get(*index);
             row.map(|row| &row.name) == name.as_ref()
         });
-        self.selected = place.unwrap_or(0);
+        self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
         self.settle();
+    }
+
+    /// The first change a run could do something in.
+    fn first_with_work(&self) -> Option<usize> {
+        let has_work = |(index, _): &(usize, Vec<u32>)| {
+            let row = self.rows().get(*index);
+            row.is_some_and(|row| row.state == ChangeState::Open)
+        };
+        self.shown.iter().position(has_work)
     }
 
     /// Shows only what matches.

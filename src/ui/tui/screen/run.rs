@@ -228,11 +228,6 @@ impl Run {
         }
     }
 
-    /// Whether the pane has the focus, and not the stories.
-    pub(crate) fn is_on_pane(&self) -> bool {
-        self.on_pane
-    }
-
     /// Whether the live story is shown, whichever it is.
     pub(crate) fn is_following(&self) -> bool {
         self.following

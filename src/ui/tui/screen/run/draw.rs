@@ -317,7 +317,7 @@ impl Run {
         {
             parts.push(format!("attempt {}", attempt.number));
         }
-        if !self.following && !self.replay && self.over.is_none() {
+        if !self.following && !self.replay && self.progress.outcome.is_none() {
             parts.push("f follows".to_owned());
         }
         parts
