@@ -261,6 +261,17 @@ fn nothing_is_steered_that_is_not_at_work() {
 }
 
 #[test]
+fn a_question_about_one_story_is_not_answered_for_the_next() {
+    let mut stage = at_work();
+    stage.keys("x");
+    stage.hear(1, story(4));
+    let skip = Request::Command(UserCommand::Skip);
+    assert!(!asked(&mut stage, "y").contains(&skip));
+    stage.hear(1, attempt("4", 1)).keys("x");
+    assert_eq!(asked(&mut stage, "y"), command(UserCommand::Skip));
+}
+
+#[test]
 fn leaving_a_run_asks_then_stops_then_forces() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "q"), []);
@@ -430,6 +441,30 @@ fn a_run_that_goes_on_is_shown_again() {
 }
 
 #[test]
+fn only_a_run_that_can_go_on_is_let_go_on() {
+    let mut stage = ended_with(Outcome::StoryDone);
+    assert!(!stage.text().contains("Go on"));
+    assert_eq!(asked(&mut stage, "r"), []);
+    let keep = UserCommand::Finish(FinishChoice::Keep);
+    assert_eq!(asked(&mut stage, "q"), command(keep));
+}
+
+#[test]
+fn a_choice_that_came_too_late_does_not_bar_the_others() {
+    let broken = Outcome::Broken {
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    };
+    let mut stage = ended_with(broken);
+    stage.keys("c");
+    stage.tell(Msg::RunOver(RunOver::Ended(4)));
+    assert!(stage.text().contains("Leave it for now"));
+    stage.take_asked();
+    stage.press(KeyCode::Down).press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), [Request::Quit]);
+}
+
+#[test]
 fn a_key_meant_for_the_run_is_no_choice_at_its_end() {
     let mut stage = at_work();
     stage.keys("j");
@@ -449,12 +484,16 @@ fn from_the_result_it_goes_back_to_where_it_began() {
     stage.hear(1, finished(FinishChoice::Keep));
     stage.take_asked();
     stage.press(KeyCode::Esc);
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.take_asked(), [Request::Quit]);
 
     let mut stage = preview();
     stage.keys("r");
     stage.hear(0, started()).hear(1, ended(Outcome::AllDone, 5));
     stage.hear(1, finished(FinishChoice::Cleanup));
+    // Not before the run is over: its end would be taken for that of the next.
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.app.screen, Screen::Result);
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
     stage.take_asked();
     stage.silent = true;
@@ -550,6 +589,19 @@ fn a_window_is_not_asked_for_again_while_nothing_was_said() {
     stage.silent = true;
     stage.hear(1, speaks("3", 1, "elsewhere"));
     stage.draw();
+    assert_eq!(windows(&mut stage), []);
+}
+
+#[test]
+fn the_start_of_a_silent_transcript_is_asked_for_once() {
+    let mut stage = talkative();
+    stage.silent = false;
+    stage.world.said = Vec::new();
+    stage.hear(1, speaks("3", 1, "")).draw();
+    stage.press(KeyCode::Right).keys("g");
+    stage.silent = true;
+    stage.take_asked();
+    stage.wait(1);
     assert_eq!(windows(&mut stage), []);
 }
 

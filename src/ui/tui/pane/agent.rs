@@ -160,8 +160,13 @@ impl AgentPane {
                 self.total = window.total;
                 self.stale |= window.more && self.text.is_following();
                 self.problem = None;
+                // What is not there would be asked for again and again.
+                self.destination = self.destination.filter(|entry| *entry < self.total);
             }
-            Err(problem) => self.problem = Some(problem),
+            Err(problem) => {
+                self.problem = Some(problem);
+                self.destination = None;
+            }
         }
         self.lay_out();
     }
