@@ -679,6 +679,37 @@ fn a_hit_far_away_is_gone_to() {
     assert!(stage.text().contains("▌thought 321"));
 }
 
+#[test]
+fn a_search_backwards_ends_although_the_agent_goes_on() {
+    let mut stage = talkative();
+    stage.silent = false;
+    stage.keys("/never said").press(KeyCode::Enter);
+    stage.silent = true;
+    stage.take_asked();
+    stage.keys("N");
+    let mut looks = 0;
+    while let [Request::Look(found)] = &stage.take_asked()[..] {
+        let [Look::Find(transcript, needle)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        looks += 1;
+        assert!(looks <= 2, "it looks at the same entries again");
+        // Meanwhile there is more.
+        let more = AgentEvent::Text {
+            text: "more".to_owned(),
+        };
+        stage.world.said.push(more);
+        let (transcript, needle) = (transcript.clone(), needle.clone());
+        stage.hear(1, speaks("3", 1, "more"));
+        stage.silent = false;
+        stage.draw();
+        stage.silent = true;
+        stage.take_asked();
+        stage.answer(Answer::Found(transcript, needle, None));
+    }
+    assert_eq!(looks, 2);
+}
+
 /// The diffs that were asked for.
 fn diffs(stage: &mut Stage) -> Vec<DiffId> {
     let looks = stage.take_asked().into_iter().flat_map(|it| match it {
