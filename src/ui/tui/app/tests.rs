@@ -272,6 +272,17 @@ fn a_question_about_one_story_is_not_answered_for_the_next() {
 }
 
 #[test]
+fn a_record_that_was_broken_off_is_not_taken_for_a_run_at_work() {
+    let mut stage = Stage::new((80, 24));
+    stage.at_home(Home::Replay);
+    stage.hear(0, started()).hear(1, story(2));
+    stage.hear(1, attempt("2", 1));
+    assert!(stage.text().contains("the record ends here · ● story 2"));
+    stage.hear(1, ended(Outcome::Stopped, 1));
+    assert!(!stage.text().contains("the record ends here"));
+}
+
+#[test]
 fn leaving_a_run_asks_then_stops_then_forces() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "q"), []);
