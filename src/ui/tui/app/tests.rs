@@ -617,6 +617,25 @@ fn the_start_of_a_silent_transcript_is_asked_for_once() {
 }
 
 #[test]
+fn lines_of_an_agent_stay_lines() {
+    let mut stage = Stage::new((80, 24));
+    let text = "error: no such file\n --> src/lib.rs:1".to_owned();
+    stage.world.said = vec![AgentEvent::Text { text }];
+    working(&mut stage);
+    stage.hear(1, speaks("3", 1, "it")).draw();
+    let text = stage.text();
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains("error: no such file"));
+    assert!(lines.next().is_some_and(|line| !line.contains("-->")));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.contains("--> src/lib.rs:1"))
+    );
+}
+
+#[test]
 fn no_window_is_asked_for_while_another_tab_is_shown() {
     let mut stage = talkative();
     stage.keys("5");

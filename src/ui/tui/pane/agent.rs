@@ -354,7 +354,7 @@ impl AgentPane {
         let expanded = self.expanded.get(&entry.index);
         match &entry.event {
             AgentEvent::Text { text } => {
-                let mut lines = markdown::render(text, self.columns, palette);
+                let mut lines = markdown::render_said(text, self.columns, palette);
                 lines.push(Line::default());
                 lines
             }
