@@ -394,6 +394,19 @@ pub(crate) enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether a run that ended so and was not finished can go on with what is left.
+    pub(crate) const fn can_go_on(&self) -> bool {
+        match self {
+            Self::Skipped { .. }
+            | Self::Exhausted { .. }
+            | Self::Stopped
+            | Self::Limited { .. } => true,
+            Self::AllDone | Self::StoryDone | Self::Broken { .. } => false,
+        }
+    }
+}
+
 /// What happens to the branch at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 //! Transcripts and logs that are open, read in windows.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::domain::agent_event::AgentEvent;
@@ -23,6 +23,9 @@ const SEARCHED: usize = 4 << 20;
 
 /// How many entries are exported at a time.
 const BATCH: usize = 500;
+
+/// How many exports may have the same name but for a number.
+const MOST_OF_A_NAME: u32 = 999;
 
 /// What is open.
 #[derive(Default)]
@@ -140,20 +143,54 @@ fn file_window(file: &mut TextWindow, span: Span) -> std::io::Result<FileWindow>
     })
 }
 
-/// Writes something to a file; gives its path.
+/// Writes something to a file that was not there before; gives its path.
 pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
     let told = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let (path, file) = new_file(path).map_err(told)?;
+    let told = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let mut out = BufWriter::new(file);
     match export {
-        Export::Text(text) => std::fs::write(path, text).map_err(told)?,
-        Export::Transcript(id) => write_transcript(path, &id).map_err(told)?,
+        Export::Text(text) => out.write_all(text.as_bytes()).map_err(told)?,
+        Export::Transcript(id) => write_transcript(&mut out, &id).map_err(told)?,
     }
-    Ok(path.to_owned())
+    out.flush().map_err(told)?;
+    Ok(path)
 }
 
-fn write_transcript(path: &Path, id: &TranscriptId) -> std::io::Result<()> {
+/// A file of that name, or with a number where something has the name already: nothing that is
+/// there is written to, be it somebody's work or a pipe that nobody reads.
+fn new_file(path: &Path) -> std::io::Result<(PathBuf, File)> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    let mut number = 1;
+    loop {
+        let place = numbered(path, number);
+        match File::create_new(&place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST_OF_A_NAME => {
+                number += 1;
+            }
+            made => return Ok((place, made?)),
+        }
+    }
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+fn write_transcript(out: &mut impl Write, id: &TranscriptId) -> std::io::Result<()> {
     let mut transcript = Transcript::open(&id.folder, id.output);
     while !transcript.refresh(AT_ONCE)?.at_end {}
-    let mut out = BufWriter::new(File::create(path)?);
     let mut from = 0;
     while from < transcript.len() {
         let entries = transcript.window(from, BATCH)?;
@@ -162,13 +199,13 @@ fn write_transcript(path: &Path, id: &TranscriptId) -> std::io::Result<()> {
         }
         from += entries.len();
         for entry in entries {
-            write_event(&mut out, &entry.event)?;
+            write_event(out, &entry.event)?;
         }
     }
-    out.flush()
+    Ok(())
 }
 
-fn write_event(out: &mut impl std::io::Write, event: &AgentEvent) -> std::io::Result<()> {
+fn write_event(out: &mut impl Write, event: &AgentEvent) -> std::io::Result<()> {
     match event {
         AgentEvent::Text { text } => writeln!(out, "{}\n", text.trim_end()),
         AgentEvent::Thinking { text } => {
@@ -192,5 +229,25 @@ fn write_event(out: &mut impl std::io::Write, event: &AgentEvent) -> std::io::Re
         | AgentEvent::Error { message } => writeln!(out, "! {}", clean(message)),
         AgentEvent::Final { .. } | AgentEvent::Usage { .. } => Ok(()),
         AgentEvent::Unknown { line } => writeln!(out, "? {}", clean(line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn an_export_writes_over_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pane.txt");
+        let text = |text: &str| Export::Text(text.to_owned());
+        assert_eq!(export(&path, text("one")), Ok(path.clone()));
+        let second = folder.path().join("pane-2.txt");
+        assert_eq!(export(&path, text("two")), Ok(second.clone()));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "one");
+        assert_eq!(std::fs::read_to_string(second).unwrap(), "two");
+        assert!(export(folder.path(), text("three")).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

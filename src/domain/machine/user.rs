@@ -6,7 +6,7 @@ use super::attempt::{Ending, Work};
 use super::io::{Effect, StoppedBy, UserCommand};
 use super::stories::Current;
 use super::{Machine, Phase, Verdict};
-use crate::domain::event::{Event, Outcome, Request};
+use crate::domain::event::{Event, Request};
 
 impl Machine {
     pub(super) fn on_user(&mut self, phase: Phase, command: UserCommand) -> Phase {
@@ -153,7 +153,7 @@ impl Machine {
     /// Goes on with a run that is over but not finished.
     fn on_again(&mut self, phase: Phase) -> Phase {
         match phase {
-            Phase::Asking(outcome) if can_go_on(&outcome) && self.under_way.is_none() => {
+            Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
                 self.stop = None;
                 self.skipped.clear();
                 // What the gates said may not hold any more: there was time to change things.
@@ -178,15 +178,5 @@ impl Machine {
 
     fn heed(&mut self, request: Request) {
         self.announce(Event::Requested { request });
-    }
-}
-
-const fn can_go_on(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Skipped { .. }
-        | Outcome::Exhausted { .. }
-        | Outcome::Stopped
-        | Outcome::Limited { .. } => true,
-        Outcome::AllDone | Outcome::StoryDone | Outcome::Broken { .. } => false,
     }
 }

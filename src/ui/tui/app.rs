@@ -299,6 +299,11 @@ impl App {
                     return self.completion.keep().map(Request::Command);
                 }
             }
+            // The question was about the story that was at hand then.
+            Event::StoryStarted { .. } if self.sure == Some(Sure::Skip) => {
+                self.sure = None;
+                self.say("nothing was skipped: the next story has begun");
+            }
             Event::FinishFailed { .. } => {
                 self.completion.reopen();
                 self.leaving = false;
@@ -329,6 +334,8 @@ impl App {
         }
         if let Some(run) = self.run.as_mut().filter(|_| began) {
             run.over = Some(over);
+            // Nobody does any more what was chosen at the last moment.
+            self.completion.reopen();
             if run.progress.finish.is_none() {
                 self.screen = Screen::Completion;
             }

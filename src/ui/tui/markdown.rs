@@ -23,8 +23,26 @@ const LONGEST: usize = 64 * 1024;
 /// What stands below a text that was cut.
 const CUT: &str = "… cut here: the text is longer than 64 kB";
 
-/// Renders a text, which may still be being written, in so many columns.
+/// Renders a document in so many columns.
 pub(crate) fn render(text: &str, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    render_events(text, columns, palette, |event| event)
+}
+
+/// Renders what an agent says, which may still be being written: its lines stay lines, for it may
+/// be the output of any program.
+pub(crate) fn render_said(text: &str, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    render_events(text, columns, palette, |event| match event {
+        Event::SoftBreak => Event::HardBreak,
+        event => event,
+    })
+}
+
+fn render_events(
+    text: &str,
+    columns: usize,
+    palette: Palette,
+    meant: impl Fn(Event<'_>) -> Event<'_>,
+) -> Vec<Line<'static>> {
     let shown = beginning(text);
     // Escape sequences go before parsing, where they are still whole.
     let cleaned: Vec<String> = shown.lines().map(clean).collect();
@@ -33,7 +51,7 @@ pub(crate) fn render(text: &str, columns: usize, palette: Palette) -> Vec<Line<'
         Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
     let mut renderer = Renderer::new(columns.max(2), palette);
     for event in Parser::new_ext(&cleaned, options) {
-        renderer.event(event);
+        renderer.event(meant(event));
     }
     renderer.finish();
     if shown.len() < text.len() {

@@ -162,6 +162,8 @@ pub(crate) struct Needle {
     pub(crate) from: usize,
     /// Towards the end.
     pub(crate) forward: bool,
+    /// It began at the other end, because nothing was found up to there.
+    pub(crate) around: bool,
 }
 
 /// The transcript of an attempt.

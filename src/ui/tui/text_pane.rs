@@ -105,12 +105,12 @@ impl TextPane {
 
     /// Puts the cursor on a thing, so many lines into it, and stops following.
     pub(crate) fn go_to(&mut self, item: usize, line: usize) {
+        self.following = false;
         let Some(first) = self.lines.iter().position(|it| it.item >= item) else {
             return;
         };
         let lines = self.lines[first..].iter();
         let of_item = lines.take_while(|it| it.item == item).count();
-        self.following = false;
         self.cursor = first + line.min(of_item.saturating_sub(1));
         self.settle();
     }

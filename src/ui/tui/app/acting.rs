@@ -133,6 +133,11 @@ impl App {
     }
 
     fn go_back(&mut self) -> Option<Request> {
+        if self.is_at_work() {
+            // The loop says its last words; its end must not be taken for that of another run.
+            self.leaving = self.home != Home::Changes;
+            return None;
+        }
         match (&self.home, self.screen) {
             (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
                 self.screen = Screen::Changes;
@@ -156,10 +161,7 @@ impl App {
 
     /// The user wants to leave.
     fn leave(&mut self) -> Option<Request> {
-        let at_work = self
-            .run
-            .as_ref()
-            .is_some_and(|run| !run.replay && run.over.is_none());
+        let at_work = self.is_at_work();
         match self.screen {
             Screen::Run if at_work && !self.is_choosing() => match self.quit.press(self.now) {
                 Pressed::Ask => {
@@ -187,6 +189,12 @@ impl App {
             }
             _ => Some(Request::Quit),
         }
+    }
+
+    /// Whether the loop has not told its end yet.
+    fn is_at_work(&self) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| !run.replay && run.over.is_none())
     }
 
     /// Whether the loop is over and waits for a choice.

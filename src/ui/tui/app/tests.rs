@@ -261,6 +261,28 @@ fn nothing_is_steered_that_is_not_at_work() {
 }
 
 #[test]
+fn a_question_about_one_story_is_not_answered_for_the_next() {
+    let mut stage = at_work();
+    stage.keys("x");
+    stage.hear(1, story(4));
+    let skip = Request::Command(UserCommand::Skip);
+    assert!(!asked(&mut stage, "y").contains(&skip));
+    stage.hear(1, attempt("4", 1)).keys("x");
+    assert_eq!(asked(&mut stage, "y"), command(UserCommand::Skip));
+}
+
+#[test]
+fn a_record_that_was_broken_off_is_not_taken_for_a_run_at_work() {
+    let mut stage = Stage::new((80, 24));
+    stage.at_home(Home::Replay);
+    stage.hear(0, started()).hear(1, story(2));
+    stage.hear(1, attempt("2", 1));
+    assert!(stage.text().contains("the record ends here · ● story 2"));
+    stage.hear(1, ended(Outcome::Stopped, 1));
+    assert!(!stage.text().contains("the record ends here"));
+}
+
+#[test]
 fn leaving_a_run_asks_then_stops_then_forces() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "q"), []);
@@ -430,6 +452,30 @@ fn a_run_that_goes_on_is_shown_again() {
 }
 
 #[test]
+fn only_a_run_that_can_go_on_is_let_go_on() {
+    let mut stage = ended_with(Outcome::StoryDone);
+    assert!(!stage.text().contains("Go on"));
+    assert_eq!(asked(&mut stage, "r"), []);
+    let keep = UserCommand::Finish(FinishChoice::Keep);
+    assert_eq!(asked(&mut stage, "q"), command(keep));
+}
+
+#[test]
+fn a_choice_that_came_too_late_does_not_bar_the_others() {
+    let broken = Outcome::Broken {
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    };
+    let mut stage = ended_with(broken);
+    stage.keys("c");
+    stage.tell(Msg::RunOver(RunOver::Ended(4)));
+    assert!(stage.text().contains("Leave it for now"));
+    stage.take_asked();
+    stage.press(KeyCode::Down).press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), [Request::Quit]);
+}
+
+#[test]
 fn a_key_meant_for_the_run_is_no_choice_at_its_end() {
     let mut stage = at_work();
     stage.keys("j");
@@ -449,12 +495,16 @@ fn from_the_result_it_goes_back_to_where_it_began() {
     stage.hear(1, finished(FinishChoice::Keep));
     stage.take_asked();
     stage.press(KeyCode::Esc);
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.take_asked(), [Request::Quit]);
 
     let mut stage = preview();
     stage.keys("r");
     stage.hear(0, started()).hear(1, ended(Outcome::AllDone, 5));
     stage.hear(1, finished(FinishChoice::Cleanup));
+    // Not before the run is over: its end would be taken for that of the next.
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.app.screen, Screen::Result);
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
     stage.take_asked();
     stage.silent = true;
@@ -554,6 +604,38 @@ fn a_window_is_not_asked_for_again_while_nothing_was_said() {
 }
 
 #[test]
+fn the_start_of_a_silent_transcript_is_asked_for_once() {
+    let mut stage = talkative();
+    stage.silent = false;
+    stage.world.said = Vec::new();
+    stage.hear(1, speaks("3", 1, "")).draw();
+    stage.press(KeyCode::Right).keys("g");
+    stage.silent = true;
+    stage.take_asked();
+    stage.wait(1);
+    assert_eq!(windows(&mut stage), []);
+}
+
+#[test]
+fn lines_of_an_agent_stay_lines() {
+    let mut stage = Stage::new((80, 24));
+    let text = "error: no such file\n --> src/lib.rs:1".to_owned();
+    stage.world.said = vec![AgentEvent::Text { text }];
+    working(&mut stage);
+    stage.hear(1, speaks("3", 1, "it")).draw();
+    let text = stage.text();
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains("error: no such file"));
+    assert!(lines.next().is_some_and(|line| !line.contains("-->")));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.contains("--> src/lib.rs:1"))
+    );
+}
+
+#[test]
 fn no_window_is_asked_for_while_another_tab_is_shown() {
     let mut stage = talkative();
     stage.keys("5");
@@ -625,6 +707,37 @@ fn a_hit_far_away_is_gone_to() {
     let notice = "the agent never said `never said`";
     assert_eq!(stage.app.notice(), Some(notice));
     assert!(stage.text().contains("▌thought 321"));
+}
+
+#[test]
+fn a_search_backwards_ends_although_the_agent_goes_on() {
+    let mut stage = talkative();
+    stage.silent = false;
+    stage.keys("/never said").press(KeyCode::Enter);
+    stage.silent = true;
+    stage.take_asked();
+    stage.keys("N");
+    let mut looks = 0;
+    while let [Request::Look(found)] = &stage.take_asked()[..] {
+        let [Look::Find(transcript, needle)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        looks += 1;
+        assert!(looks <= 2, "it looks at the same entries again");
+        // Meanwhile there is more.
+        let more = AgentEvent::Text {
+            text: "more".to_owned(),
+        };
+        stage.world.said.push(more);
+        let (transcript, needle) = (transcript.clone(), needle.clone());
+        stage.hear(1, speaks("3", 1, "more"));
+        stage.silent = false;
+        stage.draw();
+        stage.silent = true;
+        stage.take_asked();
+        stage.answer(Answer::Found(transcript, needle, None));
+    }
+    assert_eq!(looks, 2);
 }
 
 /// The diffs that were asked for.

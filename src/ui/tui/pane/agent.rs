@@ -160,8 +160,13 @@ impl AgentPane {
                 self.total = window.total;
                 self.stale |= window.more && self.text.is_following();
                 self.problem = None;
+                // What is not there would be asked for again and again.
+                self.destination = self.destination.filter(|entry| *entry < self.total);
             }
-            Err(problem) => self.problem = Some(problem),
+            Err(problem) => {
+                self.problem = Some(problem);
+                self.destination = None;
+            }
         }
         self.lay_out();
     }
@@ -234,29 +239,34 @@ impl AgentPane {
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Look> {
         // Past the end or before the start it goes on at the other end.
         let here = self.text.item().unwrap_or(0);
-        let from = if forward {
-            here.saturating_add(1)
-        } else {
-            here.checked_sub(1).unwrap_or_else(|| self.last())
+        let around = !forward && here == 0;
+        let from = match () {
+            () if forward => here.saturating_add(1),
+            () if around => self.last(),
+            () => here.saturating_sub(1),
         };
         let needle = Needle {
             text: text.to_owned(),
             from,
             forward,
+            around,
         };
         Some(Look::Find(self.transcript.clone()?, needle))
     }
 
     /// Looks once more from the other end, unless that was where the last look began.
     pub(crate) fn find_around(&self, needle: Needle) -> Option<Look> {
-        let from = if needle.forward { 0 } else { self.last() };
-        if needle.from == from {
+        // Said by the needle, not by where the end is: an agent at work moves the end.
+        if needle.around {
             return None;
         }
-        Some(Look::Find(
-            self.transcript.clone()?,
-            Needle { from, ..needle },
-        ))
+        let from = if needle.forward { 0 } else { self.last() };
+        let needle = Needle {
+            from,
+            around: true,
+            ..needle
+        };
+        Some(Look::Find(self.transcript.clone()?, needle))
     }
 
     /// The last entry there is.
@@ -344,7 +354,7 @@ impl AgentPane {
         let expanded = self.expanded.get(&entry.index);
         match &entry.event {
             AgentEvent::Text { text } => {
-                let mut lines = markdown::render(text, self.columns, palette);
+                let mut lines = markdown::render_said(text, self.columns, palette);
                 lines.push(Line::default());
                 lines
             }

@@ -102,8 +102,13 @@ impl Completion {
         }
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
-        let is_done = matches!(run.progress.outcome, Some(Outcome::AllDone));
-        if left && !is_done {
+        // What the loop would not heed must not be offered: nothing would come of it.
+        let can_go_on = run
+            .progress
+            .outcome
+            .as_ref()
+            .is_some_and(Outcome::can_go_on);
+        if left && can_go_on {
             choices.push(Choice::Again);
         }
         choices

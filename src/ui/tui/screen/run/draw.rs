@@ -241,6 +241,10 @@ impl Run {
         if let Some(intent) = self.intent() {
             spans.insert(0, Span::styled(format!("{intent} · "), palette.warn()));
         }
+        // Broken off, or at work elsewhere: nothing more will be seen here.
+        if self.replay && self.progress.outcome.is_none() {
+            spans.insert(0, Span::styled("the record ends here · ", palette.warn()));
+        }
         Line::from(spans)
     }
 
