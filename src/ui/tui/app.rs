@@ -370,6 +370,9 @@ impl App {
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
             answer => {
+                if matches!(answer, Answer::Found(..)) {
+                    self.notice = None;
+                }
                 if let Answer::Diff(id, Ok(diff)) = &answer {
                     self.completion.take(id, diff);
                 }

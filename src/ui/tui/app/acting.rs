@@ -107,7 +107,12 @@ impl App {
                 self.screen = Screen::Run;
                 Some(Request::Start(start))
             }
-            Step::Ask(request) => Some(request),
+            Step::Ask(request) => {
+                if is_search(&request) {
+                    self.say("searching …");
+                }
+                Some(request)
+            }
             Step::Type(what) => {
                 self.start_typing(what);
                 None
@@ -267,4 +272,10 @@ impl App {
         self.say(format!("copied {} characters", text.chars().count()));
         Some(Request::Copy(text.to_owned()))
     }
+}
+
+/// A long transcript takes its time.
+fn is_search(request: &Request) -> bool {
+    let is_find = |look: &Look| matches!(look, Look::Find(..));
+    matches!(request, Request::Look(looks) if looks.iter().any(is_find))
 }

@@ -93,6 +93,10 @@ impl Completion {
         if run.over.is_some() {
             return vec![Choice::Restart, Choice::Leave];
         }
+        // Nobody is asked then: the loop is about to end.
+        if matches!(run.progress.outcome, Some(Outcome::Broken { .. })) {
+            return Vec::new();
+        }
         let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
         if let Some(failure) = half_done {
             return vec![match failure.choice {

@@ -221,9 +221,9 @@ impl Run {
                             attempt is over";
                 (None, Some(text.to_owned()))
             }
-            (AttemptStanding::Running, _, Some(base)) if !self.replay => {
-                (Some(DiffId::Live { base }), None)
-            }
+            // The record of a run that was killed ends in the middle of an attempt.
+            (AttemptStanding::Running, _, _) if self.replay => (Some(parked()), None),
+            (AttemptStanding::Running, _, Some(base)) => (Some(DiffId::Live { base }), None),
             _ => (None, None),
         }
     }
