@@ -8,6 +8,7 @@ mod desk;
 mod input;
 mod lookup;
 mod mailbox;
+mod pace;
 mod panic_key;
 mod readers;
 mod screen_guard;

@@ -13,15 +13,13 @@ use tokio::time::{Instant, sleep_until};
 
 use super::desk::Desk;
 use super::mailbox::Mailbox;
+use super::pace::Pace;
 use super::screen_guard::ScreenGuard;
 use super::{Ask, input, panic_key};
 use crate::domain::event::Record;
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::app::App;
 use crate::ui::tui::message::{Msg, Request};
-
-/// The shortest time between two pictures.
-const FRAME: Duration = Duration::from_millis(33);
 
 /// How often clocks are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -41,7 +39,7 @@ pub(super) struct Screen {
     asks: UnboundedSender<Ask>,
     /// To the loop that runs now.
     commands: Option<Sender<UserCommand>>,
-    drawn: Option<Instant>,
+    pace: Pace,
     /// The terminal is given back until the process goes on.
     suspended: bool,
 }
@@ -72,7 +70,7 @@ impl Screen {
             desk: parts.desk,
             asks: parts.asks,
             commands: parts.commands,
-            drawn: None,
+            pace: Pace::default(),
             suspended: false,
         }
     }
@@ -124,6 +122,7 @@ impl Screen {
                 }
             }
             if was_input {
+                self.pace.pressed();
                 // What a key makes visible is there for the next picture, not for the one after.
                 let looks = self.app.update(Msg::Frame);
                 self.perform(looks)?;
@@ -150,22 +149,23 @@ impl Screen {
         if self.suspended {
             return None;
         }
-        let next_frame = self.drawn.map(|at| at + FRAME);
+        let now = Instant::now();
         if self.app.has_changed() {
-            return next_frame.or_else(|| Some(Instant::now()));
+            return Some(self.pace.due(now));
         }
-        self.app.is_ticking().then(|| Instant::now() + TICK)
+        self.app.is_ticking().then(|| now + TICK)
     }
 
     fn draw_if_due(&mut self) -> io::Result<()> {
-        let due = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
-        if self.suspended || !due || !self.app.take_changed() {
+        let now = Instant::now();
+        let is_due = self.pace.due(now) <= now;
+        if self.suspended || !is_due || !self.app.take_changed() {
             return Ok(());
         }
         let looks = self.app.update(Msg::Frame);
         self.perform(looks)?;
         self.guard.draw(&self.app)?;
-        self.drawn = Some(Instant::now());
+        self.pace.drew(Instant::now());
         Ok(())
     }
 
