@@ -161,6 +161,7 @@ fn an_agent_is_not_silent_while_the_program_is_suspended() {
     let running = sandbox.start(&["loop", "c", "--story", "1", "--idle-timeout", "2s"]);
     until("the agent", || there(&sandbox.root.join("here")));
     running.signal(Signal::STOP);
+    // Not to wait for anything: the time that passes is what this is about.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     running.signal(Signal::CONT);
     fs::write(sandbox.root.join("go"), "").unwrap();
