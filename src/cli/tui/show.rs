@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::mailbox::Mailbox;
 use super::pace::Pace;
 use super::screen_guard::ScreenGuard;
-use super::{Ask, input, panic_key};
+use super::{Ask, COMMANDS, input, panic_key};
 use crate::domain::event::Record;
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::app::App;
@@ -23,9 +23,6 @@ use crate::ui::tui::message::{Msg, Request};
 
 /// How often clocks are looked at.
 const TICK: Duration = Duration::from_secs(1);
-
-/// How many commands may wait for the loop.
-const COMMANDS: usize = 64;
 
 /// Everything the screen is connected to.
 pub(super) struct Screen {
