@@ -68,7 +68,7 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
         EnvChange::set("RALPHTOOL_CHANGE", work.change),
         EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
         EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
-        EnvChange::set("GIT_TRACE2_EVENT", work.transcript.join("git")),
+        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
     ]);
     env
 }
