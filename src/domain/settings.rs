@@ -9,6 +9,7 @@ pub(crate) mod variables;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::agents::ADAPTERS;
 use super::allowance::{CostLimit, TokenLimit};
 use super::dialect::Output;
 use super::duration::TimeLimit;
@@ -16,8 +17,10 @@ use super::guard::Limits;
 use super::policy::Budget;
 use super::size::SizeLimit;
 
-/// Agents that need no configuration.
-pub(crate) const BUILT_IN_AGENTS: [&str; 2] = ["claude", "demo"];
+/// The names of the agents that need no configuration.
+pub(crate) fn built_in_agents<'a>() -> impl Iterator<Item = &'a str> {
+    ADAPTERS.into_iter().map(|it| it.name).chain(["demo"])
+}
 
 /// How long a gate may run when nothing is said.
 pub(crate) const GATE_TIMEOUT: TimeLimit = TimeLimit::seconds(30 * 60);
@@ -380,7 +383,7 @@ impl Settings {
     fn check_agent(&self) -> Result<(), SettingsProblem> {
         let name = self.agent.value.as_str();
         let own = self.agents.keys().map(String::as_str);
-        let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
+        let known: Vec<&str> = built_in_agents().chain(own).collect();
         if known.contains(&name) {
             return Ok(());
         }

@@ -165,7 +165,8 @@ impl Engine {
             .start()
             .map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
-        let dialect = self.job.agent.output().dialect(&jiff::Zoned::now());
+        let mut dialect = self.job.agent.output().dialect(&jiff::Zoned::now());
+        dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
         Ok(folder)
