@@ -422,3 +422,6 @@ fn retrying(line: &ApiRetry) -> String {
     }
     message
 }
+
+#[cfg(test)]
+mod tests;

@@ -363,3 +363,73 @@ fn every_recording_is_in_the_table() {
     told.sort_unstable();
     assert_eq!(there, told);
 }
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end.max(1) as u64).unwrap_or(0)
+    }
+}
+
+#[test]
+fn a_recording_may_break_off_anywhere() {
+    let mut numbers = Numbers(0x5eed);
+    for (name, code, _) in TABLE {
+        let whole = recording(name);
+        let (_, at_end) = read(&whole, *code);
+        let borders = whole
+            .stdout
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(place, _)| place);
+        let anywhere: Vec<usize> = (0..20).map(|_| numbers.below(whole.stdout.len())).collect();
+        for cut in borders.chain(anywhere) {
+            let part = Recording {
+                output: whole.output,
+                stdout: whole.stdout[..cut].to_vec(),
+                stderr: whole.stderr.clone(),
+            };
+            let (_, end) = read(&part, None);
+            // Half a stream must not promise more than the whole one does.
+            let is_done = end.promise == Some(Promise::Complete) && end.turn == TurnEnd::Ended;
+            let was_done = at_end.promise == Some(Promise::Complete);
+            assert!(!is_done || was_done, "{name} cut at {cut}: {end:?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_wrong_are_never_fatal() {
+    let mut numbers = Numbers(0xbad);
+    for (name, code, _) in TABLE {
+        let mut broken = recording(name);
+        for _ in 0..50 {
+            let place = numbers.below(broken.stdout.len());
+            broken.stdout[place] = u8::try_from(numbers.below(256)).unwrap_or(0);
+        }
+        read(&broken, *code);
+    }
+}
+
+#[test]
+fn what_is_new_in_a_stream_is_kept() {
+    let news = r#"{"type":"brand_new","item":{"type":"brand_new"},"sessionID":"x"}"#;
+    for adapter in super::ADAPTERS {
+        let mut dialect = adapter.output.dialect(&when());
+        let events = dialect.line(news.as_bytes(), false);
+        let kept = AgentEvent::Unknown { line: news.into() };
+        assert_eq!(events.last(), Some(&kept), "{}", adapter.name);
+        let banner = dialect.line(b"a banner", false);
+        let kept = AgentEvent::Unknown {
+            line: "a banner".into(),
+        };
+        assert_eq!(banner, [kept], "{}", adapter.name);
+        assert_eq!(dialect.verdict().turn, TurnEnd::Open, "{}", adapter.name);
+    }
+}
