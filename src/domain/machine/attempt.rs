@@ -179,6 +179,7 @@ impl Machine {
             AgentEvent::Auth { message } => Some(message.clone()),
             _ => None,
         };
+        let gave_up = matches!(event, AgentEvent::Limit { .. });
         self.announce(Event::Agent {
             story: work.attempt.id.story.clone(),
             attempt: work.attempt.id.attempt,
@@ -192,6 +193,9 @@ impl Machine {
             self.end_agent(work, Miss::new(FailureKind::Auth, message));
         } else if let Some(reason) = self.used_up(&work.attempt.usage) {
             self.end_agent(work, Miss::budget(reason));
+        } else if gave_up {
+            // It may exit by itself, or go on after all; some wait without end.
+            self.on_agent_final(work);
         }
     }
 
