@@ -13,6 +13,7 @@ mod sweep;
 #[cfg(target_os = "linux")]
 mod table;
 mod tail;
+pub(crate) mod watchman;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -157,13 +157,8 @@ impl Engine {
             transcript: &folder,
             prompt: &text,
         };
-        let process = self
-            .job
-            .agent
-            .process(work)
-            .map_err(StartError::other)?
-            .start()
-            .map_err(StartError::other)?;
+        let process = self.job.agent.process(work).map_err(StartError::other)?;
+        let process = self.start_watched(process).map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
         let dialect = self.job.agent.output().dialect();
         let agent = AgentRun::new(ticket, process, dialect);

@@ -9,7 +9,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep_until};
 
 use super::leftovers::ProcessIdentity;
-use super::sweep::{Attempt, Patience};
+use super::sweep::{Attempt, Leader, Patience};
 use super::tail::{Growth, Tail, last_lines};
 use super::{Ending, Exit, Line, ProcessError, ProcessEvent, ProcessSpec, Stderr};
 
@@ -107,6 +107,11 @@ impl RunningProcess {
     /// What identifies the process to a later run of this program; to be written down.
     pub(crate) fn identity(&self) -> Option<ProcessIdentity> {
         self.leader.and_then(ProcessIdentity::of)
+    }
+
+    /// The process, as the watchman is told of it.
+    pub(super) fn leader(&self) -> Option<Leader> {
+        self.attempt.leader()
     }
 
     /// Waits for the next thing the process does. Cancel-safe. After `Exited` it says so again.

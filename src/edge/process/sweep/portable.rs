@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::time::{Instant, sleep};
 
-use super::{Orphans, Patience, Step, Swept};
+use super::{Leader, Orphans, Patience, Step, Swept};
 
 /// How soon it is looked again.
 const POLL: Duration = Duration::from_millis(10);
@@ -20,6 +20,21 @@ impl Attempt {
     /// Begins with the attempt's first process.
     pub(in super::super) fn begin(leader: Option<Pid>, _marker: &str, _orphans: Orphans) -> Self {
         Self { leader }
+    }
+
+    /// Takes over the attempt of a program that has died.
+    pub(in super::super) fn left_behind(leader: Option<Leader>, _marker: &str) -> Self {
+        Self {
+            leader: leader.and_then(|leader| Pid::from_raw(leader.pid)),
+        }
+    }
+
+    /// The attempt's first process.
+    pub(in super::super) fn leader(&self) -> Option<Leader> {
+        self.leader.map(|leader| Leader {
+            pid: leader.as_raw_nonzero().get(),
+            started: 0,
+        })
     }
 
     /// Only the group is known, and it needs no remembering.
@@ -53,5 +68,16 @@ impl Attempt {
             sleep(POLL).await;
         }
         swept
+    }
+}
+
+/// A helper of this program in a session of its own; only groups are swept, so it needs no sparing.
+#[derive(Debug)]
+pub(in super::super) struct Spared;
+
+impl Spared {
+    /// Spares a process for as long as this lives.
+    pub(in super::super) fn new(_helper: Option<Pid>) -> Self {
+        Self
     }
 }
