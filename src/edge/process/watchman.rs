@@ -4,6 +4,9 @@
 //! that dies. So the watchman is told, through a pipe, which attempt or gate is alive. When the pipe
 //! closes without a goodbye, it ends all that belongs to that one, and then itself. It has a session
 //! of its own, holds no file but the pipe, and is no process of any attempt.
+//!
+//! Nearly all of an attempt's processes are found by their mark even when their parents are dead. For
+//! those that lost it with their environment, the watchman looks around once a second.
 
 pub(crate) mod duty;
 
@@ -55,7 +58,7 @@ impl Watchman {
         // A watchman that is held up must not hold up the run.
         rustix::io::ioctl_fionbio(&pipe, true)?;
         let child = tokio::process::Command::new(program)
-            .arg(WORD)
+            .args([WORD, &std::process::id().to_string()])
             .current_dir("/")
             // Where this program is itself run by an agent, the marks are those of that agent.
             .env_remove(ATTEMPT_VARIABLE)

@@ -76,7 +76,21 @@ impl Attempt {
             .extend(members.into_iter().map(|entry| entry.key));
     }
 
-    /// Ends everything but the leader itself, which has been waited for.
+    /// Remembers who descends from the leader now, and which orphans `program` adopted, if it is the
+    /// parent of this process. Reads no more of the process table than that.
+    pub(in super::super) fn look_around(&mut self, program: i32) {
+        let mut first: Vec<Entry> = Entry::read(self.leader)
+            .filter(|entry| self.may_belong(entry))
+            .into_iter()
+            .collect();
+        first.extend(adopted_by(program));
+        self.family = with_descendants(first)
+            .into_iter()
+            .map(|it| it.key)
+            .collect();
+    }
+
+    /// Ends everything, but for a leader that is spared because it has been waited for.
     pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
         end_all(|table| self.alive(table), patience).await
     }
@@ -152,6 +166,28 @@ impl Drop for Spared {
     fn drop(&mut self) {
         leaders(|all| all.remove(&self.0));
     }
+}
+
+/// Children of the program this process is a child of, in other sessions than it: not git, which it
+/// calls in its own. The check comes first: a child of the first process of all could be anybody's.
+fn adopted_by(program: i32) -> Vec<Entry> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let is_child = Entry::read(own).is_some_and(|entry| entry.parent == program);
+    let Some(program) = Entry::read(program).filter(|_| is_child) else {
+        return Vec::new();
+    };
+    let mut children = program.children();
+    children.retain(|it| it.key.pid != own && it.session != program.session);
+    children
+}
+
+fn with_descendants(mut news: Vec<Entry>) -> Vec<Entry> {
+    let mut all = Vec::new();
+    while let Some(entry) = news.pop() {
+        news.extend(entry.children());
+        all.push(entry);
+    }
+    all
 }
 
 fn raw(pid: Option<Pid>) -> i32 {

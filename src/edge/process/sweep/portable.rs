@@ -41,6 +41,10 @@ impl Attempt {
     #[allow(clippy::unused_self, reason = "the same signature on every system")]
     pub(in super::super) fn remember_family(&mut self) {}
 
+    /// Only the group is known, and it needs no looking after.
+    #[allow(clippy::unused_self, reason = "the same signature on every system")]
+    pub(in super::super) fn look_around(&mut self, _program: i32) {}
+
     /// Ends the group.
     pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
         let Some(leader) = self.leader else {

@@ -1,30 +1,56 @@
-//! What the watchman does: listens, and ends what a program that died left alive.
+//! What the watchman does: listens, looks around, and ends what a program that died left alive.
 //!
-//! Called as `ralphtool __watchman` with a pipe as standard input; not for people.
+//! Called as `ralphtool __watchman PARENT` with a pipe as standard input; not for people.
 
 use std::ffi::OsString;
 use std::io::BufRead;
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Told, WORD};
 use crate::edge::process::sweep::{Attempt, Leader, Patience};
 
-/// What was alive when the pipe closed.
+/// How often it looks around while something is alive.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// What is alive, as far as was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Alive {
     marker: String,
     leader: Option<Leader>,
 }
 
-/// Acts as the watchman if the arguments, the program's name first, ask for it.
-pub(crate) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
-    let word = args.get(1)?;
-    (word == WORD).then(keep_watch)
+impl Alive {
+    /// What is alive after something more was told.
+    fn after(alive: Option<Self>, told: Told) -> Option<Self> {
+        match told {
+            Told::Begins(marker) => Some(Self {
+                marker,
+                leader: None,
+            }),
+            Told::Runs(leader) => alive.map(|alive| Self {
+                leader: Some(leader),
+                ..alive
+            }),
+            Told::Over | Told::Goodbye => None,
+        }
+    }
 }
 
-fn keep_watch() -> ExitCode {
+/// Acts as the watchman if the arguments, the program's name first, ask for it.
+pub(crate) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
+    let (word, rest) = args.get(1..)?.split_first()?;
+    if word != WORD {
+        return None;
+    }
+    let parent = rest.first().and_then(|it| it.to_str()?.parse().ok());
+    Some(parent.map_or(ExitCode::FAILURE, stand_watch))
+}
+
+fn stand_watch(parent: i32) -> ExitCode {
     // Away from the terminal: what is typed there is meant for the program. Fails only for a process
     // that already leads its group.
     let _ = rustix::process::setsid();
@@ -34,12 +60,12 @@ fn keep_watch() -> ExitCode {
     let Ok(runtime) = runtime else {
         return ExitCode::FAILURE;
     };
-    runtime.block_on(async {
-        let _deaf = turn_deaf();
-        if let Some(alive) = listen(std::io::stdin().lock()) {
-            end(&alive).await;
-        }
-    });
+    let context = runtime.enter();
+    let _deaf = turn_deaf();
+    drop(context);
+    if let Some(attempt) = watch(&lines_told(), parent) {
+        runtime.block_on(end(attempt));
+    }
     ExitCode::SUCCESS
 }
 
@@ -57,34 +83,50 @@ fn turn_deaf() -> Vec<Signal> {
         .collect()
 }
 
-/// Listens until the pipe closes; what is alive then, unless there was a goodbye.
-fn listen(pipe: impl BufRead) -> Option<Alive> {
-    let mut alive: Option<Alive> = None;
-    for line in pipe.lines().map_while(Result::ok) {
-        match serde_json::from_str(&line) {
-            Ok(Told::Begins(marker)) => {
-                alive = Some(Alive {
-                    marker,
-                    leader: None,
-                });
+/// What is told through the pipe, until it closes.
+fn lines_told() -> Receiver<Told> {
+    let (hear, heard) = sync_channel(1);
+    // Ends with the process.
+    std::thread::spawn(move || {
+        let lines = std::io::stdin().lock().lines().map_while(Result::ok);
+        // Only this very program speaks here; a line that its death cut off says nothing.
+        for told in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
+            if hear.send(told).is_err() {
+                return;
             }
-            Ok(Told::Runs(leader)) => {
-                if let Some(alive) = &mut alive {
-                    alive.leader = Some(leader);
-                }
-            }
-            Ok(Told::Over) => alive = None,
-            Ok(Told::Goodbye) => return None,
-            // Only this very program speaks here.
-            Err(_) => {}
         }
-    }
-    alive
+    });
+    heard
 }
 
-/// Ends all that belongs to one attempt or gate; what it started meanwhile, too.
-async fn end(alive: &Alive) {
-    let mut attempt = Attempt::left_behind(alive.leader, &alive.marker);
+/// Watches until nobody speaks any more; what is alive then.
+fn watch(heard: &Receiver<Told>, parent: i32) -> Option<Attempt> {
+    let mut alive = None;
+    let mut attempt: Option<Attempt> = None;
+    loop {
+        let told = match attempt {
+            Some(_) => heard.recv_timeout(ROUND),
+            None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match told {
+            Ok(told) => {
+                alive = Alive::after(alive, told);
+                attempt = alive
+                    .as_ref()
+                    .map(|alive| Attempt::left_behind(alive.leader, &alive.marker));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(attempt) = &mut attempt {
+                    attempt.look_around(parent);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return attempt,
+        }
+    }
+}
+
+/// Ends all that belongs to one attempt or gate; what it starts meanwhile, too.
+async fn end(mut attempt: Attempt) {
     while !attempt.sweep(Patience::USUAL).await.ended.is_empty() {}
 }
 
@@ -99,23 +141,18 @@ mod tests {
         started: 12345,
     };
 
-    /// What is alive at the end of what was told.
+    /// What is alive after all that was told.
     #[track_caller]
     fn case(told: &[Told], want: Option<(&str, Option<Leader>)>) {
-        let mut text = String::new();
-        for told in told {
-            text.push_str(&serde_json::to_string(told).unwrap());
-            text.push('\n');
-        }
         let want = want.map(|(marker, leader)| Alive {
             marker: marker.to_owned(),
             leader,
         });
-        assert_eq!(listen(text.as_bytes()), want);
+        assert_eq!(told.iter().cloned().fold(None, Alive::after), want);
     }
 
     #[test]
-    fn knows_what_is_alive_when_the_pipe_closes() {
+    fn knows_what_is_alive() {
         let begins = |marker: &str| Told::Begins(marker.to_owned());
         case(&[], None);
         case(&[begins("r/1.1")], Some(("r/1.1", None)));
@@ -130,15 +167,5 @@ mod tests {
         );
         case(&[begins("r/1.1"), Told::Runs(LEADER), Told::Goodbye], None);
         case(&[Told::Runs(LEADER), Told::Over], None);
-    }
-
-    #[test]
-    fn a_line_that_was_cut_off_changes_nothing() {
-        let text = "{\"begins\":\"r/1.1\"}\n{\"ru";
-        let want = Alive {
-            marker: "r/1.1".to_owned(),
-            leader: None,
-        };
-        assert_eq!(listen(text.as_bytes()), Some(want));
     }
 }
