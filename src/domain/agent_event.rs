@@ -110,8 +110,13 @@ pub(crate) enum AgentEvent {
         #[schemars(with = "Option<String>")]
         resets_at: Option<Timestamp>,
     },
-    /// The agent is not logged in, or its key or credit is not good.
+    /// The agent may not work at all: it is not logged in, or its key, credit or model is not good.
     Auth {
+        /// In the agent's words.
+        message: String,
+    },
+    /// The conversation outgrew the model's context.
+    Overflow {
         /// In the agent's words.
         message: String,
     },

@@ -2,15 +2,19 @@
 //!
 //! A dialect sees lines as bytes, cut at a cap; nothing in a stream is fatal to it.
 
-pub(crate) mod claude;
+pub(crate) mod lenient;
 pub(crate) mod text;
+pub(crate) mod tool_input;
+mod trouble;
 
-use jiff::Timestamp;
+use jiff::Zoned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_event::{AgentEvent, Usage};
+use super::agents;
 use super::promise::Promise;
+pub(crate) use trouble::{Limit, Trouble};
 
 /// How much text one event carries; the whole stays in the transcript.
 const TEXT_CAP: usize = 16 * 1024;
@@ -22,8 +26,14 @@ pub(crate) trait Dialect {
     /// Takes one line without its end; `truncated` if the line was longer than the cap.
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent>;
 
+    #[allow(dead_code, reason = "the next agents need it")]
+    /// Takes one line of the agent's standard error.
+    fn complaint(&mut self, _line: &[u8]) -> Vec<AgentEvent> {
+        Vec::new()
+    }
+
     /// Takes the end of the stream: the process has ended and nothing more will come.
-    fn end(&mut self) -> Vec<AgentEvent>;
+    fn end(&mut self, ended: &Ended<'_>) -> Vec<AgentEvent>;
 
     /// What the stream amounts to so far.
     fn verdict(&self) -> StreamEnd;
@@ -43,12 +53,27 @@ pub(crate) enum Output {
     ClaudeJson,
 }
 
+#[allow(dead_code, reason = "the next agents need it")]
+/// How the process behind a stream ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ended<'a> {
+    /// Its exit code, where it ended by itself.
+    pub(crate) code: Option<i32>,
+    /// The end of its standard error.
+    pub(crate) stderr: &'a str,
+}
+
 impl Output {
-    /// A fresh reader for one process.
-    pub(crate) fn dialect(self) -> Box<dyn Dialect + Send> {
+    /// Every kind by the name users write.
+    pub(crate) const NAMES: [(&'static str, Self); 2] =
+        [("text", Self::Text), ("claude-json", Self::ClaudeJson)];
+
+    /// A fresh reader for one process, which started at this moment and place: some agents tell
+    /// times of day.
+    pub(crate) fn dialect(self, _started: &Zoned) -> Box<dyn Dialect + Send> {
         match self {
             Self::Text => Box::new(text::Text::default()),
-            Self::ClaudeJson => Box::new(claude::Claude::default()),
+            Self::ClaudeJson => Box::new(agents::claude::Claude::default()),
         }
     }
 
@@ -72,8 +97,10 @@ pub(crate) struct StreamEnd {
     pub(crate) error: Option<String>,
     /// The limit that ended the last turn.
     pub(crate) limit: Option<Limit>,
-    /// The login or credit trouble that ended the last turn.
+    /// What keeps the agent from working at all (login, credit, model), and what to do about it.
     pub(crate) auth: Option<String>,
+    /// The conversation outgrew the model's context.
+    pub(crate) overflow: Option<String>,
     /// Tokens and cost of the whole process; a lower bound where it was cut short.
     pub(crate) usage: Usage,
     /// The agent's own session id.
@@ -94,17 +121,8 @@ pub(crate) enum TurnEnd {
     EndedWithError,
 }
 
-/// A rate or usage limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Limit {
-    /// In the agent's words.
-    pub(crate) message: String,
-    /// When it ends, where the agent says so.
-    pub(crate) resets_at: Option<Timestamp>,
-}
-
 /// The start of a text, cut at a character's border.
-fn start_of(text: &str, cap: usize) -> &str {
+pub(crate) fn start_of(text: &str, cap: usize) -> &str {
     let mut end = text.len().min(cap);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -113,7 +131,7 @@ fn start_of(text: &str, cap: usize) -> &str {
 }
 
 /// A text that fits into an event.
-fn event_text(text: &str) -> String {
+pub(crate) fn event_text(text: &str) -> String {
     let start = start_of(text, TEXT_CAP);
     if start.len() == text.len() {
         return text.to_owned();
@@ -122,7 +140,7 @@ fn event_text(text: &str) -> String {
 }
 
 /// A line nobody understood.
-fn unknown(line: &[u8]) -> AgentEvent {
+pub(crate) fn unknown(line: &[u8]) -> AgentEvent {
     let start = &line[..line.len().min(UNKNOWN_CAP + 4)];
     let text = String::from_utf8_lossy(start);
     AgentEvent::Unknown {

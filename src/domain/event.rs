@@ -342,9 +342,11 @@ pub(crate) enum FailureKind {
     Crashed,
     /// Too long without output, or too long altogether.
     Timeout,
-    /// A rate or usage limit.
+    /// The conversation outgrew the model's context.
+    Overflow,
+    /// A rate or usage limit, or an API that is down.
     Limit,
-    /// Not logged in, bad key, no credit.
+    /// Not logged in, bad key, no credit, no such model.
     Auth,
     /// Cost, tokens or time of the run are used up.
     Budget,

@@ -156,7 +156,8 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Tasks
         | FailureKind::NoSignal
         | FailureKind::Crashed
-        | FailureKind::Timeout => Consequence::Retry,
+        | FailureKind::Timeout
+        | FailureKind::Overflow => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
         FailureKind::Skipped => Consequence::Skip,
         FailureKind::Auth
@@ -170,7 +171,11 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
 pub(crate) const fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,
-        FailureKind::Failed | FailureKind::Gate | FailureKind::Tasks | FailureKind::Timeout
+        FailureKind::Failed
+            | FailureKind::Gate
+            | FailureKind::Tasks
+            | FailureKind::Timeout
+            | FailureKind::Overflow
     )
 }
 
@@ -213,6 +218,7 @@ mod tests {
         row(FailureKind::NoSignal, Retry, false);
         row(FailureKind::Crashed, Retry, false);
         row(FailureKind::Timeout, Retry, true);
+        row(FailureKind::Overflow, Retry, true);
         row(FailureKind::Limit, Wait, false);
         row(FailureKind::Auth, Stop, false);
         row(FailureKind::Budget, Stop, false);

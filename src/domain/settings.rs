@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::allowance::{CostLimit, TokenLimit};
+use super::dialect::Output;
 use super::duration::TimeLimit;
 use super::guard::Limits;
 use super::policy::Budget;
@@ -150,19 +151,15 @@ impl fmt::Display for GateSettings {
     }
 }
 
-/// How an agent's output is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AgentOutput {
-    /// Plain lines of text.
-    Text,
-    /// The JSON lines of `claude --output-format stream-json`.
-    ClaudeJson,
-}
-
-impl AgentOutput {
-    /// Every format by its name.
-    pub(crate) const NAMES: [(&'static str, Self); 2] =
-        [("text", Self::Text), ("claude-json", Self::ClaudeJson)];
+/// What is done with a variable of an agent's environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Variable {
+    /// It gets this value.
+    Set(String),
+    /// It is taken away.
+    Remove,
+    /// It stays as it is, even if it belongs to another agent.
+    Pass,
 }
 
 /// An agent of the user's own; its prompt comes by stdin.
@@ -171,9 +168,9 @@ pub(crate) struct AgentSettings {
     /// The program and its arguments.
     pub(crate) command: Vec<String>,
     /// How its output is read.
-    pub(crate) output: AgentOutput,
-    /// Variables added to its environment.
-    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) output: Output,
+    /// What it finds in its environment.
+    pub(crate) env: BTreeMap<String, Variable>,
 }
 
 /// One layer: what was said, and nothing else.

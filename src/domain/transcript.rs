@@ -90,7 +90,7 @@ impl EntryReader {
     /// A reader for the start of a stream.
     pub(crate) fn new(output: Output) -> Self {
         Self {
-            dialect: output.dialect(),
+            dialect: output.dialect(&jiff::Zoned::default()),
             output,
             joiner: Joiner::default(),
             count: 0,
@@ -164,6 +164,7 @@ fn is_shown(event: &AgentEvent) -> bool {
         | AgentEvent::Retrying { .. }
         | AgentEvent::Limit { .. }
         | AgentEvent::Auth { .. }
+        | AgentEvent::Overflow { .. }
         | AgentEvent::Error { .. }
         | AgentEvent::Final { is_error: true }
         | AgentEvent::Unknown { .. } => true,
@@ -190,6 +191,7 @@ impl Needle {
             AgentEvent::Retrying { message }
             | AgentEvent::Limit { message, .. }
             | AgentEvent::Auth { message }
+            | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => has(message),
             AgentEvent::Unknown { line } => has(line),
             AgentEvent::ToolResult { .. } | AgentEvent::Usage { .. } | AgentEvent::Final { .. } => {

@@ -8,24 +8,27 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use environment::{Rights, git_scrubbed};
 
+use crate::domain::agents::Adapter;
 use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, RunId};
+use crate::domain::settings::Variable;
 use crate::edge::isolation::Overlay;
 use crate::edge::os;
 use crate::edge::process::{Orphans, ProcessSpec, Stderr};
 
 /// The hidden word that makes this program act as the demo agent.
 pub(crate) const DEMO_WORD: &str = "__demo-agent";
-/// The program of the default agent.
-const CLAUDE: &str = "claude";
-
 /// An agent that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Agent {
-    /// Claude Code.
-    Claude {
+    /// One that needs no configuration.
+    BuiltIn {
+        /// How it is called.
+        adapter: &'static Adapter,
         /// The model asked for; its own default if there is none.
         model: Option<String>,
+        /// What the user says about its environment.
+        env: Vec<(String, Variable)>,
     },
     /// A command of the user's that reads the prompt from standard input.
     Command {
@@ -35,8 +38,8 @@ pub(crate) enum Agent {
         args: Vec<String>,
         /// What it writes.
         output: Output,
-        /// Variables added to its environment.
-        env: Vec<(String, String)>,
+        /// What the user says about its environment.
+        env: Vec<(String, Variable)>,
     },
     /// The embedded agent of the demo.
     Demo,
@@ -67,7 +70,7 @@ impl Agent {
     /// The program that must be found before a run; the demo needs none.
     pub(crate) fn program(&self) -> Option<&str> {
         match self {
-            Self::Claude { .. } => Some(CLAUDE),
+            Self::BuiltIn { adapter, .. } => Some(adapter.program),
             Self::Command { program, .. } => Some(program),
             Self::Demo => None,
         }
@@ -76,7 +79,7 @@ impl Agent {
     /// What the agent writes.
     pub(crate) fn output(&self) -> Output {
         match self {
-            Self::Claude { .. } => Output::ClaudeJson,
+            Self::BuiltIn { adapter, .. } => adapter.output,
             Self::Command { output, .. } => *output,
             Self::Demo => Output::Text,
         }
@@ -104,25 +107,19 @@ impl Agent {
 
     fn command_line(&self, own_program: &Path) -> (OsString, Vec<OsString>) {
         match self {
-            Self::Claude { model } => (CLAUDE.into(), claude_arguments(model.as_deref())),
+            Self::BuiltIn { adapter, model, .. } => {
+                let args = (adapter.arguments)(model.as_deref());
+                (
+                    adapter.program.into(),
+                    args.into_iter().map(OsString::from).collect(),
+                )
+            }
             Self::Command { program, args, .. } => {
                 (program.into(), args.iter().map(OsString::from).collect())
             }
             Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }
-}
-
-fn claude_arguments(model: Option<&str>) -> Vec<OsString> {
-    let fixed = [
-        "-p",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--dangerously-skip-permissions",
-    ];
-    let model = model.into_iter().flat_map(|model| ["--model", model]);
-    fixed.into_iter().chain(model).map(OsString::from).collect()
 }
 
 /// Finds a program as the system would, without starting it: in the folders of `path` if it is

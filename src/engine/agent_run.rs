@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Happened;
 use crate::domain::agent_event::AgentEvent;
-use crate::domain::dialect::{Dialect, StreamEnd, TurnEnd};
+use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd};
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
 use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess};
 
@@ -88,7 +88,14 @@ impl AgentRun {
     /// Ends what the agent left running and sums it up.
     pub(super) async fn finish(self: Box<Self>) -> Vec<Input> {
         let mut this = *self;
-        let last = this.dialect.end();
+        let ending = this.process.finish(LEAK_GRACE).await;
+        let last = this.dialect.end(&Ended {
+            code: match ending.exit {
+                Exit::Code(code) if !this.stopped => Some(code),
+                _ => None,
+            },
+            stderr: &ending.stderr_tail,
+        });
         let mut inputs: Vec<Input> = last
             .into_iter()
             .map(|event| Input::AgentSaid {
@@ -97,7 +104,6 @@ impl AgentRun {
             })
             .collect();
         let stream = this.dialect.verdict();
-        let ending = this.process.finish(LEAK_GRACE).await;
         inputs.push(Input::AgentEnded {
             ticket: this.ticket,
             end: Box::new(AgentEnd {
@@ -136,6 +142,7 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         promise: stream.promise,
         limit: stream.limit,
         auth: stream.auth,
+        overflow: stream.overflow,
         last_words: stream.error.unwrap_or(ending.stderr_tail),
         last_line: None,
         swept,

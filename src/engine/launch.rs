@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use super::{Engine, EngineError, Job, chain, gate_logs};
+use crate::domain::agents::adapter;
 use crate::domain::change::{Change, StoryState};
-use crate::domain::dialect::Output;
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
 use crate::domain::policy::{Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
-use crate::domain::settings::{AgentOutput, Settings};
+use crate::domain::settings::Settings;
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::source::Surroundings;
@@ -287,16 +287,17 @@ pub(super) fn agent(settings: &Settings) -> Agent {
         return Agent::Command {
             program: words.next().unwrap_or_default(),
             args: words.collect(),
-            output: match own.value.output {
-                AgentOutput::Text => Output::Text,
-                AgentOutput::ClaudeJson => Output::ClaudeJson,
-            },
+            output: own.value.output,
             env: own.value.env.clone().into_iter().collect(),
         };
     }
-    match name {
-        "demo" => Agent::Demo,
-        _ => Agent::Claude { model },
+    match adapter(name) {
+        Some(adapter) => Agent::BuiltIn {
+            adapter,
+            model,
+            env: Vec::new(),
+        },
+        None => Agent::Demo,
     }
 }
 

@@ -160,7 +160,7 @@ impl Engine {
         let process = self.job.agent.process(work).map_err(StartError::other)?;
         let process = self.start_watched(process).map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
-        let dialect = self.job.agent.output().dialect();
+        let dialect = self.job.agent.output().dialect(&jiff::Zoned::now());
         let agent = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(agent)));
         Ok(folder)

@@ -356,7 +356,10 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
                 .extend(resets_at.map(|at| format!("it ends at {at:.0}")));
             line
         }
-        AgentEvent::Auth { message } => headed("agent cannot log in: ", message, Weight::Step, BAD),
+        AgentEvent::Auth { message } => headed("agent was refused: ", message, Weight::Step, BAD),
+        AgentEvent::Overflow { message } => {
+            headed("agent ran out of context: ", message, Weight::Step, BAD)
+        }
         AgentEvent::Error { message } => headed("agent error: ", message, Weight::Step, BAD),
         AgentEvent::Unknown { line } => headed("agent line: ", line, Weight::Talk, DIM),
         AgentEvent::Usage { .. } | AgentEvent::Final { .. } => return None,

@@ -226,6 +226,7 @@ fn write_event(out: &mut impl Write, event: &AgentEvent) -> std::io::Result<()> 
         AgentEvent::Retrying { message }
         | AgentEvent::Limit { message, .. }
         | AgentEvent::Auth { message }
+        | AgentEvent::Overflow { message }
         | AgentEvent::Error { message } => writeln!(out, "! {}", clean(message)),
         AgentEvent::Final { .. } | AgentEvent::Usage { .. } => Ok(()),
         AgentEvent::Unknown { line } => writeln!(out, "? {}", clean(line)),

@@ -1,17 +1,17 @@
 use jiff::Timestamp;
 use pretty_assertions::assert_eq;
 
-use super::{Limit, Output, StreamEnd, TurnEnd};
+use super::{Ended, Limit, Output, StreamEnd, TurnEnd};
 use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::promise::Promise;
 
 fn read(output: Output, lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = output.dialect();
+    let mut dialect = output.dialect(&jiff::Zoned::default());
     let mut events = Vec::new();
     for line in lines {
         events.extend(dialect.line(line.as_bytes(), false));
     }
-    events.extend(dialect.end());
+    events.extend(dialect.end(&Ended::default()));
     (events, dialect.verdict())
 }
 
@@ -49,7 +49,7 @@ fn completed() -> StreamEnd {
 #[test]
 fn a_promise_is_the_final_message_of_text_until_something_follows_it() {
     let told = |lines: &[&str]| {
-        let mut dialect = Output::Text.dialect();
+        let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
         let finals = |events: Vec<AgentEvent>| {
             let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
             events.iter().any(is_final)
@@ -58,7 +58,7 @@ fn a_promise_is_the_final_message_of_text_until_something_follows_it() {
             .iter()
             .map(|line| finals(dialect.line(line.as_bytes(), false)))
             .collect();
-        told.push(finals(dialect.end()));
+        told.push(finals(dialect.end(&Ended::default())));
         told
     };
     let complete = "<promise>COMPLETE</promise>";
@@ -99,7 +99,7 @@ fn text_is_all_the_agents_own() {
 
 #[test]
 fn text_is_not_over_before_the_process_is() {
-    let mut dialect = Output::Text.dialect();
+    let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
     dialect.line(b"<promise>COMPLETE</promise>", false);
     assert_eq!(dialect.verdict().turn, TurnEnd::Open);
     assert_eq!(dialect.verdict().promise, Some(Promise::Complete));
@@ -107,7 +107,7 @@ fn text_is_not_over_before_the_process_is() {
 
 #[test]
 fn text_takes_bytes_that_are_no_text_and_huge_lines() {
-    let mut dialect = Output::Text.dialect();
+    let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
     assert_eq!(dialect.line(b"a\xffb", false), [words("a\u{fffd}b")]);
     let events = dialect.line("ä".repeat(100_000).as_bytes(), true);
     let [AgentEvent::Text { text }] = events.as_slice() else {
@@ -253,6 +253,7 @@ fn claude_reports_limits_with_their_end() {
         Some(Limit {
             message: "You've hit your limit".into(),
             resets_at,
+            is_outage: false,
         })
     };
 
@@ -277,12 +278,16 @@ fn claude_reports_limits_with_their_end() {
     assert_eq!(claude(&[plain]).1.limit, limit(None));
     let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"You've hit your limit"}]},"error":"server_error","is_api_error_message":true,"api_error_status":529,"api_error_type":"overloaded_error"}"#;
     let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"You've hit your limit"}"#;
-    assert_eq!(claude(&[error, overloaded]).1.limit, limit(None));
+    let outage = limit(None).map(|limit| Limit {
+        is_outage: true,
+        ..limit
+    });
+    assert_eq!(claude(&[error, overloaded]).1.limit, outage);
 }
 
 #[test]
 fn claude_reports_login_and_credit_trouble() {
-    let login = "no key\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    let login = "no key\nlog in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
     for (category, want) in [
         ("authentication_failed", login),
         (
@@ -322,7 +327,7 @@ fn claude_gives_a_refused_login_up_early() {
         (events.iter().filter(is_auth).count(), end.auth)
     };
     let refused = |attempt| retry(attempt, "authentication_failed", 401);
-    let message = "authentication failed (401)\nstart `claude` and type `/login`, or check `ANTHROPIC_API_KEY`";
+    let message = "authentication failed (401)\nlog in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
     assert_eq!(told(&[refused(1), refused(4)]), (0, None));
     assert_eq!(
         told(&[refused(4), refused(5), refused(6)]),
@@ -335,11 +340,17 @@ fn claude_gives_a_refused_login_up_early() {
 
 #[test]
 fn claude_keeps_other_api_errors_apart() {
-    let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"error":"server_error","is_api_error_message":true,"api_error_status":500}"#;
-    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":500,"result":"overload"}"#;
+    let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"error":"invalid_request","is_api_error_message":true,"api_error_status":400}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"overload"}"#;
     let (_, end) = claude(&[error, result]);
     assert_eq!(end.error.as_deref(), Some("<promise>COMPLETE</promise>"));
     assert_eq!((end.promise, end.limit, end.auth), (None, None, None));
+
+    let overflow = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"terminal_reason":"prompt_too_long","result":"too much"}"#;
+    assert_eq!(claude(&[overflow]).1.overflow.as_deref(), Some("too much"));
+    let model = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"no such model"}]},"error":"model_not_found","is_api_error_message":true,"api_error_status":404}"#;
+    let refusal = "no such model\nchoose another model with `--model` or `model = \"…\"`";
+    assert_eq!(claude(&[model]).1.auth.as_deref(), Some(refusal));
 }
 
 #[test]
@@ -396,7 +407,7 @@ fn claude_names_refused_tools() {
 
 #[test]
 fn claude_survives_lines_it_does_not_know() {
-    let mut dialect = Output::ClaudeJson.dialect();
+    let mut dialect = Output::ClaudeJson.dialect(&jiff::Zoned::default());
     let unknown = |line: &str| vec![AgentEvent::Unknown { line: line.into() }];
     assert_eq!(dialect.line(b"a banner", false), unknown("a banner"));
     assert_eq!(
@@ -455,7 +466,7 @@ fn claude_reads_every_recording() {
     for (name, promise, turn, trouble) in table {
         let path = format!("{folder}/claude-{name}.jsonl");
         let bytes = std::fs::read(&path).expect("the recording is readable");
-        let mut dialect = Output::ClaudeJson.dialect();
+        let mut dialect = Output::ClaudeJson.dialect(&jiff::Zoned::default());
         for line in bytes.split(|byte| *byte == b'\n') {
             for event in dialect.line(line, false) {
                 assert!(

@@ -1,7 +1,7 @@
 //! Plain text: everything the process prints is the agent's own words, and its final message is
 //! a promise that nothing follows, or else the end of the process.
 
-use super::{Dialect, StreamEnd, TurnEnd, event_text};
+use super::{Dialect, Ended, StreamEnd, TurnEnd, event_text};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::promise::PromiseScanner;
 
@@ -32,7 +32,7 @@ impl Dialect for Text {
         std::iter::once(words).chain(last).collect()
     }
 
-    fn end(&mut self) -> Vec<AgentEvent> {
+    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
         self.turn = TurnEnd::Ended;
         if self.promised {
             return Vec::new();

@@ -325,6 +325,8 @@ pub(crate) struct AgentEnd {
     pub(crate) limit: Option<Limit>,
     /// It may not work at all: what it said, and how to fix it.
     pub(crate) auth: Option<String>,
+    /// Its conversation outgrew the model's context.
+    pub(crate) overflow: Option<String>,
     /// The end of its stderr.
     pub(crate) last_words: String,
     /// The last line of its own text.

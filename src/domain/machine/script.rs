@@ -257,6 +257,7 @@ pub(super) fn silent() -> AgentEnd {
         promise: None,
         limit: None,
         auth: None,
+        overflow: None,
         last_words: String::new(),
         last_line: None,
         swept: Vec::new(),
@@ -284,6 +285,7 @@ pub(super) fn limited(resets_at: Option<Timestamp>) -> AgentEnd {
         limit: Some(Limit {
             message: "usage limit reached".to_owned(),
             resets_at,
+            is_outage: false,
         }),
         ..silent()
     }

@@ -9,6 +9,9 @@ use crate::domain::promise::Promise;
 
 /// How an attempt without a promise is explained.
 const LAST_LINE: &str = "the agent's last line was: ";
+/// What an attempt is told when the one before it ran out of context.
+const SMALLER_STEPS: &str = "the conversation outgrew the model's context window; read only what \
+you need, keep the output of commands short, and work in small steps";
 
 /// Why an attempt did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +60,14 @@ impl Miss {
         Self {
             limit: Some(limit.clone()),
             ..Self::new(FailureKind::Limit, limit.message.clone())
+        }
+    }
+
+    /// The next attempt is told what to do differently, the agent's words are for the user.
+    fn overflow(message: &str) -> Self {
+        Self {
+            told: Some(SMALLER_STEPS.to_owned()),
+            ..Self::new(FailureKind::Overflow, message.to_owned())
         }
     }
 
@@ -122,6 +133,9 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
     }
     if let Some(limit) = &end.limit {
         return Miss::limit(limit);
+    }
+    if let Some(message) = &end.overflow {
+        return Miss::overflow(message);
     }
     if let Some(Promise::Failed(reason)) = promise {
         return Miss::failed(reason);

@@ -10,9 +10,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    AgentOutput, AgentSettings, GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings,
-    SettingsProblem, Sourced, nearest,
+    AgentSettings, GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings, SettingsProblem,
+    Sourced, Variable, nearest,
 };
+use crate::domain::dialect::Output;
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
@@ -188,13 +189,13 @@ impl File<'_> {
 
     fn agent(&self, name: &Key<'_>, value: &Value<'_>) -> Result<AgentSettings, SettingsProblem> {
         let mut command = None;
-        let mut output = AgentOutput::Text;
+        let mut output = Output::Text;
         let mut env = BTreeMap::new();
         for (key, value) in self.table(value)? {
             match key.get_ref().as_ref() {
                 "command" => command = Some(self.words(value)?),
-                "output" => output = self.choice(value, &AgentOutput::NAMES)?,
-                "env" => env = self.strings(value)?,
+                "output" => output = self.choice(value, &Output::NAMES)?,
+                "env" => env = self.variables(value)?,
                 "prompt" => self.choice(value, &[("stdin", ())])?,
                 _ => {
                     let place = format!(" in `[agents.{}]`", name.get_ref());
@@ -232,10 +233,16 @@ impl File<'_> {
         Ok(words)
     }
 
-    fn strings(&self, value: &Value<'_>) -> Result<BTreeMap<String, String>, SettingsProblem> {
+    fn variables(&self, value: &Value<'_>) -> Result<BTreeMap<String, Variable>, SettingsProblem> {
+        let variable = |value: &Value<'_>| match value.get_ref() {
+            DeValue::String(text) => Ok(Variable::Set(text.clone().into_owned())),
+            DeValue::Boolean(true) => Ok(Variable::Pass),
+            DeValue::Boolean(false) => Ok(Variable::Remove),
+            _ => Err(self.wrong_type(value, "a string, `true` or `false`")),
+        };
         self.table(value)?
             .iter()
-            .map(|(key, value)| Ok((key.get_ref().clone().into_owned(), self.string(value)?)))
+            .map(|(key, value)| Ok((key.get_ref().clone().into_owned(), variable(value)?)))
             .collect()
     }
 

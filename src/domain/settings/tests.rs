@@ -68,8 +68,8 @@ fn a_file_with_every_key_is_read_with_its_lines() {
     ];
     let mine = AgentSettings {
         command: vec!["my-agent".to_owned(), "--auto".to_owned()],
-        output: AgentOutput::ClaudeJson,
-        env: BTreeMap::from([("KEY".to_owned(), "value".to_owned())]),
+        output: Output::ClaudeJson,
+        env: BTreeMap::from([("KEY".to_owned(), Variable::Set("value".to_owned()))]),
     };
     let want = PartialSettings {
         agent: Some(at(1, "mine".to_owned())),

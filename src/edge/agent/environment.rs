@@ -1,7 +1,8 @@
 //! The environment of an agent: what it is told, what it must not inherit.
 
 use super::{Agent, Work};
-use crate::domain::dialect::Output;
+use crate::domain::agents::{ADAPTERS, Adapter};
+use crate::domain::settings::Variable;
 use crate::edge::os;
 use crate::edge::process::{EnvChange, RUN_VARIABLE};
 
@@ -15,33 +16,6 @@ const GIT_LOCAL: [&str; 8] = [
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
-];
-
-/// What tells an agent that it runs inside another one.
-const NESTING: [&str; 16] = [
-    "AI_AGENT",
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_MESSAGING_SOCKET",
-    "CLAUDE_CODE_MESSAGING_TOKEN",
-    "CLAUDE_CODE_SESSION_ATTENDED",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_EFFORT",
-    "CLAUDE_PID",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "GEMINI_CLI",
-    "OPENCODE",
-];
-
-/// What keeps Claude Code from updating itself, calling home, and going on after its answer.
-pub(super) const CLAUDE_QUIET: [&str; 3] = [
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-    "DISABLE_AUTOUPDATER",
-    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
 ];
 
 /// Whose rights this process has.
@@ -72,20 +46,21 @@ pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
 pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
     let mut env: Vec<EnvChange> = git_scrubbed().collect();
-    env.extend(NESTING.into_iter().map(EnvChange::remove));
-    if agent.output() == Output::ClaudeJson {
-        env.extend(
-            CLAUDE_QUIET
-                .into_iter()
-                .map(|name| EnvChange::set(name, "1")),
-        );
-        if rights == Rights::Root {
-            // It refuses to work unattended as root unless told exactly this.
-            env.push(EnvChange::set("IS_SANDBOX", "1"));
+    let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
+    env.extend(inside.map(EnvChange::remove));
+    match agent {
+        Agent::BuiltIn {
+            adapter, env: own, ..
+        } => {
+            env.extend(foreign_credentials(adapter, own).map(EnvChange::remove));
+            env.extend(set(adapter.environment));
+            if rights == Rights::Root {
+                env.extend(set(adapter.as_root));
+            }
+            env.extend(own.iter().filter_map(wished));
         }
-    }
-    if let Agent::Command { env: own, .. } = agent {
-        env.extend(own.iter().map(|(name, value)| EnvChange::set(name, value)));
+        Agent::Command { env: own, .. } => env.extend(own.iter().filter_map(wished)),
+        Agent::Demo => {}
     }
     env.extend([
         EnvChange::set(RUN_VARIABLE, &work.run.0),
@@ -95,4 +70,32 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
         EnvChange::set("GIT_TRACE2_EVENT", work.transcript.join("git")),
     ]);
     env
+}
+
+fn set(variables: &'static [(&'static str, &'static str)]) -> impl Iterator<Item = EnvChange> {
+    variables
+        .iter()
+        .map(|(name, value)| EnvChange::set(*name, *value))
+}
+
+/// Keys of other agents, which this one would bill without anybody's wish.
+fn foreign_credentials<'a>(
+    adapter: &'a Adapter,
+    own: &'a [(String, Variable)],
+) -> impl Iterator<Item = &'static str> + 'a {
+    let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
+    all.copied().filter(|name| {
+        let is_wanted =
+            |(wished, how): &(String, Variable)| wished == name && *how == Variable::Pass;
+        !adapter.credentials.contains(name) && !own.iter().any(is_wanted)
+    })
+}
+
+/// What the user says about a variable.
+fn wished((name, how): &(String, Variable)) -> Option<EnvChange> {
+    match how {
+        Variable::Set(value) => Some(EnvChange::set(name, value)),
+        Variable::Remove => Some(EnvChange::remove(name)),
+        Variable::Pass => None,
+    }
 }

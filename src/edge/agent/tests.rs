@@ -5,8 +5,10 @@ use std::path::Path;
 use pretty_assertions::assert_eq;
 
 use super::{Agent, Rights, Work, environment, find_program};
+use crate::domain::agents;
 use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use crate::domain::settings::Variable;
 use crate::edge::process::EnvChange;
 
 fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
@@ -35,22 +37,27 @@ fn environment(agent: &Agent, rights: Rights) -> Vec<String> {
     changes.into_iter().map(show).collect()
 }
 
-const DEFAULT: Agent = Agent::Claude { model: None };
+fn claude(model: Option<&str>) -> Agent {
+    Agent::BuiltIn {
+        adapter: &agents::claude::ADAPTER,
+        model: model.map(str::to_owned),
+        env: Vec::new(),
+    }
+}
 
 #[test]
 fn claude_streams_json_and_asks_nobody() {
-    let model = Some("opus".to_owned());
-    let (program, args) = Agent::Claude { model }.command_line(Path::new("/own"));
+    let (program, args) = claude(Some("opus")).command_line(Path::new("/own"));
     assert_eq!(program, "claude");
     let want =
         "-p --output-format stream-json --verbose --dangerously-skip-permissions --model opus";
     assert_eq!(args.join(OsStr::new(" ")), want);
-    assert_eq!(DEFAULT.command_line(Path::new("/own")).1.len(), 5);
+    assert_eq!(claude(None).command_line(Path::new("/own")).1.len(), 5);
 }
 
 #[test]
 fn the_process_of_an_attempt_knows_its_place() {
-    let spec = with_work(|work| DEFAULT.process(work)).unwrap();
+    let spec = with_work(|work| claude(None).process(work)).unwrap();
     assert_eq!(spec.marker, "r1/2.1");
     assert_eq!(spec.stdin, b"Do it.");
     assert_eq!(spec.cwd, Path::new("/repo"));
@@ -76,7 +83,7 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         program: "mine".into(),
         args: vec!["--auto".into()],
         output: Output::Text,
-        env: vec![("MINE".into(), "1".into())],
+        env: vec![("MINE".into(), Variable::Set("1".into()))],
     };
     let want = [
         "-GIT_DIR",
@@ -99,10 +106,6 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         "-CLAUDE_CODE_SSE_PORT",
         "-CLAUDE_EFFORT",
         "-CLAUDE_PID",
-        "-CODEX_SANDBOX",
-        "-CODEX_SANDBOX_NETWORK_DISABLED",
-        "-GEMINI_CLI",
-        "-OPENCODE",
         "MINE=1",
         "RALPHTOOL_RUN=r1",
         "RALPHTOOL_STORY=2",
@@ -115,10 +118,10 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
 
 #[test]
 fn claude_is_kept_quiet_and_told_of_the_sandbox_only_as_root() {
-    let root = environment(&DEFAULT, Rights::Root);
-    let user = environment(&DEFAULT, Rights::User);
-    for quiet in super::environment::CLAUDE_QUIET {
-        assert!(user.contains(&format!("{quiet}=1")));
+    let root = environment(&claude(None), Rights::Root);
+    let user = environment(&claude(None), Rights::User);
+    for (quiet, value) in agents::claude::ADAPTER.environment {
+        assert!(user.contains(&format!("{quiet}={value}")));
     }
     let only_root: Vec<_> = root.iter().filter(|it| !user.contains(it)).collect();
     assert_eq!(only_root, ["IS_SANDBOX=1"]);

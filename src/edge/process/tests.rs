@@ -609,7 +609,7 @@ async fn alone_memory_is_bounded() {
         let mut spec = sandbox.sh(&script);
         spec.line_cap = output.line_cap();
         let mut process = spec.start().unwrap();
-        let mut dialect = output.dialect();
+        let mut dialect = output.dialect(&jiff::Zoned::default());
         let mut read = 0;
         while let ProcessEvent::Line(_) | ProcessEvent::Activity = match process.next().await {
             ProcessEvent::Line(line) => {

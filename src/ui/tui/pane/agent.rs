@@ -399,7 +399,9 @@ impl AgentPane {
             AgentEvent::Limit { message, .. } => {
                 self.paragraph(&format!("⏳ {message}"), palette.warn(), DETAIL_LINES)
             }
-            AgentEvent::Auth { message } | AgentEvent::Error { message } => {
+            AgentEvent::Auth { message }
+            | AgentEvent::Overflow { message }
+            | AgentEvent::Error { message } => {
                 self.paragraph(&format!("✗ {message}"), palette.bad(), DETAIL_LINES)
             }
             AgentEvent::Final { is_error: true } => vec![self.one(Span::styled(

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess};
 
-use super::lenient::{Anything, Lenient, Number, Short, Size, truth};
-use super::tool_input::ToolInput;
 use crate::domain::agent_event::Usage;
+use crate::domain::dialect::lenient::{Anything, Lenient, Number, Short, Size, truth};
+use crate::domain::dialect::tool_input::ToolInput;
 
 /// What sort of line it is.
 #[derive(Debug, Deserialize)]

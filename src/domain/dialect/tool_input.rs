@@ -10,7 +10,7 @@ const SUMMARY_CAP: usize = 160;
 
 /// The argument that tells most of what a tool call does, with its rank.
 #[derive(Debug, Default)]
-pub(super) struct ToolInput(Option<(usize, String)>);
+pub(crate) struct ToolInput(Option<(usize, String)>);
 
 /// Argument names, the most telling first.
 const TELLING: [&str; 11] = [
@@ -32,7 +32,7 @@ const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 
 impl ToolInput {
     /// One line that says what the call does; a file is named as seen from `folder`.
-    pub(super) fn summary(&self, folder: &str) -> String {
+    pub(crate) fn summary(&self, folder: &str) -> String {
         let Some((rank, text)) = &self.0 else {
             return String::new();
         };

@@ -6,18 +6,18 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::domain::dialect::start_of;
+use super::start_of;
 
 /// How much of a short text is kept.
 const SHORT_CAP: usize = 400;
 
 /// A short text; anything else counts as none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Short(pub(super) String);
+pub(crate) struct Short(pub(crate) String);
 
 impl Short {
     /// True if there is no text.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Short {
 
 /// A number; anything else counts as none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Number(pub(super) Option<f64>);
+pub(crate) struct Number(pub(crate) Option<f64>);
 
 impl Number {
     /// The whole part, if it is a number that is not negative.
@@ -39,14 +39,14 @@ impl Number {
         clippy::cast_sign_loss,
         reason = "checked to be in range"
     )]
-    pub(super) fn whole(self) -> Option<u64> {
+    pub(crate) fn whole(self) -> Option<u64> {
         self.0
             .filter(|number| (0.0..9.0e15).contains(number))
             .map(|number| number as u64)
     }
 
     /// The whole part, or nothing.
-    pub(super) fn count(self) -> u64 {
+    pub(crate) fn count(self) -> u64 {
         self.whole().unwrap_or(0)
     }
 }
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Number {
 
 /// How many bytes of text a value holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Size(pub(super) u64);
+pub(crate) struct Size(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -68,12 +68,12 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 /// A truth value that may be null.
-pub(super) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::<bool>::deserialize(deserializer)?.unwrap_or(false))
 }
 
 /// What a lenient type makes of each sort of JSON value; by default nothing.
-pub(super) trait Lenient: Default {
+pub(crate) trait Lenient: Default {
     fn text(&mut self, _text: &str) {}
     fn number(&mut self, _number: f64) {}
     fn sequence<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
@@ -120,7 +120,7 @@ impl Lenient for Size {
 }
 
 /// Accepts every sort of JSON value for a lenient type.
-pub(super) struct Anything<T>(pub(super) T);
+pub(crate) struct Anything<T>(pub(crate) T);
 
 impl<'de, T: Lenient> Visitor<'de> for Anything<T> {
     type Value = T;

@@ -1,26 +1,31 @@
-//! Claude Code's `stream-json`: one JSON object a line, several turns in one process.
+//! Claude Code: one JSON object a line (`stream-json`), several turns in one process.
 //!
 //! Only the main agent's own text counts; a sub-agent's words and tool answers do not. A
 //! `result` ends a turn, not the process: what follows it may overrule it.
 
-mod lenient;
 mod spending;
-mod tool_input;
 mod wire;
 
 use jiff::Timestamp;
 
 use self::spending::Spending;
 use self::wire::{ApiRetry, Assistant, Head, Init, RateLimit, RateLimitEvent, Refusal, Turn, User};
-use super::{Dialect, Limit, StreamEnd, TurnEnd, event_text, unknown};
+use super::{Adapter, Login, Probe};
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::{
+    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, unknown,
+};
 use crate::domain::promise::{Promise, PromiseScanner, promise};
 
 /// How many refused tools are named.
 const REFUSALS_KEPT: usize = 20;
 
-/// The HTTP status of an API that has no room for anybody right now.
-const OVERLOADED: u64 = 529;
+/// Why a turn ended whose conversation outgrew the model's context.
+const OVERFLOW: &str = "prompt_too_long";
+/// How the error begins that says so.
+const TOO_LONG: &str = "Prompt is too long";
+/// What to do about a model that is not there.
+const OTHER_MODEL: &str = "choose another model with `--model` or `model = \"…\"`";
 /// The category of a refused login or key.
 const LOGIN: &str = "authentication_failed";
 /// The category of an account that cannot pay.
@@ -30,6 +35,70 @@ const CREDIT: &str = "billing_error";
 const LOGIN_RETRIES: u64 = 5;
 /// How errors begin that are for Claude Code's makers.
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
+
+/// How to log in.
+const LOG_IN: &str = "log in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
+
+/// How Claude Code is called.
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "claude",
+    title: "Claude Code",
+    program: "claude",
+    output: Output::ClaudeJson,
+    arguments,
+    environment: &[
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        // A command moved to the background would begin a new turn after the final answer.
+        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ],
+    // It refuses to work unattended with all rights unless told exactly this.
+    as_root: &[("IS_SANDBOX", "1")],
+    credentials: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+    ],
+    nesting: &[
+        "AI_AGENT",
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_EXECPATH",
+        "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CLAUDE_CODE_SESSION_ATTENDED",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_SSE_PORT",
+        "CLAUDE_EFFORT",
+        "CLAUDE_PID",
+    ],
+    version: &["--version"],
+    oldest: (2, 1, 0),
+    login: Login {
+        probe: Some(Probe {
+            arguments: &["auth", "status"],
+            reads: |code, said| said.contains("loggedIn").then_some(code == 0),
+        }),
+        files: &[],
+        variables: &[],
+        fix: LOG_IN,
+    },
+    install: "npm install -g @anthropic-ai/claude-code",
+};
+
+fn arguments(model: Option<&str>) -> Vec<String> {
+    let fixed = [
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--dangerously-skip-permissions",
+    ];
+    let model = model.into_iter().flat_map(|model| ["--model", model]);
+    fixed.into_iter().chain(model).map(str::to_owned).collect()
+}
 
 /// Reads Claude Code's stream.
 #[derive(Debug, Clone, Default)]
@@ -46,14 +115,6 @@ pub(crate) struct Claude {
     refused_tools: Vec<String>,
 }
 
-/// Why a turn could not go on, in the agent's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Trouble {
-    Limit(Limit),
-    Auth(String),
-    Other(String),
-}
-
 impl Dialect for Claude {
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -67,7 +128,7 @@ impl Dialect for Claude {
             .unwrap_or_else(|| vec![unknown(line)])
     }
 
-    fn end(&mut self) -> Vec<AgentEvent> {
+    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
         Vec::new()
     }
 
@@ -83,11 +144,8 @@ impl Dialect for Claude {
             refused_tools: self.refused_tools.clone(),
             ..StreamEnd::default()
         };
-        match &self.trouble {
-            Some(Trouble::Limit(limit)) => end.limit = Some(limit.clone()),
-            Some(Trouble::Auth(message)) => end.auth = Some(message.clone()),
-            Some(Trouble::Other(message)) => end.error = Some(message.clone()),
-            None => {}
+        if let Some(trouble) = &self.trouble {
+            trouble.put_into(&mut end);
         }
         end
     }
@@ -190,6 +248,7 @@ impl Claude {
             &Signs {
                 category: &line.error.0,
                 api_error: &line.api_error.0,
+                reason: "",
                 status: line.api_error_status.whole(),
             },
         );
@@ -203,7 +262,7 @@ impl Claude {
         }];
         let is_hopeless = line.error.0 == LOGIN && line.attempt.count() >= LOGIN_RETRIES;
         if is_hopeless && !matches!(self.trouble, Some(Trouble::Auth(_))) {
-            let trouble = Trouble::auth(&failure(line), LOGIN);
+            let trouble = refused(&failure(line), LOGIN);
             events.push(trouble.event());
             self.trouble = Some(trouble);
         }
@@ -276,19 +335,20 @@ impl Claude {
         let signs = Signs {
             category: "",
             api_error: &line.api_error.0,
+            reason: &line.terminal_reason.0,
             status: line.api_error_status.whole(),
         };
         self.trouble(message, &signs)
     }
 
     fn trouble(&self, message: String, signs: &Signs<'_>) -> Trouble {
+        if signs.reason == OVERFLOW || message.starts_with(TOO_LONG) {
+            return Trouble::Overflow(message);
+        }
         match (signs.category, signs.api_error, signs.status) {
-            ("rate_limit", _, _)
-            | (_, "usage_limit_reached", _)
-            | (_, _, Some(429 | OVERLOADED)) => Trouble::Limit(Limit {
-                message,
-                resets_at: self.resets_at,
-            }),
+            ("rate_limit", _, _) | (_, "usage_limit_reached", _) | (_, _, Some(429)) => {
+                Trouble::limit(message, self.resets_at)
+            }
             (
                 LOGIN
                 | CREDIT
@@ -298,8 +358,12 @@ impl Claude {
                 | "cloud_credential_error",
                 _,
                 _,
-            ) => Trouble::auth(&message, signs.category),
-            ("", _, Some(401 | 403)) => Trouble::auth(&message, LOGIN),
+            ) => refused(&message, signs.category),
+            ("", _, Some(401 | 403)) => refused(&message, LOGIN),
+            ("model_not_found", _, _) => Trouble::auth(&message, OTHER_MODEL),
+            ("server_error" | "overloaded", _, _) | (_, _, Some(500..=599)) => {
+                Trouble::outage(message)
+            }
             _ => Trouble::Other(message),
         }
     }
@@ -309,30 +373,18 @@ impl Claude {
 struct Signs<'a> {
     category: &'a str,
     api_error: &'a str,
+    reason: &'a str,
     status: Option<u64>,
 }
 
-impl Trouble {
-    /// Adds to the agent's words what to do about it, where that is known.
-    fn auth(message: &str, category: &str) -> Self {
-        let advice = match category {
-            LOGIN => "start `claude` and type `/login`, or check `ANTHROPIC_API_KEY`",
-            CREDIT => "add credit to the account, or log in with another one",
-            _ => return Self::Auth(message.to_owned()),
-        };
-        Self::Auth(format!("{message}\n{advice}"))
-    }
-
-    fn event(&self) -> AgentEvent {
-        match self.clone() {
-            Self::Limit(limit) => AgentEvent::Limit {
-                message: limit.message,
-                resets_at: limit.resets_at,
-            },
-            Self::Auth(message) => AgentEvent::Auth { message },
-            Self::Other(message) => AgentEvent::Error { message },
-        }
-    }
+/// What to do about an agent that may not work, where that is known.
+fn refused(message: &str, category: &str) -> Trouble {
+    let fix = match category {
+        LOGIN => LOG_IN,
+        CREDIT => "add credit to the account, or log in with another one",
+        _ => return Trouble::Auth(message.to_owned()),
+    };
+    Trouble::auth(message, fix)
 }
 
 impl RateLimit {

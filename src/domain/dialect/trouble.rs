@@ -1,0 +1,78 @@
+//! Why an agent's turn could not go on, in the agent's words and sorted by what follows from it.
+
+use jiff::Timestamp;
+
+use super::StreamEnd;
+use crate::domain::agent_event::AgentEvent;
+
+/// A rate or usage limit, or an API that is down for everybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// In the agent's words.
+    pub(crate) message: String,
+    /// When it ends, where the agent says so.
+    pub(crate) resets_at: Option<Timestamp>,
+    /// The API is down: nobody knows whether waiting helps.
+    pub(crate) is_outage: bool,
+}
+
+/// Why a turn could not go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// It can go on later.
+    Limit(Limit),
+    /// The agent may not work at all: what it said, and what to do about it.
+    Auth(String),
+    /// The conversation outgrew the model's context.
+    Overflow(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Trouble {
+    /// A limit of the account.
+    pub(crate) fn limit(message: impl Into<String>, resets_at: Option<Timestamp>) -> Self {
+        Self::Limit(Limit {
+            message: message.into(),
+            resets_at,
+            is_outage: false,
+        })
+    }
+
+    /// An API that is down.
+    pub(crate) fn outage(message: impl Into<String>) -> Self {
+        Self::Limit(Limit {
+            message: message.into(),
+            resets_at: None,
+            is_outage: true,
+        })
+    }
+
+    /// What keeps the agent from working at all, with what to do about it.
+    pub(crate) fn auth(message: &str, fix: &str) -> Self {
+        Self::Auth(format!("{message}\n{fix}"))
+    }
+
+    /// What the stream tells of it.
+    pub(crate) fn event(&self) -> AgentEvent {
+        match self.clone() {
+            Self::Limit(limit) => AgentEvent::Limit {
+                message: limit.message,
+                resets_at: limit.resets_at,
+            },
+            Self::Auth(message) => AgentEvent::Auth { message },
+            Self::Overflow(message) => AgentEvent::Overflow { message },
+            Self::Other(message) => AgentEvent::Error { message },
+        }
+    }
+
+    /// Makes it part of what a stream amounts to.
+    pub(crate) fn put_into(&self, end: &mut StreamEnd) {
+        match self.clone() {
+            Self::Limit(limit) => end.limit = Some(limit),
+            Self::Auth(message) => end.auth = Some(message),
+            Self::Overflow(message) => end.overflow = Some(message),
+            Self::Other(message) => end.error = Some(message),
+        }
+    }
+}
