@@ -178,13 +178,44 @@ fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     );
 }
 
+/// What is said of an agent that stays after its final message.
+const LINGERS: &str = "the agent did not exit within 1s of its final message and is ended";
+
 #[test]
 fn an_agent_that_does_not_exit_after_its_promise_is_ended_and_succeeds() {
     let sandbox = Sandbox::new();
     sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
     sandbox.agent(&format!("{GOOD}\nsleep 300"));
-    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let output = sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(sandbox.commits(), ["initial state", "checkpoint: 1"]);
+    assert_eq!(sandbox.warnings(), [format!("lingering: {LINGERS}")]);
+    let said = format!("warning: {LINGERS}\n");
+    assert!(output.stdout.contains(&said), "{}", output.stdout);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_does_not_exit_after_it_failed_is_ended_and_that_is_said_too() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
+    // What it leaves is in a session of its own: only a sweep ends it.
+    sandbox.agent("setsid sleep 300 & failed 'too hard'; sleep 300");
+    let output = sandbox
+        .run(&["loop", "c", "--json", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.failures(), ["1.1 failed: too hard"]);
+    let said: Vec<(String, String)> = sandbox::records(&output.stdout)
+        .iter()
+        .filter(|record| record["event"] == "warning")
+        .map(|it| (it["code"].to_string(), it["message"].to_string()))
+        .collect();
+    let swept = "the agent left processes behind, which are ended: `sleep 300`";
+    let quoted = |text: &str| Value::from(text).to_string();
+    assert_eq!(
+        said,
+        [("lingering", LINGERS), ("swept", swept)]
+            .map(|(code, message)| (quoted(code), quoted(message)))
+    );
 }
 
 /// A run that is killed in its second attempt at story 1, after the first has failed.

@@ -211,7 +211,7 @@ fn one_watchman_serves_a_whole_run_and_is_gone_at_its_end() {
     assert!(!Path::new(&format!("/proc/{watchman}")).exists());
     assert_eq!(
         sandbox.warnings(),
-        ["swept: the agent left processes behind: `sleep 300`"; 2]
+        ["swept: the agent left processes behind, which are ended: `sleep 300`"; 2]
     );
 }
 

@@ -127,14 +127,6 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         Exit::Signal(signal) => AgentExit::Signal(signal),
         Exit::Unknown => AgentExit::Code(-1),
     };
-    let mut swept = ending.swept.ended;
-    swept.extend(
-        ending
-            .swept
-            .survivors
-            .into_iter()
-            .map(|name| format!("{name} (still running)")),
-    );
     AgentEnd {
         exit,
         final_seen: stream.turn != TurnEnd::Open,
@@ -145,7 +137,8 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         overflow: stream.overflow,
         last_words: stream.error.unwrap_or(ending.stderr_tail),
         last_line: None,
-        swept,
+        swept: ending.swept.ended,
+        still_running: ending.swept.survivors,
         usage: (stream.usage != crate::domain::agent_event::Usage::default())
             .then_some(stream.usage),
     }
