@@ -62,6 +62,10 @@ impl AgentRun {
                 let events = self.dialect.line(&line.bytes, line.truncated);
                 Happened::Inputs(self.inputs(events))
             }
+            ProcessEvent::Complaint(line) => {
+                let events = self.dialect.complaint(&line.bytes);
+                Happened::Inputs(self.inputs(events))
+            }
             ProcessEvent::Exited(_) => Happened::Ended,
         }
     }
