@@ -56,9 +56,8 @@ impl Attempt {
             let step = patience.step(start.elapsed());
             let name = format!("process group {}", leader.as_raw_nonzero());
             let signal = match step {
-                Step::Leave => None,
                 Step::Terminate if swept.ended.is_empty() => Some(Signal::TERM),
-                Step::Terminate => None,
+                Step::Leave | Step::Terminate => None,
                 Step::Kill => Some(Signal::KILL),
                 Step::GiveUp => {
                     swept.survivors.push(name);
