@@ -84,7 +84,7 @@ fn an_agent_that_gave_up_at_a_limit_but_does_not_exit_is_ended() {
         after: Duration::from_secs(20),
     };
     let mut script = Script::working(keep());
-    assert_eq!(script.give(limit)[1..], [grace.clone()]);
+    assert_eq!(script.give(limit)[1..], [grace]);
     let stop = Effect::StopAgent {
         ticket: Ticket(3),
         grace: Duration::from_secs(5),
