@@ -67,8 +67,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     nesting: &["AGENT", "OPENCODE", "OPENCODE_PID"],
     version: &["--version"],
-    // The flag `--auto` is known to be there since then; tried with 1.18.33.
-    oldest: (1, 18, 0),
+    // The oldest whose help is known to have the flag `--auto`; tried with 1.18.33.
+    oldest: (1, 18, 5),
     login: Login {
         probe: Some(Probe {
             arguments: &["auth", "list"],
