@@ -78,6 +78,8 @@ fn arguments(model: Option<&str>) -> Vec<String> {
 pub(crate) struct Goose {
     folder: String,
     turn: TurnEnd,
+    /// The answer that the words are of.
+    answer: String,
     words: Words,
     trouble: Option<Trouble>,
     usage: Usage,
@@ -139,6 +141,7 @@ impl Goose {
                 }
                 "text" if is_model => {
                     self.goes_on();
+                    events.extend(self.begin_answer(&message.id.0));
                     events.extend(self.words.feed(&block.text));
                 }
                 "toolRequest" => {
@@ -159,6 +162,16 @@ impl Goose {
             }
         }
         events
+    }
+
+    /// A later answer overrules an earlier one.
+    fn begin_answer(&mut self, id: &str) -> Option<AgentEvent> {
+        if self.answer == id {
+            return None;
+        }
+        id.clone_into(&mut self.answer);
+        self.words.begin_anew();
+        self.words.flush()
     }
 
     fn goes_on(&mut self) {

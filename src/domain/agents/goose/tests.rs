@@ -33,6 +33,8 @@ fn words_are_joined_and_decide_once_it_is_complete() {
         (end.promise, end.turn),
         (Some(Promise::Complete), TurnEnd::Ended)
     );
+    let (_, end) = goose(&[&a, &b, &says("\"2\"", "One more thing."), DONE]);
+    assert_eq!((end.promise, end.turn), (None, TurnEnd::Ended));
 }
 
 #[test]
