@@ -21,7 +21,6 @@ pub(super) use portable::Attempt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orphans {
     /// Those known to be of the attempt; right where several attempts share this process.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests share one process"))]
     Marked,
     /// All that this program adopted and no other attempt accounts for.
     All,
