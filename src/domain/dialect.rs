@@ -28,7 +28,6 @@ pub(crate) trait Dialect {
     /// Takes one line without its end; `truncated` if the line was longer than the cap.
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent>;
 
-    #[allow(dead_code, reason = "the process will tell it")]
     /// Takes one line of the agent's standard error.
     fn complaint(&mut self, _line: &[u8]) -> Vec<AgentEvent> {
         Vec::new()

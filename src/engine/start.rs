@@ -161,11 +161,8 @@ impl Engine {
             transcript: &folder,
             prompt: &text,
         };
-        let process = agent
-            .process(work)
-            .map_err(StartError::other)?
-            .start()
-            .map_err(StartError::other)?;
+        let process = agent.process(work).map_err(StartError::other)?;
+        let process = self.start_watched(process).map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
         let mut dialect = agent.output().dialect(&jiff::Zoned::now());
         dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());

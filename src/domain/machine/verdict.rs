@@ -159,11 +159,9 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
 
 fn odd_exit(exit: AgentExit) -> Option<String> {
     match exit {
-        AgentExit::Code(0) => None,
-        AgentExit::StoppedByUs => {
-            Some("the agent did not exit after its final message and was ended".to_owned())
-        }
-        exit => Some(format!(
+        // That it had to be ended was said when it was.
+        AgentExit::Code(0) | AgentExit::StoppedByUs => None,
+        exit @ (AgentExit::Code(_) | AgentExit::Signal(_)) => Some(format!(
             "the agent promised COMPLETE but ended with {}",
             exit_in_words(exit)
         )),
