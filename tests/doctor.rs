@@ -258,7 +258,7 @@ fn it_is_said_which_key_is_billed_but_never_the_key() {
     let clinic = Clinic::new("").with("claude", WELL);
     let variables = [("ANTHROPIC_API_KEY", "sk-secret")];
     let said = clinic.said("claude", &variables, 0);
-    let line = "`claude` finds `ANTHROPIC_API_KEY`, which bills that key and not a subscription";
+    let line = "`claude` finds `ANTHROPIC_API_KEY`: what it does with that is billed to the key, not to a subscription";
     assert_eq!(said[1..], [["good", line, ""]]);
     let diagnosis = clinic.diagnosis(&variables, 0);
     assert_eq!(
@@ -268,6 +268,81 @@ fn it_is_said_which_key_is_billed_but_never_the_key() {
     assert!(!diagnosis.to_string().contains("sk-secret"));
     let none = [("ANTHROPIC_API_KEY", "")];
     assert_eq!(clinic.said("claude", &none, 0).len(), 1);
+}
+
+#[test]
+fn keys_of_other_agents_are_named_that_an_agent_does_not_get() {
+    let settings =
+        "agent = [\"claude\", \"codex\"]\n[agents.codex]\nenv = { GEMINI_API_KEY = true }\n";
+    let told = "echo \"$0 [$ANTHROPIC_API_KEY $CODEX_API_KEY $GEMINI_API_KEY]\" >> $root/got";
+    let clinic = Clinic::new(settings)
+        .with("claude", &format!("{told}\n{WELL}"))
+        .with("codex", &format!("{told}\necho codex-cli 0.166.0"));
+    let variables = [
+        ("ANTHROPIC_API_KEY", "a"),
+        ("CODEX_API_KEY", "c"),
+        ("GEMINI_API_KEY", "g"),
+    ];
+    let diagnosis = clinic.diagnosis(&variables, 0);
+    let claude = known(&diagnosis, "claude");
+    assert_eq!(
+        claude["withheld"],
+        json!(["CODEX_API_KEY", "GEMINI_API_KEY"])
+    );
+    let codex = known(&diagnosis, "codex");
+    assert_eq!(codex["withheld"], json!(["ANTHROPIC_API_KEY"]));
+    let got = fs::read_to_string(clinic.sandbox.root.join("got")).unwrap();
+    let got = clinic.sandbox.neutral(&got);
+    let mut got: Vec<&str> = got.lines().collect();
+    got.sort_unstable();
+    let (claude, codex) = ("ROOT/bin/claude [a  ]", "ROOT/bin/codex [ c g]");
+    assert_eq!(got, [claude, claude, codex, codex]);
+    let said = clinic.said("does not get", &variables, 0);
+    let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`: not its own";
+    assert_eq!(said[0], ["good", line, ""]);
+}
+
+#[test]
+fn an_agent_that_cannot_tell_its_login_leaves_traces_of_it() {
+    let version = "[ \"$1\" = --version ] && echo 0.166.0 && exit; exit 1";
+    for (agent, file, variable) in [
+        ("codex", ".codex/auth.json", "CODEX_API_KEY"),
+        ("gemini", ".gemini/oauth_creds.json", "GEMINI_API_KEY"),
+    ] {
+        let settings = format!("agent = \"work\"\n[agents.work]\nlike = \"{agent}\"\n");
+        let clinic = Clinic::new(&settings).with(agent, version);
+        let login = |variables: &[(&str, &str)]| {
+            let diagnosis = clinic.diagnosis(variables, 0);
+            known(&diagnosis, "work")["logged_in"].clone()
+        };
+        assert_eq!(login(&[]), false, "{agent}");
+        assert_eq!(login(&[(variable, "x")]), true, "{agent}");
+        let file = clinic.sandbox.root.join("home").join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "{}").unwrap();
+        assert_eq!(login(&[]), true, "{agent}");
+    }
+}
+
+#[test]
+fn agents_are_asked_at_the_same_time() {
+    let meets = |other: &str| {
+        let wait = format!("until [ -e $root/$1-{other} ]; do sleep 0.02; done");
+        format!("touch() {{ : > \"$1\"; }}\ntouch $root/$1-${{0##*/}}\n{wait}\necho 99.0.0\n")
+    };
+    let clinic = Clinic::new("agent = [\"claude\", \"codex\"]\n")
+        .with("claude", &meets("codex"))
+        .with("codex", &meets("gemini"))
+        .with("gemini", &meets("claude"));
+    // Of the third only the version is asked, so the logins of the others must not wait for it.
+    for login in ["auth-codex", "login-gemini"] {
+        fs::write(clinic.sandbox.root.join(login), "").unwrap();
+    }
+    let diagnosis = clinic.diagnosis(&[], 0);
+    for agent in ["claude", "codex", "gemini"] {
+        let known = known(&diagnosis, agent);
+        assert_eq!(known["version"], "99.0.0", "{known}");
+    }
 }
 
 #[test]

@@ -72,7 +72,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
             reads: |code, _| (code == 0).then_some(true),
         }),
         files: &[".codex/auth.json"],
-        variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        // `OPENAI_API_KEY` is none: only a provider of one's own uses it (seen with 0.166.0).
+        variables: &["CODEX_API_KEY"],
         fix: LOG_IN,
     },
     install: "npm install -g @openai/codex",

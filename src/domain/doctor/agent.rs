@@ -65,11 +65,13 @@ impl AgentHealth {
         let (mut findings, name) = (Vec::new(), &self.name);
         if !self.keys.is_empty() {
             let keys = quoted(&self.keys);
-            let bills = match self.keys.len() {
-                1 => "bills that key",
-                _ => "bill those keys",
+            // Whether it uses them is up to its own configuration.
+            let billed = match self.keys.len() {
+                1 => "that is billed to the key",
+                _ => "them is billed to the keys",
             };
-            let message = format!("`{name}` finds {keys}, which {bills} and not a subscription");
+            let message =
+                format!("`{name}` finds {keys}: what it does with {billed}, not to a subscription");
             findings.push(Finding::good(CHECK, message));
         }
         if !self.withheld.is_empty() {
@@ -214,7 +216,7 @@ mod tests {
         };
         let want = [
             "`work`: Claude Code 2.1.325 (`/bin/claude`), logged in",
-            "`work` finds `A_API_KEY`, `B_API_KEY`, which bill those keys and not a subscription",
+            "`work` finds `A_API_KEY`, `B_API_KEY`: what it does with them is billed to the keys, not to a subscription",
             "`work` does not get `C_API_KEY`: not its own",
         ];
         says(&health, &want);
