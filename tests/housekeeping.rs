@@ -403,7 +403,8 @@ fn the_doctor_says_what_would_keep_a_run_from_starting() {
         "agent = \"x\"\n[agents.x]\ncommand = [\"no-such-agent\"]\n",
     );
     let found = doctor(&sandbox, "agent", 2);
-    assert_eq!(found[0].1, "`x` needs `no-such-agent`, which was not found");
+    let missing = "the agent `x` needs `no-such-agent`, which was not found";
+    assert_eq!(found[0].1, missing);
     sandbox.config("");
 
     sandbox.write(".git/index.lock", "");

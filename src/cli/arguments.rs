@@ -167,10 +167,16 @@ pub(super) enum Command {
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
-    /// Check git, the repository, the vault, the configuration and the changes
+    /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the
     /// next start does about it. Changes nothing.
+    ///
+    /// Every agent that the settings may ask is looked at: whether it is there, whether its version
+    /// is new enough, whether somebody is logged in (as far as it can tell without asking a model),
+    /// and which variables with keys it gets. The programs of built-in agents are run for that, with
+    /// `--version` and the like, each for 30 seconds (or `command_timeout`) at the most; commands of
+    /// your own are only looked for.
     Doctor(DoctorArguments),
     /// Remove old runs from the vault
     ///

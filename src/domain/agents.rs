@@ -13,7 +13,6 @@ pub(crate) mod qwen;
 
 use super::dialect::Output;
 
-#[allow(dead_code, reason = "the doctor will read it")]
 /// Everything there is to know about calling one agent.
 #[derive(Debug)]
 pub(crate) struct Adapter {
@@ -57,7 +56,6 @@ impl Eq for Adapter {}
 /// A version with three parts.
 pub(crate) type Version = (u32, u32, u32);
 
-#[allow(dead_code, reason = "the doctor will read it")]
 /// How to find out whether an agent is logged in without asking a model.
 #[derive(Debug)]
 pub(crate) struct Login {
@@ -71,7 +69,6 @@ pub(crate) struct Login {
     pub(crate) fix: &'static str,
 }
 
-#[allow(dead_code, reason = "the doctor will read it")]
 /// A command of an agent that tells whether somebody is logged in.
 #[derive(Debug)]
 pub(crate) struct Probe {
@@ -98,7 +95,6 @@ pub(crate) fn adapter(name: &str) -> Option<&'static Adapter> {
     ADAPTERS.into_iter().find(|it| it.name == name)
 }
 
-#[allow(dead_code, reason = "the doctor will read it")]
 /// Finds a version in what a program says about itself.
 pub(crate) fn version_in(text: &str) -> Option<Version> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.';

@@ -1,5 +1,8 @@
 //! What a check of the surroundings found, and what that means for a run.
 
+pub(crate) mod agent;
+
+use self::agent::AgentHealth;
 use serde::Serialize;
 
 /// How good or bad a finding is.
@@ -74,6 +77,8 @@ pub(crate) struct Diagnosis {
     pub(crate) can_run: bool,
     /// What the checks found, in order.
     pub(crate) findings: Vec<Finding>,
+    /// The agents that were looked at: those the settings name, then the others that are built in.
+    pub(crate) agents: Vec<AgentHealth>,
 }
 
 impl Diagnosis {
@@ -82,7 +87,15 @@ impl Diagnosis {
         Self {
             can_run: findings.iter().all(|it| it.level <= Level::Warning),
             findings,
+            agents: Vec::new(),
         }
+    }
+
+    /// Adds what is known about the agents.
+    #[must_use]
+    pub(crate) fn with(mut self, agents: Vec<AgentHealth>) -> Self {
+        self.agents = agents;
+        self
     }
 
     /// The exit code: what a run would end with that cannot start.

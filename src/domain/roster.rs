@@ -54,6 +54,15 @@ pub(crate) enum Preference {
 impl Roster {
     /// The agents that the settings name for a change.
     pub(crate) fn of(settings: &Settings, change: &str) -> Self {
+        Self::where_change(settings, |named| named == change)
+    }
+
+    /// The agents that the settings name for any change.
+    pub(crate) fn of_any_change(settings: &Settings) -> Self {
+        Self::where_change(settings, |_| true)
+    }
+
+    fn where_change(settings: &Settings, is_it: impl Fn(&str) -> bool) -> Self {
         let list = settings.agent.value.names().iter();
         let choice = |name: &str, model: Option<&String>| Choice {
             agent: name.to_owned(),
@@ -62,7 +71,7 @@ impl Roster {
         let first = settings.agent.value.first();
         let with_own = settings.stories.value.iter().filter(|story| {
             let named = story.change.as_deref();
-            named.is_none_or(|named| named == change)
+            named.is_none_or(&is_it)
         });
         Self {
             usual: list.map(|name| choice(name, None)).collect(),
@@ -235,6 +244,19 @@ mod tests {
         asked(&roster, "1", 2, &escalated);
         let all: Vec<String> = roster.all().into_iter().map(|it| it.agent).collect();
         assert_eq!(all, ["claude", "mine", "claude", "other"]);
+    }
+
+    #[test]
+    fn stories_of_every_change_count_where_no_change_is_meant() {
+        let text = "[[story]]\nid = \"5\"\nchange = \"another\"\nagent = \"demo\"";
+        let layer = crate::domain::settings::file::parse("ralphtool.toml", text).unwrap();
+        let settings = Settings::resolve([layer]).unwrap();
+        let names = |roster: Roster| -> Vec<String> {
+            let all = roster.all().into_iter();
+            all.map(|choice| choice.agent).collect()
+        };
+        assert_eq!(names(Roster::of(&settings, "my-feature")), ["claude"]);
+        assert_eq!(names(Roster::of_any_change(&settings)), ["claude", "demo"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! How each agent is called: its command line and its environment. Nothing is started here.
+//! How each agent is called: its command line and its environment. Only short questions (`question`)
+//! are started here.
 
 mod environment;
+pub(crate) mod question;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,7 +17,7 @@ use crate::domain::settings::Variable;
 use crate::domain::settings::agents::{CommandSettings, PromptBy};
 use crate::edge::isolation::Overlay;
 use crate::edge::os;
-use crate::edge::process::{Orphans, ProcessSpec, Stderr};
+use crate::edge::process::{EnvChange, Orphans, ProcessSpec, Stderr};
 
 /// The hidden word that makes this program act as the demo agent.
 pub(crate) const DEMO_WORD: &str = "__demo-agent";
@@ -128,6 +130,12 @@ impl Agent {
         })
     }
 
+    /// What is changed in the environment of every process of it, whatever that is for.
+    pub(crate) fn environment(&self, root: &Path) -> Vec<EnvChange> {
+        let fill = |value: &str| placed(value, root);
+        environment::always(self, Rights::of_this_process(), fill)
+    }
+
     /// The folder it starts in.
     pub(crate) fn folder(&self, root: &Path) -> PathBuf {
         match self {
@@ -190,17 +198,22 @@ fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
         return text.to_owned();
     }
     let label = format!("{}-{}", work.run, work.attempt);
-    let home = std::env::home_dir().unwrap_or_default();
     let notes = work.learnings.parent().unwrap_or(work.learnings);
-    text.replace("{prompt_file}", &work.prompt_file().to_string_lossy())
-        .replace("{root}", &work.root.to_string_lossy())
+    placed(text, work.root)
+        .replace("{prompt_file}", &work.prompt_file().to_string_lossy())
         .replace(MODEL, model.unwrap_or_default())
         .replace("{change}", work.change)
         .replace("{story}", &work.attempt.story.0)
         .replace("{attempt}", &label)
-        .replace("{home}", &home.to_string_lossy())
         .replace("{learnings}", &notes.to_string_lossy())
         .replace("{git_trace}", &work.git_trace().to_string_lossy())
+}
+
+/// A word with the facts in it that are known outside of an attempt, too.
+fn placed(text: &str, root: &Path) -> String {
+    let home = std::env::home_dir().unwrap_or_default();
+    text.replace("{root}", &root.to_string_lossy())
+        .replace("{home}", &home.to_string_lossy())
 }
 
 /// Finds a program as the system would, without starting it: in the folders of `path` if it is

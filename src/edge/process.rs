@@ -15,6 +15,7 @@ mod table;
 mod tail;
 pub(crate) mod watchman;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -61,6 +62,9 @@ pub(crate) struct ProcessSpec {
     pub(crate) guard: PathBuf,
 }
 
+/// Variables with their values.
+pub(crate) type Environment = BTreeMap<OsString, OsString>;
+
 /// A change to an inherited environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EnvChange {
@@ -79,6 +83,18 @@ impl EnvChange {
     /// Takes a variable away.
     pub(crate) fn remove(name: impl Into<OsString>) -> Self {
         Self::Remove(name.into())
+    }
+
+    /// An environment after all changes.
+    pub(crate) fn applied(changes: &[Self], inherited: &[(OsString, OsString)]) -> Environment {
+        let mut environment: Environment = inherited.iter().cloned().collect();
+        for change in changes {
+            match change {
+                Self::Set(name, value) => environment.insert(name.clone(), value.clone()),
+                Self::Remove(name) => environment.remove(name),
+            };
+        }
+        environment
     }
 }
 

@@ -1,14 +1,15 @@
 //! From the name of an agent to what can be started, and whether it can.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use crate::domain::agents::adapter;
 use crate::domain::roster::{Choice, Roster};
 use crate::domain::settings::agents::{AgentSettings, Calling};
 use crate::domain::settings::{Settings, Variable};
 use crate::edge::agent::{Agent, find_program};
+use crate::edge::process::EnvChange;
 use crate::failure::Failure;
 
 /// The agents of a run, as its settings describe them.
@@ -71,25 +72,53 @@ pub(super) fn check(
     root: &Path,
 ) -> Result<(), Failure> {
     let agents = Agents::of(settings);
-    Roster::of(settings, change)
-        .all()
-        .iter()
-        .try_for_each(|choice| check_one(choice, &agents.agent(choice), environment, root))
+    for choice in Roster::of(settings, change).all() {
+        let found = find(&choice, &agents.agent(&choice), environment, root);
+        found.map_err(|obstacle| {
+            let failure = Failure::refused(obstacle.message).hint(obstacle.hint);
+            match obstacle.meanwhile {
+                Some(other) => failure.hint(other),
+                None => failure,
+            }
+        })?;
+    }
+    Ok(())
 }
 
-fn check_one(
+/// Why an agent cannot be started, and what to do.
+#[derive(Debug)]
+pub(super) struct Obstacle {
+    /// What is wrong.
+    pub(super) message: String,
+    /// What to do.
+    pub(super) hint: String,
+    /// What else can be done until then.
+    meanwhile: Option<&'static str>,
+}
+
+impl Obstacle {
+    fn new(message: String, hint: impl Into<String>) -> Self {
+        Self {
+            message,
+            hint: hint.into(),
+            meanwhile: None,
+        }
+    }
+}
+
+/// Finds the program of an agent, as seen from where it will run; the demo has none.
+pub(super) fn find(
     choice: &Choice,
     agent: &Agent,
     environment: &[(OsString, OsString)],
     root: &Path,
-) -> Result<(), Failure> {
+) -> Result<Option<PathBuf>, Obstacle> {
     let name = &choice.agent;
     if agent.lacks_model() {
         let problem =
             format!("the command of the agent `{name}` has `{{model}}`, and there is none");
-        return Err(Failure::refused(problem).hint(format!(
-            "name one with `--model` or `model = \"…\"` in `[agents.{name}]`"
-        )));
+        let hint = format!("name one with `--model` or `model = \"…\"` in `[agents.{name}]`");
+        return Err(Obstacle::new(problem, hint));
     }
     let folder = agent.folder(root);
     if !folder.is_dir() {
@@ -97,15 +126,16 @@ fn check_one(
             "the agent `{name}` starts in `{}`, which is no folder",
             folder.display()
         );
-        return Err(Failure::refused(problem).hint("make it, or mend `cwd`"));
+        return Err(Obstacle::new(problem, "make it, or mend `cwd`"));
     }
     let Some(program) = agent.program() else {
-        return Ok(());
+        return Ok(None);
     };
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str());
-    if find_program(program.as_ref(), path, &folder).is_some() {
-        return Ok(());
+    let environment = EnvChange::applied(&agent.environment(root), environment);
+    let path = environment.get(OsStr::new("PATH"));
+    let found = find_program(program.as_ref(), path.map(OsString::as_os_str), &folder);
+    if found.is_some() {
+        return Ok(found);
     }
     let install = match agent {
         Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
@@ -118,9 +148,9 @@ fn check_one(
             "install it, or choose another agent with `--agent NAME`".to_owned()
         }
     };
-    Err(Failure::refused(format!(
-        "the agent `{name}` needs `{program}`, which was not found"
-    ))
-    .hint(install)
-    .hint("`ralphtool demo` shows a run without any agent"))
+    let message = format!("the agent `{name}` needs `{program}`, which was not found");
+    Err(Obstacle {
+        meanwhile: Some("`ralphtool demo` shows a run without any agent"),
+        ..Obstacle::new(message, install)
+    })
 }

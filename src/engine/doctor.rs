@@ -3,6 +3,7 @@
 //!
 //! Each check stands for itself; one more is one more line in `examine`.
 
+mod agents;
 mod isolation;
 mod leftovers;
 mod repository;
@@ -66,9 +67,13 @@ pub(crate) async fn examine(patient: &Patient) -> Diagnosis {
     }
     findings.extend(vault::state_directory(patient));
     findings.extend(configured);
-    findings.extend(settings.iter().map(|it| settings::agent(it, patient, root)));
+    let (words, agents) = match &settings {
+        Some(settings) => agents::look(settings, patient, root).await,
+        None => (Vec::new(), Vec::new()),
+    };
+    findings.extend(words);
     findings.extend(source::look(patient));
-    Diagnosis::of(findings)
+    Diagnosis::of(findings).with(agents)
 }
 
 fn in_vault(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {

@@ -73,6 +73,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
             reads: |code, _| matches!(code, 0 | 1).then_some(code == 0),
         }),
         files: &[".codex/auth.json"],
+        // `OPENAI_API_KEY` is none: only a provider of one's own uses it (seen with 0.166.0).
         variables: &["CODEX_API_KEY"],
         fix: LOG_IN,
     },

@@ -45,6 +45,24 @@ pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
 
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
 pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
+    let mut env = always(agent, rights, |value| filled(value, None, work));
+    env.extend([
+        EnvChange::set(RUN_VARIABLE, &work.run.0),
+        EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
+        EnvChange::set("RALPHTOOL_CHANGE", work.change),
+        EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
+        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
+        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
+    ]);
+    env
+}
+
+/// The changes that hold whatever the agent is started for; what the user wrote is filled in.
+pub(super) fn always(
+    agent: &Agent,
+    rights: Rights,
+    fill: impl Fn(&str) -> String,
+) -> Vec<EnvChange> {
     let mut env: Vec<EnvChange> = git_scrubbed().collect();
     let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
     env.extend(inside.map(EnvChange::remove));
@@ -57,19 +75,13 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
             if rights == Rights::Root {
                 env.extend(set(adapter.as_root));
             }
-            env.extend(own.iter().filter_map(|it| wished(it, work)));
+            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
         }
-        Agent::Command { env: own, .. } => env.extend(own.iter().filter_map(|it| wished(it, work))),
+        Agent::Command { env: own, .. } => {
+            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
+        }
         Agent::Demo => {}
     }
-    env.extend([
-        EnvChange::set(RUN_VARIABLE, &work.run.0),
-        EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
-        EnvChange::set("RALPHTOOL_CHANGE", work.change),
-        EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
-        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
-        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
-    ]);
     env
 }
 
@@ -93,9 +105,9 @@ fn foreign_credentials<'a>(
 }
 
 /// What the user says about a variable.
-fn wished((name, how): &(String, Variable), work: &Work<'_>) -> Option<EnvChange> {
+fn wished((name, how): &(String, Variable), fill: impl Fn(&str) -> String) -> Option<EnvChange> {
     match how {
-        Variable::Set(value) => Some(EnvChange::set(name, filled(value, None, work))),
+        Variable::Set(value) => Some(EnvChange::set(name, fill(value))),
         Variable::Remove => Some(EnvChange::remove(name)),
         Variable::Pass => None,
     }

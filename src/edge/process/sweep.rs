@@ -31,10 +31,6 @@ pub(super) struct Leader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orphans {
     /// Those known to be of the attempt; right where several attempts share this process.
-    #[cfg_attr(
-        not(any(test, target_os = "linux")),
-        expect(dead_code, reason = "tests share one process")
-    )]
     Marked,
     /// All that this program adopted and no other attempt accounts for.
     All,
