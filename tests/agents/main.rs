@@ -1,0 +1,74 @@
+//! The real agents, each in the same cases: the real programs, the real ralphtool, and a scripted
+//! model on loopback. An agent that is not installed is skipped, and that is said at the end;
+//! with `RALPHTOOL_REQUIRE_AGENTS=1` it is a failure.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+#[path = "../bench/mod.rs"]
+mod bench;
+#[path = "../sandbox/mod.rs"]
+mod sandbox;
+
+mod gate;
+mod limits;
+mod stories;
+mod trial;
+mod trouble;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use bench::cli::Cli;
+use libtest_mimic::{Arguments, Trial};
+
+/// How many tests run at once: most of the time they wait, and the gate knows who is heavy.
+const THREADS: usize = 8;
+
+/// The agents ralphtool has an adapter for.
+const AGENTS: [Cli; 1] = [Cli::Claude];
+
+/// What may happen with an agent.
+type Case = fn(Cli);
+
+/// What is tried with every agent.
+const CASES: [(&str, Case); 9] = [
+    ("does_a_two_story_change", stories::does_two),
+    ("fails_and_is_told_why", stories::fails_and_is_told_why),
+    ("waits_for_a_limit_to_end", limits::waits),
+    ("is_not_logged_in", limits::is_not_logged_in),
+    ("hangs_and_is_stopped", trouble::hangs),
+    ("loses_ralphtool_in_mid_attempt", trouble::loses_ralphtool),
+    ("leaves_a_process_behind", trouble::leaves_a_process_behind),
+    ("runs_out_of_context", trouble::runs_out_of_context),
+    ("is_cut_off_in_mid_sentence", trouble::is_cut_off),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    let is_required = std::env::var_os("RALPHTOOL_REQUIRE_AGENTS").is_some_and(|it| it == "1");
+    let (here, missing): (Vec<Cli>, Vec<Cli>) =
+        AGENTS.into_iter().partition(|cli| cli.folder().is_some());
+    let mut trials = Vec::new();
+    for (name, case) in CASES {
+        for cli in AGENTS {
+            let is_here = here.contains(&cli);
+            let trial = Trial::test(format!("{}_{name}", cli.name()), move || {
+                if !is_here {
+                    return Err(format!("{} is not installed", cli.name()).into());
+                }
+                case(cli);
+                Ok(())
+            });
+            trials.push(trial.with_ignored_flag(!is_here && !is_required));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !missing.is_empty() && !arguments.list {
+        let names: Vec<&str> = missing.iter().map(|cli| cli.name()).collect();
+        let names = names.join(", ");
+        let told = format!("skipped, not installed: {names} (`bash .ci/agents` installs them)\n");
+        let _ = std::io::stderr().write_all(told.as_bytes());
+    }
+    conclusion.exit_code()
+}
