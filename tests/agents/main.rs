@@ -11,6 +11,7 @@ mod sandbox;
 
 mod gate;
 mod limits;
+mod scripted;
 mod stories;
 mod trial;
 mod trouble;
@@ -43,6 +44,16 @@ const CASES: [(&str, Case); 9] = [
     ("is_cut_off_in_mid_sentence", trouble::is_cut_off),
 ];
 
+/// What is tried with the scripted model alone.
+const SCRIPTED: [(&str, fn()); 3] = [
+    ("asides_eat_no_steps", scripted::asides_eat_no_steps),
+    ("a_session_is_an_attempt", scripted::a_session_is_an_attempt),
+    (
+        "a_conversation_that_begins_again_is_an_attempt",
+        scripted::a_conversation_that_begins_again_is_an_attempt,
+    ),
+];
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(THREADS);
@@ -50,6 +61,12 @@ fn main() -> ExitCode {
     let (here, missing): (Vec<Cli>, Vec<Cli>) =
         AGENTS.into_iter().partition(|cli| cli.folder().is_some());
     let mut trials = Vec::new();
+    for (name, case) in SCRIPTED {
+        trials.push(Trial::test(format!("model_{name}"), move || {
+            case();
+            Ok(())
+        }));
+    }
     for (name, case) in CASES {
         for cli in AGENTS {
             let is_here = here.contains(&cli);

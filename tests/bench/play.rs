@@ -73,11 +73,11 @@ impl Play {
 
     /// The next step for a request.
     pub(crate) fn next(&mut self, request: &Request) -> (Served, Step) {
-        let has = |script: &Script| request.opening.contains(&script.word);
-        let script = match self.scripts.iter().position(has) {
-            _ if request.is_aside() => return aside(request, "Canned words."),
-            None => return aside(request, "The bench has no script for this prompt."),
-            Some(script) => script,
+        if request.is_aside() {
+            return aside(request, "Canned words.");
+        }
+        let Some(script) = self.script(request) else {
+            return aside(request, "The bench has no script for this prompt.");
         };
         let process = self.process(script, request);
         let Progress { attempt, steps, .. } = self.processes[process];
@@ -91,6 +91,18 @@ impl Play {
             said: request.opening.clone() + &request.later,
         };
         (served, all[step].clone())
+    }
+
+    /// The script of a request: that of its session, whose prompt may be gone when the agent has made
+    /// the conversation shorter, or else the one whose word it has.
+    fn script(&self, request: &Request) -> Option<usize> {
+        let is_same = |process: &&Progress| process.session == request.session;
+        let of_session = request.session.as_ref().and_then(|_| {
+            let process = self.processes.iter().find(is_same)?;
+            Some(process.script)
+        });
+        let has = |script: &Script| request.opening.contains(&script.word);
+        of_session.or_else(|| self.scripts.iter().position(has))
     }
 
     /// The process that asks: one that is known, or the next attempt.
