@@ -29,6 +29,7 @@ pub(crate) mod preview;
 pub(crate) mod progress;
 pub(crate) mod promise;
 pub(crate) mod prompt;
+pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod size;

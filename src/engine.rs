@@ -5,6 +5,7 @@
 
 pub(crate) mod afterwards;
 mod agent_run;
+mod agents;
 pub(crate) mod attempts;
 pub(crate) mod doctor;
 pub(crate) mod gaps;
@@ -33,12 +34,12 @@ use crate::domain::ids::RunId;
 use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
 use crate::domain::policy::Gate;
 use crate::domain::size::SizeLimit;
-use crate::edge::agent::Agent;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
 use crate::edge::files::FileError;
 use crate::edge::source::Surroundings;
 
 use agent_run::AgentRun;
+use agents::Agents;
 use gate_run::GateRunning;
 use recorder::Recorder;
 use signals::{Signalled, Signals};
@@ -59,8 +60,8 @@ pub(crate) struct Job {
     pub(crate) change: Change,
     /// Where changes are looked for.
     pub(crate) surroundings: Surroundings,
-    /// The agent.
-    pub(crate) agent: Agent,
+    /// The agents it may use.
+    pub(crate) agents: Agents,
     /// The gates of the policy.
     pub(crate) gates: Vec<Gate>,
     /// A box the agent left open fails the attempt.

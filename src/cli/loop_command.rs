@@ -11,7 +11,7 @@ use super::launch::{self, Which, Wish};
 use super::tui;
 use crate::domain::allowance::{CostLimit, TokenLimit};
 use crate::domain::duration::TimeLimit;
-use crate::domain::settings::{GateSettings, OnFinish, PartialSettings, Sourced};
+use crate::domain::settings::{AgentList, GateSettings, OnFinish, PartialSettings, Sourced};
 use crate::failure::Failure;
 use crate::ui::plain::Verbosity;
 
@@ -52,10 +52,11 @@ pub(super) struct RunArguments {
     /// How often a story may be retried after its first attempt [default: 3]
     #[arg(long, value_name = "N")]
     pub(super) max_retries: Option<u32>,
-    /// The agent: `claude`, `demo`, or one of the configuration [default: claude]
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) agent: Option<String>,
-    /// The model to ask the agent for
+    /// The agent, or several with commas between them: where one is limited or logged out the next
+    /// takes over [default: claude]
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<AgentList>,
+    /// The model to ask the (first) agent for
     #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
     /// Work on just this story
@@ -230,7 +231,7 @@ mod tests {
             GateSettings::from_line("cargo clippy"),
         ];
         let want = PartialSettings {
-            agent: flag(Some("demo".to_owned()), "--agent"),
+            agent: flag(Some(AgentList::one("demo")), "--agent"),
             model: flag(Some("opus".to_owned()), "--model"),
             max_retries: flag(Some(0), "--max-retries"),
             on_finish: flag(Some(OnFinish::Cleanup), "--on-finish"),

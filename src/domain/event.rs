@@ -8,6 +8,7 @@ use super::agent_event::{AgentEvent, Usage};
 use super::change::StoryState;
 use super::dialect::Output;
 use super::ids::{AttemptNumber, RunId, StoryId};
+use super::roster::Choice;
 
 /// The version of the wire format.
 pub(crate) const WIRE_VERSION: u32 = 1;
@@ -100,6 +101,17 @@ pub(crate) enum Event {
         /// Why.
         reason: String,
     },
+    /// Another agent or model makes the next attempt.
+    AgentChanged {
+        /// The story.
+        story: StoryId,
+        /// Who made the last one, or would have.
+        from: Choice,
+        /// Who makes the next one.
+        to: Choice,
+        /// Why.
+        reason: String,
+    },
     /// An agent process was started.
     AttemptStarted {
         /// The story.
@@ -119,6 +131,9 @@ pub(crate) enum Event {
         /// The agent works on an overlay; the tree stays at the checkpoint meanwhile.
         #[serde(default)]
         isolated: bool,
+        /// Who makes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<Choice>,
     },
     /// The agent said or did something.
     Agent {

@@ -7,9 +7,11 @@
 mod attempt;
 mod carry;
 mod checks;
+mod choosing;
 mod ending;
 mod io;
 mod setback;
+mod standby;
 mod stories;
 mod user;
 mod verdict;
@@ -35,22 +37,22 @@ pub(crate) use self::io::{
     StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::setback::Setback;
+use self::standby::Standby;
 use self::stories::Current;
 use super::agent_event::Usage;
 use super::event::{Event, FinishChoice, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
 use super::policy::Policy;
+use super::roster::Roster;
 
 /// What a run is about.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Setup {
     /// The change that is worked through.
     pub(crate) change: String,
-    /// The agent's name.
-    pub(crate) agent: String,
-    /// The model asked for.
-    pub(crate) model: Option<String>,
+    /// Who makes the attempts.
+    pub(crate) roster: Roster,
     /// The rules.
     pub(crate) policy: Policy,
     /// The folder the logs of gates are kept in.
@@ -98,6 +100,8 @@ pub(crate) struct Machine {
     /// The story at hand is given up as soon as that is safe.
     skip: bool,
     notes: Notes,
+    /// Who can work.
+    standby: Standby,
     tally: Tally,
     /// The stories as last read.
     stories: Vec<StoryView>,
@@ -225,6 +229,7 @@ impl Machine {
             pause: false,
             skip: false,
             notes,
+            standby: Standby::default(),
             tally: Tally {
                 usage,
                 ..Tally::default()

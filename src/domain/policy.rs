@@ -142,6 +142,8 @@ pub(crate) enum Consequence {
     Retry,
     /// Wait, then try again; no retry is used.
     Wait,
+    /// Another agent takes over, or the run ends; no retry is used.
+    Replace,
     /// The story is passed over and the run goes on; no retry is used.
     Skip,
     /// The run ends.
@@ -160,10 +162,8 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Overflow => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
         FailureKind::Skipped => Consequence::Skip,
-        FailureKind::Auth
-        | FailureKind::Budget
-        | FailureKind::Stopped
-        | FailureKind::Interrupted => Consequence::Stop,
+        FailureKind::Auth => Consequence::Replace,
+        FailureKind::Budget | FailureKind::Stopped | FailureKind::Interrupted => Consequence::Stop,
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn each_failure_means_what_the_table_says() {
-        use Consequence::{Retry, Skip, Stop, Wait};
+        use Consequence::{Replace, Retry, Skip, Stop, Wait};
         #[track_caller]
         fn row(kind: FailureKind, follows: Consequence, told: bool) {
             assert_eq!(
@@ -220,7 +220,7 @@ mod tests {
         row(FailureKind::Timeout, Retry, true);
         row(FailureKind::Overflow, Retry, true);
         row(FailureKind::Limit, Wait, false);
-        row(FailureKind::Auth, Stop, false);
+        row(FailureKind::Auth, Replace, false);
         row(FailureKind::Budget, Stop, false);
         row(FailureKind::Stopped, Stop, false);
         row(FailureKind::Interrupted, Stop, false);

@@ -77,7 +77,7 @@ impl Progress {
         let at = record.at;
         match &record.event {
             Event::RunStarted { .. } => self.on_run_started(record),
-            Event::Recovered { .. } => {}
+            Event::Recovered { .. } | Event::AgentChanged { .. } => {}
             Event::Warning { code, message } => self.warnings.push(Warning {
                 code: code.clone(),
                 message: message.clone(),
@@ -241,10 +241,15 @@ impl Progress {
             base,
             output,
             isolated,
+            agent,
         } = &record.event
         else {
             return;
         };
+        if let (Some(header), Some(agent)) = (&mut self.header, agent) {
+            header.agent.clone_from(&agent.agent);
+            header.model.clone_from(&agent.model);
+        }
         self.notes.deliver(story);
         self.attempts += 1;
         self.activity = None;

@@ -3,14 +3,16 @@
 //! The order is: built in, the repository's file, the user's file, variables, flags; later
 //! wins. Lists such as the gates are replaced whole; agents are merged by name.
 
+pub(crate) mod agents;
 pub(crate) mod file;
+mod lines;
 pub(crate) mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub(crate) use self::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
 use super::allowance::{CostLimit, TokenLimit};
-use super::dialect::Output;
 use super::duration::TimeLimit;
 use super::guard::Limits;
 use super::policy::Budget;
@@ -162,21 +164,10 @@ pub(crate) enum Variable {
     Pass,
 }
 
-/// An agent of the user's own; its prompt comes by stdin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AgentSettings {
-    /// The program and its arguments.
-    pub(crate) command: Vec<String>,
-    /// How its output is read.
-    pub(crate) output: Output,
-    /// What it finds in its environment.
-    pub(crate) env: BTreeMap<String, Variable>,
-}
-
 /// One layer: what was said, and nothing else.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PartialSettings {
-    pub(crate) agent: Option<Sourced<String>>,
+    pub(crate) agent: Option<Sourced<AgentList>>,
     pub(crate) model: Option<Sourced<String>>,
     pub(crate) max_retries: Option<Sourced<u32>>,
     pub(crate) on_finish: Option<Sourced<OnFinish>>,
@@ -185,6 +176,7 @@ pub(crate) struct PartialSettings {
     pub(crate) isolate: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
+    pub(crate) limit_pause: Option<Sourced<TimeLimit>>,
     pub(crate) max_cost: Option<Sourced<CostLimit>>,
     pub(crate) max_tokens: Option<Sourced<TokenLimit>>,
     pub(crate) max_time: Option<Sourced<TimeLimit>>,
@@ -196,6 +188,8 @@ pub(crate) struct PartialSettings {
     pub(crate) grace: Option<Sourced<TimeLimit>>,
     pub(crate) gates: Option<Sourced<Vec<GateSettings>>>,
     pub(crate) agents: BTreeMap<String, Sourced<AgentSettings>>,
+    pub(crate) escalate: Option<Sourced<Escalation>>,
+    pub(crate) stories: Option<Sourced<Vec<StoryAgent>>>,
 }
 
 impl PartialSettings {
@@ -214,6 +208,7 @@ impl PartialSettings {
             isolate: later.isolate.or(self.isolate),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
+            limit_pause: later.limit_pause.or(self.limit_pause),
             max_cost: later.max_cost.or(self.max_cost),
             max_tokens: later.max_tokens.or(self.max_tokens),
             max_time: later.max_time.or(self.max_time),
@@ -225,6 +220,8 @@ impl PartialSettings {
             grace: later.grace.or(self.grace),
             gates: later.gates.or(self.gates),
             agents,
+            escalate: later.escalate.or(self.escalate),
+            stories: later.stories.or(self.stories),
         }
     }
 }
@@ -232,9 +229,9 @@ impl PartialSettings {
 /// Everything a run is told, complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// The agent's name.
-    pub(crate) agent: Sourced<String>,
-    /// The model to ask the agent for.
+    /// The agents in order of preference.
+    pub(crate) agent: Sourced<AgentList>,
+    /// The model to ask the preferred agent for.
     pub(crate) model: Option<Sourced<String>>,
     /// How often a story may be retried.
     pub(crate) max_retries: Sourced<u32>,
@@ -250,6 +247,8 @@ pub(crate) struct Settings {
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
     pub(crate) max_wait: Sourced<TimeLimit>,
+    /// The first pause where a limit gives no time it ends at; it doubles from then on.
+    pub(crate) limit_pause: Sourced<TimeLimit>,
     /// How much money a run may use.
     pub(crate) max_cost: Sourced<CostLimit>,
     /// How many tokens a run may use.
@@ -272,6 +271,10 @@ pub(crate) struct Settings {
     pub(crate) gates: Sourced<Vec<GateSettings>>,
     /// Agents of the user's own.
     pub(crate) agents: BTreeMap<String, Sourced<AgentSettings>>,
+    /// Another agent or model for stories that keep failing.
+    pub(crate) escalate: Option<Sourced<Escalation>>,
+    /// Stories with an agent or model of their own.
+    pub(crate) stories: Sourced<Vec<StoryAgent>>,
 }
 
 impl Settings {
@@ -283,7 +286,7 @@ impl Settings {
             .into_iter()
             .fold(PartialSettings::default(), PartialSettings::overlaid_by);
         let settings = Self {
-            agent: or(said.agent, "claude".to_owned()),
+            agent: or(said.agent, AgentList::one("claude")),
             model: said.model,
             max_retries: or(said.max_retries, 3),
             on_finish: or(said.on_finish, OnFinish::Ask),
@@ -292,6 +295,7 @@ impl Settings {
             isolate: or(said.isolate, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
+            limit_pause: or(said.limit_pause, TimeLimit::seconds(60)),
             max_cost: or(said.max_cost, CostLimit::OFF),
             max_tokens: or(said.max_tokens, TokenLimit::OFF),
             max_time: or(said.max_time, TimeLimit::OFF),
@@ -306,57 +310,11 @@ impl Settings {
             grace: or(said.grace, TimeLimit::seconds(20)),
             gates: or(said.gates, Vec::new()),
             agents: said.agents,
+            escalate: said.escalate,
+            stories: or(said.stories, Vec::new()),
         };
-        settings.check_agent()?;
+        settings.check_agents()?;
         Ok(settings)
-    }
-
-    /// The values one by one, as name, value and origin: for `--dry-run` and messages.
-    pub(crate) fn lines(&self) -> Vec<(&'static str, String, String)> {
-        fn line<T>(
-            name: &'static str,
-            sourced: &Sourced<T>,
-            show: impl Fn(&T) -> String,
-        ) -> (&'static str, String, String) {
-            (name, show(&sourced.value), sourced.origin.to_string())
-        }
-        let mut lines = vec![line("agent", &self.agent, Clone::clone)];
-        if let Some(model) = &self.model {
-            lines.push(line("model", model, Clone::clone));
-        }
-        lines.extend([
-            line("max_retries", &self.max_retries, ToString::to_string),
-            line("on_finish", &self.on_finish, |it| it.name().to_owned()),
-            line("strict_tasks", &self.strict_tasks, ToString::to_string),
-            line(
-                "require_changes",
-                &self.require_changes,
-                ToString::to_string,
-            ),
-            line("isolate", &self.isolate, ToString::to_string),
-            line(
-                "command_timeout",
-                &self.command_timeout,
-                ToString::to_string,
-            ),
-            line("max_wait", &self.max_wait, ToString::to_string),
-            line("largest_file", &self.largest_file, ToString::to_string),
-            line("least_free", &self.least_free, ToString::to_string),
-            line("vault_limit", &self.vault_limit, ToString::to_string),
-            line("timeouts.idle", &self.idle_timeout, ToString::to_string),
-            line("timeouts.total", &self.total_timeout, ToString::to_string),
-            line("timeouts.grace", &self.grace, |it| it.or_zero_text()),
-            line("budget.usd", &self.max_cost, ToString::to_string),
-            line("budget.tokens", &self.max_tokens, ToString::to_string),
-            line("budget.time", &self.max_time, ToString::to_string),
-        ]);
-        lines.extend(
-            self.gates
-                .value
-                .iter()
-                .map(|gate| ("gate", gate.to_string(), self.gates.origin.to_string())),
-        );
-        lines
     }
 
     /// What the whole run may use.
@@ -374,35 +332,6 @@ impl Settings {
             largest_file: self.largest_file.value,
             least_free: self.least_free.value.or_zero(),
         }
-    }
-
-    /// The agent must be built in or configured.
-    fn check_agent(&self) -> Result<(), SettingsProblem> {
-        let name = self.agent.value.as_str();
-        let own = self.agents.keys().map(String::as_str);
-        let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
-        if known.contains(&name) {
-            return Ok(());
-        }
-        let hint = match nearest(name, &known) {
-            Some(near) => format!("did you mean `{near}`"),
-            None => format!(
-                "known agents: {}; add your own as `[agents.{name}]` in `ralphtool.toml`",
-                known.join(", ")
-            ),
-        };
-        let problem = SettingsProblem::new(
-            self.agent.origin.to_string(),
-            format!("there is no agent `{name}`"),
-        );
-        Err(problem.hint(hint))
-    }
-}
-
-impl TimeLimit {
-    /// For a grace period, where `off` means none at all.
-    fn or_zero_text(self) -> String {
-        super::duration::exact(self.or_zero())
     }
 }
 

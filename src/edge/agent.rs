@@ -12,12 +12,18 @@ use crate::domain::agents::Adapter;
 use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, RunId};
 use crate::domain::settings::Variable;
+use crate::domain::settings::agents::{CommandSettings, PromptBy};
 use crate::edge::isolation::Overlay;
 use crate::edge::os;
 use crate::edge::process::{Orphans, ProcessSpec, Stderr};
 
 /// The hidden word that makes this program act as the demo agent.
 pub(crate) const DEMO_WORD: &str = "__demo-agent";
+/// The name of the file in an attempt's folder that holds its prompt.
+pub(crate) const PROMPT_FILE: &str = "prompt.md";
+/// The place of the model in a command.
+const MODEL: &str = "{model}";
+
 /// An agent that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Agent {
@@ -30,14 +36,12 @@ pub(crate) enum Agent {
         /// What the user says about its environment.
         env: Vec<(String, Variable)>,
     },
-    /// A command of the user's that reads the prompt from standard input.
+    /// A command of the user's.
     Command {
-        /// The program.
-        program: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// What it writes.
-        output: Output,
+        /// What is started, and how.
+        command: CommandSettings,
+        /// The model asked for.
+        model: Option<String>,
         /// What the user says about its environment.
         env: Vec<(String, Variable)>,
     },
@@ -66,12 +70,19 @@ pub(crate) struct Work<'a> {
     pub(crate) prompt: &'a str,
 }
 
+impl Work<'_> {
+    /// The file that holds the prompt.
+    fn prompt_file(&self) -> PathBuf {
+        self.transcript.join(PROMPT_FILE)
+    }
+}
+
 impl Agent {
     /// The program that must be found before a run; the demo needs none.
     pub(crate) fn program(&self) -> Option<&str> {
         match self {
             Self::BuiltIn { adapter, .. } => Some(adapter.program),
-            Self::Command { program, .. } => Some(program),
+            Self::Command { command, .. } => command.words.first().map(String::as_str),
             Self::Demo => None,
         }
     }
@@ -80,7 +91,7 @@ impl Agent {
     pub(crate) fn output(&self) -> Output {
         match self {
             Self::BuiltIn { adapter, .. } => adapter.output,
-            Self::Command { output, .. } => *output,
+            Self::Command { command, .. } => command.output,
             Self::Demo => Output::Text,
         }
     }
@@ -88,13 +99,16 @@ impl Agent {
     /// The process that makes one attempt.
     pub(crate) fn process(&self, work: Work<'_>) -> io::Result<ProcessSpec> {
         let guard = os::own_program()?;
-        let (program, args) = self.command_line(&guard);
+        let (program, args) = self.command_line(&guard, &work);
         Ok(ProcessSpec {
             program,
             args,
-            cwd: work.root.to_owned(),
+            cwd: self.folder(work.root),
             env: environment::of(self, &work, Rights::of_this_process()),
-            stdin: work.prompt.as_bytes().to_vec(),
+            stdin: match self.prompt_by() {
+                PromptBy::Stdin => work.prompt.as_bytes().to_vec(),
+                PromptBy::File => Vec::new(),
+            },
             stdout: work.transcript.join("stdout"),
             stderr: Stderr::File(work.transcript.join("stderr")),
             line_cap: self.output().line_cap(),
@@ -105,21 +119,63 @@ impl Agent {
         })
     }
 
-    fn command_line(&self, own_program: &Path) -> (OsString, Vec<OsString>) {
+    /// The folder it starts in.
+    pub(crate) fn folder(&self, root: &Path) -> PathBuf {
+        match self {
+            Self::Command { command, .. } => match &command.cwd {
+                Some(folder) => root.join(folder),
+                None => root.to_owned(),
+            },
+            Self::BuiltIn { .. } | Self::Demo => root.to_owned(),
+        }
+    }
+
+    /// Whether its command has a place for a model that nobody names.
+    pub(crate) fn lacks_model(&self) -> bool {
+        match self {
+            Self::Command { command, model, .. } => {
+                model.is_none() && command.words.iter().any(|word| word.contains(MODEL))
+            }
+            Self::BuiltIn { .. } | Self::Demo => false,
+        }
+    }
+
+    fn prompt_by(&self) -> PromptBy {
+        match self {
+            Self::Command { command, .. } => command.prompt,
+            Self::BuiltIn { .. } | Self::Demo => PromptBy::Stdin,
+        }
+    }
+
+    fn command_line(&self, own_program: &Path, work: &Work<'_>) -> (OsString, Vec<OsString>) {
         match self {
             Self::BuiltIn { adapter, model, .. } => {
                 let args = (adapter.arguments)(model.as_deref());
-                (
-                    adapter.program.into(),
-                    args.into_iter().map(OsString::from).collect(),
-                )
+                let args = args.into_iter().map(OsString::from);
+                (adapter.program.into(), args.collect())
             }
-            Self::Command { program, args, .. } => {
-                (program.into(), args.iter().map(OsString::from).collect())
+            Self::Command { command, model, .. } => {
+                let fill = |word: &String| filled(word, model.as_deref(), work).into();
+                let mut all = command.words.iter().map(fill);
+                (all.next().unwrap_or_default(), all.collect())
             }
             Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }
+}
+
+/// A word of a command with the facts of the attempt in it.
+fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
+    if !text.contains('{') {
+        return text.to_owned();
+    }
+    let label = format!("{}-{}", work.run, work.attempt);
+    text.replace("{prompt_file}", &work.prompt_file().to_string_lossy())
+        .replace("{root}", &work.root.to_string_lossy())
+        .replace(MODEL, model.unwrap_or_default())
+        .replace("{change}", work.change)
+        .replace("{story}", &work.attempt.story.0)
+        .replace("{attempt}", &label)
 }
 
 /// Finds a program as the system would, without starting it: in the folders of `path` if it is

@@ -4,24 +4,28 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::agents::{self, Agents};
 use super::{Engine, EngineError, Job, chain, gate_logs};
-use crate::domain::agents::adapter;
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
-use crate::domain::policy::{Gate, OnFinish, Policy};
+use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
+use crate::domain::roster::Roster;
 use crate::domain::settings::Settings;
-use crate::edge::agent::{Agent, find_program};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
 use crate::failure::Failure;
+
+/// However the pause after a limit is set, an agent is not asked in a hot loop.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// What is to be run.
 pub(crate) struct Order {
@@ -85,7 +89,6 @@ impl Ready {
 /// Checks everything; what an earlier run left is mended already.
 pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     check_story(&order.change, order.only_story.as_ref())?;
-    let agent = agent(&order.settings);
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
     let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
@@ -99,7 +102,12 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         .map_err(|error| refusal(&error))?;
     if !nothing_left {
         let root = &checkpoints.repository().work_tree;
-        check_agent(&order.settings, &order.environment, root)?;
+        agents::check(
+            &order.settings,
+            &order.change.name,
+            &order.environment,
+            root,
+        )?;
         check_isolation(&order.settings, &checkpoints)?;
     }
     // Without it, processes that outlive their parents could not be swept; with a warning only,
@@ -133,14 +141,13 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         isolate: order.settings.isolate.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
-        agent,
+        agents: Agents::of(&order.settings),
         preface,
         change: order.change.clone(),
     };
     let machine = Machine::new(Setup {
+        roster: Roster::of(&order.settings, &order.change.name),
         change: order.change.name,
-        agent: order.settings.agent.value,
-        model: order.settings.model.map(|model| model.value),
         policy,
         gate_logs,
         origin,
@@ -243,31 +250,6 @@ fn nothing_left(change: &Change) -> bool {
         .all(|story| story.state != StoryState::Open)
 }
 
-/// An agent must be there, as seen from where it will run.
-pub(super) fn check_agent(
-    settings: &Settings,
-    environment: &[(OsString, OsString)],
-    root: &Path,
-) -> Result<(), Failure> {
-    let agent = agent(settings);
-    let Some(program) = agent.program() else {
-        return Ok(());
-    };
-    let path = environment
-        .iter()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, value)| value.as_os_str());
-    if find_program(program.as_ref(), path, root).is_some() {
-        return Ok(());
-    }
-    Err(Failure::refused(format!(
-        "the agent `{}` needs `{program}`, which was not found",
-        settings.agent.value
-    ))
-    .hint("install it, or choose another agent with `--agent NAME`")
-    .hint("`ralphtool demo` shows a run without any agent"))
-}
-
 /// Isolation must work, where it is asked for: an agent that is believed to be isolated must be.
 fn check_isolation(settings: &Settings, checkpoints: &Checkpoints) -> Result<(), Failure> {
     if !settings.isolate.value {
@@ -276,29 +258,6 @@ fn check_isolation(settings: &Settings, checkpoints: &Checkpoints) -> Result<(),
     checkpoints
         .try_isolation()
         .map_err(|error| Failure::refused(chain(&error)).hint(error.hint()))
-}
-
-/// The agent the settings name; whether it exists was checked when they were read.
-pub(super) fn agent(settings: &Settings) -> Agent {
-    let model = settings.model.as_ref().map(|model| model.value.clone());
-    let name = settings.agent.value.as_str();
-    if let Some(own) = settings.agents.get(name) {
-        let mut words = own.value.command.iter().cloned();
-        return Agent::Command {
-            program: words.next().unwrap_or_default(),
-            args: words.collect(),
-            output: own.value.output,
-            env: own.value.env.clone().into_iter().collect(),
-        };
-    }
-    match adapter(name) {
-        Some(adapter) => Agent::BuiltIn {
-            adapter,
-            model,
-            env: Vec::new(),
-        },
-        None => Agent::Demo,
-    }
 }
 
 fn policy(order: &Order) -> Policy {
@@ -327,6 +286,10 @@ fn policy(order: &Order) -> Policy {
             // Nobody is there to ask: keeping loses nothing.
             OnFinish::Ask if !order.attended => OnFinish::Keep,
             choice => choice,
+        },
+        backoff: Backoff {
+            first: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
+            ..Backoff::default()
         },
         budget: settings.budget(),
         ..Policy::default()

@@ -27,12 +27,13 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             ticket,
             story,
             attempt,
+            choice,
             previous,
             notes,
         } => {
             let attempt = AttemptId { story, attempt };
             let told = Told { previous, notes };
-            return engine.start_agent(ticket, attempt, told).await;
+            return engine.start_agent(ticket, attempt, &choice, told).await;
         }
         Effect::StopAgent { grace, .. } => {
             if let Some(Running::Agent(agent)) = &mut engine.running {

@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::launch::{check_agent, other_run};
+use super::agents;
+use super::launch::other_run;
 use super::{MENDING_TIMEOUT, chain};
 use crate::domain::change::{Change, Story};
 use crate::domain::ids::AttemptNumber;
@@ -115,7 +116,8 @@ fn runs(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark
 }
 
 fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
-    check_agent(plan.settings, plan.environment, &repository.work_tree)
+    let root = &repository.work_tree;
+    agents::check(plan.settings, &plan.change.name, plan.environment, root)
         .err()
         .map(|failure| failed(&failure))
 }

@@ -8,7 +8,8 @@ use super::{Engine, EngineError, Running, chain};
 use crate::domain::ids::AttemptId;
 use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
-use crate::edge::agent::Work;
+use crate::domain::roster::Choice;
+use crate::edge::agent::{Agent, PROMPT_FILE, Work};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
 use crate::edge::isolation::Overlay;
@@ -53,18 +54,20 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         attempt: AttemptId,
+        choice: &Choice,
         told: Told,
     ) -> Result<(), EngineError> {
+        let agent = self.job.agents.agent(choice);
         if let Err(error) = self.take_in_meanwhile(&attempt).await? {
             self.not_started(ticket, error);
             return Ok(());
         }
-        match self.try_start_agent(ticket, &attempt, &told).await {
+        match self.try_start_agent(ticket, &attempt, &agent, &told).await {
             Ok(folder) => {
                 let start = AgentStart {
                     transcript: folder.to_string_lossy().into_owned(),
                     base: self.checkpoints.checkpoint_commit(),
-                    output: self.job.agent.output(),
+                    output: agent.output(),
                     isolated: self.job.isolate,
                 };
                 self.ready.push_back(Input::AgentStarted { ticket, start });
@@ -127,13 +130,14 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         attempt: &AttemptId,
+        agent: &Agent,
         told: &Told,
     ) -> Result<PathBuf, StartError> {
         let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
         create_private_folder(&folder.join("git")).map_err(StartError::other)?;
         let learnings = self.checkpoints.learnings(&self.job.change.name);
         let text = self.prompt_for(attempt, told, &learnings)?;
-        write_whole(&folder.join("prompt.md"), text.as_bytes(), 0o600)
+        write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600)
             .map_err(StartError::other)?;
         if let Some(base) = self.story_base.clone() {
             let top = self.checkpoints.repository().work_tree.clone();
@@ -157,17 +161,15 @@ impl Engine {
             transcript: &folder,
             prompt: &text,
         };
-        let process = self
-            .job
-            .agent
+        let process = agent
             .process(work)
             .map_err(StartError::other)?
             .start()
             .map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
-        let dialect = self.job.agent.output().dialect(&jiff::Zoned::now());
-        let agent = AgentRun::new(ticket, process, dialect);
-        self.running = Some(Running::Agent(Box::new(agent)));
+        let dialect = agent.output().dialect(&jiff::Zoned::now());
+        let run = AgentRun::new(ticket, process, dialect);
+        self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
     }
 

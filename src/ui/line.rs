@@ -75,6 +75,10 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             );
             Some(Line::new(Weight::Alert, WARN, text))
         }
+        Event::AgentChanged { to, reason, .. } => {
+            let text = format!("{} takes over: {}", clean(&to.to_string()), clean(reason));
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
         Event::AttemptStarted {
             attempt,
             max_attempts,

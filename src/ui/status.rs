@@ -100,6 +100,7 @@ impl Status {
             | Event::NoteAdded { .. }
             | Event::FinishFailed { .. }
             | Event::Recovered { .. }
+            | Event::AgentChanged { .. }
             | Event::Warning { .. }
             | Event::Agent { .. } => {}
         }

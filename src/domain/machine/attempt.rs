@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
+use super::standby::Pick;
 use super::stories::Current;
 use super::verdict::{Miss, judge};
 use super::{Machine, Phase, list};
@@ -12,6 +13,7 @@ use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::event::{Event, FailureKind, Outcome};
 use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::in_words;
+use crate::domain::roster::Choice;
 
 /// How much of the agent's words is kept to say where it was.
 const PLACE_CHARS: usize = 200;
@@ -21,6 +23,8 @@ const PLACE_CHARS: usize = 200;
 pub(super) struct Attempt {
     pub(super) story: Box<Current>,
     pub(super) id: AttemptId,
+    /// Who makes it.
+    pub(super) choice: Choice,
     pub(super) started: Timestamp,
     pub(super) usage: Usage,
 }
@@ -62,6 +66,12 @@ impl Machine {
         if self.pause {
             return self.hold(story);
         }
+        let choice = match self.pick(&story) {
+            Pick::Agent(choice) => choice,
+            Pick::Later(until, reason) => return self.wait(story, until, reason),
+            Pick::Nobody(reason) => return self.leave_and_end(*story, Outcome::Limited { reason }),
+        };
+        self.announce_choice(&story, &choice);
         let ticket = self.ask();
         let id = AttemptId {
             story: story.view.id.clone(),
@@ -75,12 +85,14 @@ impl Machine {
             ticket,
             story: id.story.clone(),
             attempt: id.attempt,
+            choice: choice.clone(),
             previous: story.previous.clone(),
             notes,
         });
         let attempt = Attempt {
             story,
             id,
+            choice,
             started: self.now,
             usage: Usage::default(),
         };
@@ -132,7 +144,9 @@ impl Machine {
     fn announce_attempt(&mut self, work: &mut Work, start: AgentStart) {
         work.announced = true;
         self.tally.attempts += 1;
-        let Attempt { story, id, .. } = &work.attempt;
+        let Attempt {
+            story, id, choice, ..
+        } = &work.attempt;
         let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
         self.announce(Event::AttemptStarted {
             story: id.story.clone(),
@@ -143,6 +157,7 @@ impl Machine {
             base: start.base,
             output: start.output,
             isolated: start.isolated,
+            agent: Some(choice.clone()),
         });
     }
 

@@ -235,7 +235,10 @@ impl Machine {
         commit: String,
         changed_files: usize,
     ) -> Phase {
-        let Attempt { story, id, .. } = verified.attempt;
+        let Attempt {
+            story, id, choice, ..
+        } = verified.attempt;
+        self.standby.worked(&choice.agent);
         // The gates just judged this very tree: that is the next story's baseline.
         self.before = verified.verdicts;
         self.completed.insert(id.story.clone());

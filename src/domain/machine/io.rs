@@ -13,6 +13,7 @@ use crate::domain::dialect::{Limit, Output};
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
+use crate::domain::roster::Choice;
 
 /// Ties an answer to the effect that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +31,8 @@ pub(crate) enum Effect {
         ticket: Ticket,
         story: StoryId,
         attempt: AttemptNumber,
+        /// Who makes it.
+        choice: Choice,
         previous: Option<Previous>,
         /// What the user wants it to know.
         notes: Vec<String>,

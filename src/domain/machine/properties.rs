@@ -176,13 +176,14 @@ struct World {
 }
 
 impl World {
-    fn new(policy: Policy, origin: Origin) -> Self {
+    fn new(policy: Policy, roster: Roster, origin: Origin) -> Self {
         let state = |n: usize| match n {
             3 => StoryState::Deferred,
             _ => StoryState::Open,
         };
         Self {
             machine: Machine::new(Setup {
+                roster,
                 origin,
                 ..setup(policy.clone())
             }),
@@ -633,7 +634,7 @@ impl Order {
                 self.is_at(story, *attempt);
                 self.attempt = None;
             }
-            Event::Waiting { .. } | Event::Paused { .. } => {
+            Event::Waiting { .. } | Event::Paused { .. } | Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());
             }
             Event::StoryCompleted {
@@ -685,12 +686,24 @@ impl Order {
     }
 }
 
+/// One agent, two of them, and two with another one for stories that keep failing.
+fn rosters() -> impl Strategy<Value = Roster> {
+    let of = Roster::parsed;
+    prop_oneof![
+        Just(of("agent = 'demo'")),
+        Just(of("agent = ['demo', 'claude']")),
+        Just(of(
+            "agent = ['demo', 'claude']\n[escalate]\nafter = 1\nmodel = 'opus'\n[[story]]\nid = '2'\nagent = 'claude'"
+        )),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_history_is_safe_and_ends(policy in policies(), origin in origins(), moves in moves()) {
-        let mut world = World::new(policy, origin);
+    fn every_history_is_safe_and_ends(policy in policies(), roster in rosters(), origin in origins(), moves in moves()) {
+        let mut world = World::new(policy, roster, origin);
         world.start();
         for step in &moves {
             world.play(step);
@@ -709,7 +722,7 @@ proptest! {
 
     #[test]
     fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
-        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Origin::Fresh);
+        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Roster::just("demo", None), Origin::Fresh);
         world.start();
         for _ in 0..BOUND {
             world.answer(pick);

@@ -1,5 +1,6 @@
 //! The machine's behaviour as pages of facts: whole lists of effects are compared.
 
+mod agents;
 mod attempts;
 mod checkpoints;
 mod failures;

@@ -7,6 +7,7 @@ use crate::domain::event::{FailureKind, GateResult, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::{Gate, OnFinish};
 use crate::domain::promise::Promise;
+use crate::domain::roster::Choice;
 
 /// A machine, its clock, and the ticket that is open.
 pub(super) struct Script {
@@ -131,11 +132,22 @@ pub(super) fn clock(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_014_400 + seconds).unwrap()
 }
 
+/// The agent of all attempts.
+pub(super) fn the_agent() -> Choice {
+    agent("demo")
+}
+
+pub(super) fn agent(name: &str) -> Choice {
+    Choice {
+        agent: name.to_owned(),
+        model: None,
+    }
+}
+
 pub(super) fn setup(policy: Policy) -> Setup {
     Setup {
         change: "my-feature".to_owned(),
-        agent: "demo".to_owned(),
-        model: None,
+        roster: Roster::just("demo", None),
         policy,
         gate_logs: "gates".to_owned(),
         origin: Origin::Fresh,
@@ -389,6 +401,7 @@ pub(super) fn start_agent(
         ticket: Ticket(ticket),
         story: id(story),
         attempt: AttemptNumber(attempt),
+        choice: the_agent(),
         previous,
         notes: Vec::new(),
     }

@@ -7,12 +7,16 @@ use jiff::Timestamp;
 use super::attempt::Attempt;
 use super::carry::told_next;
 use super::io::{Effect, TimerKind};
+use super::standby::Pick;
 use super::stories::Current;
 use super::verdict::Miss;
 use super::{Machine, Phase};
 use crate::domain::agent_event::Usage;
 use crate::domain::event::{Event, Outcome};
-use crate::domain::policy::{Consequence, consequence, in_words};
+use crate::domain::policy::{Consequence, consequence};
+
+/// How often in a row a run waits for an API that is down, without using a retry: about an hour.
+const OUTAGES_WAITED_FOR: u32 = 6;
 
 /// A failed attempt on its way to the vault.
 #[derive(Debug)]
@@ -24,8 +28,7 @@ pub(super) struct Setback {
 
 /// What follows a setback.
 enum Next {
-    Retry,
-    Wait(Timestamp),
+    Again,
     Skip,
     End(Outcome),
 }
@@ -62,10 +65,11 @@ impl Machine {
         let Attempt {
             mut story,
             id,
+            choice,
             usage,
             ..
         } = attempt;
-        let next = self.after(&mut story, &miss);
+        let next = self.after(&mut story, &choice.agent, &miss);
         self.announce(Event::AttemptFailed {
             story: id.story.clone(),
             attempt: id.attempt,
@@ -73,20 +77,19 @@ impl Machine {
             reason: miss.reason.clone(),
             parked: id.to_string(),
             changed_files,
-            retrying: matches!(next, Next::Retry | Next::Wait(_)),
+            retrying: matches!(next, Next::Again),
             duration_ms,
             usage,
         });
         story.previous = told_next(story.previous.take(), miss.kind, miss.told, id);
         match next {
-            Next::Retry => self.start_attempt(story),
-            Next::Wait(until) => self.wait(story, until, miss.reason),
+            Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
             Next::End(outcome) => self.leave_and_end(*story, outcome),
         }
     }
 
-    fn after(&self, story: &mut Current, miss: &Miss) -> Next {
+    fn after(&mut self, story: &mut Current, agent: &str, miss: &Miss) -> Next {
         if self.stop.is_some() {
             return Next::End(Outcome::Stopped);
         }
@@ -96,14 +99,19 @@ impl Machine {
             }),
             Consequence::Skip => Next::Skip,
             _ if self.skip => Next::Skip,
-            Consequence::Retry => self.after_miss(story, miss),
-            Consequence::Wait => self.after_limit(story, miss),
+            Consequence::Retry => {
+                self.standby.worked(agent);
+                self.after_miss(story, miss)
+            }
+            Consequence::Wait => self.after_limit(story, agent, miss),
+            Consequence::Replace => {
+                self.standby.refused(agent, &miss.reason);
+                self.go_on(story)
+            }
         }
     }
 
     fn after_miss(&self, story: &mut Current, miss: &Miss) -> Next {
-        story.limits = 0;
-        story.limited_since = None;
         if story.retries_used >= self.policy().max_retries {
             return Next::End(Outcome::Exhausted {
                 story: story.view.id.clone(),
@@ -112,33 +120,29 @@ impl Machine {
             });
         }
         story.retries_used += 1;
-        match self.used_up(&Usage::default()) {
-            Some(reason) => Next::End(Outcome::Limited { reason }),
-            None => Next::Retry,
-        }
+        self.go_on(story)
     }
 
-    fn after_limit(&self, story: &mut Current, miss: &Miss) -> Next {
-        story.limits = story.limits.saturating_add(1);
-        let since = *story.limited_since.get_or_insert(self.now);
-        let until = self.wait_until(story.limits, miss);
-        let allowed = [
-            self.policy().max_wait.map(|most| (since, most)),
-            self.policy().budget.time.map(|time| (self.started, time)),
-        ];
-        for (from, most) in allowed.into_iter().flatten() {
-            if until > later(from, most) {
-                let reason = format!(
-                    "{}; waiting until {until:.0} is longer than the {} allowed",
-                    miss.reason.trim_end_matches('.'),
-                    in_words(most)
-                );
-                return Next::End(Outcome::Limited { reason });
-            }
+    fn after_limit(&mut self, story: &mut Current, agent: &str, miss: &Miss) -> Next {
+        let limits = self.standby.count_limit(agent);
+        let until = self.wait_until(limits, miss);
+        self.standby.limited(agent, self.now, until, &miss.reason);
+        let is_outage = miss.limit.as_ref().is_some_and(|limit| limit.is_outage);
+        // An API that stays away may be one that was never there.
+        if is_outage && limits > OUTAGES_WAITED_FOR {
+            return self.after_miss(story, miss);
         }
-        match self.used_up(&Usage::default()) {
-            Some(reason) => Next::End(Outcome::Limited { reason }),
-            None => Next::Wait(until),
+        self.go_on(story)
+    }
+
+    /// Another attempt, now or later, if somebody can make it.
+    fn go_on(&self, story: &Current) -> Next {
+        let pick = self.pick(story);
+        match (self.used_up(&Usage::default()), pick) {
+            (Some(reason), _) | (None, Pick::Nobody(reason)) => {
+                Next::End(Outcome::Limited { reason })
+            }
+            (None, Pick::Agent(_) | Pick::Later(..)) => Next::Again,
         }
     }
 
@@ -153,7 +157,7 @@ impl Machine {
         }
     }
 
-    fn wait(&mut self, story: Box<Current>, until: Timestamp, reason: String) -> Phase {
+    pub(super) fn wait(&mut self, story: Box<Current>, until: Timestamp, reason: String) -> Phase {
         self.announce(Event::Waiting {
             story: story.view.id.clone(),
             reason,
@@ -175,6 +179,7 @@ impl Machine {
     }
 }
 
-fn later(at: Timestamp, by: Duration) -> Timestamp {
+/// A moment so much later.
+pub(super) fn later(at: Timestamp, by: Duration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }

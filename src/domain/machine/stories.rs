@@ -20,10 +20,6 @@ pub(super) struct Current {
     pub(super) previous: Option<Previous>,
     /// What its attempts used.
     pub(super) usage: Usage,
-    /// Limits met in a row.
-    pub(super) limits: u32,
-    /// When the first limit of the row was met.
-    pub(super) limited_since: Option<Timestamp>,
 }
 
 impl Machine {
@@ -63,13 +59,14 @@ impl Machine {
 
     pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
         let policy = self.policy();
+        let first = self.setup.roster.first();
         let event = Event::RunStarted {
             change: self.setup.change.clone(),
             branch: branch.name.clone(),
             original: branch.original.clone(),
             original_commit: branch.original_commit.clone(),
-            agent: self.setup.agent.clone(),
-            model: self.setup.model.clone(),
+            agent: first.agent,
+            model: first.model,
             stories_total: self.tally.stories_total,
             stories_done: self.tally.stories_done,
             max_retries: policy.max_retries,
@@ -124,8 +121,6 @@ impl Machine {
             retries_used: 0,
             previous: None,
             usage: Usage::default(),
-            limits: 0,
-            limited_since: None,
         };
         let highest = self.attempts.get(&story.view.id).copied();
         story.next_attempt = highest.unwrap_or(0).saturating_add(1);

@@ -76,6 +76,7 @@ impl Machine {
             Phase::Waiting(story, _) => {
                 self.heed(Request::TryNow);
                 self.cancel_wait();
+                self.standby.forget_waits();
                 self.start_attempt(story)
             }
             phase => phase,
@@ -156,6 +157,7 @@ impl Machine {
             Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
                 self.stop = None;
                 self.skipped.clear();
+                self.standby.forget_refusals();
                 // What the gates said may not hold any more: there was time to change things.
                 self.before.fill(Verdict::Unknown);
                 self.read_backlog()

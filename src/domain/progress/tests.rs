@@ -102,6 +102,7 @@ fn attempt_started(attempt: u32) -> Event {
         base: Some("c0".to_owned()),
         output: Output::Text,
         isolated: false,
+        agent: None,
     }
 }
 

@@ -3,21 +3,21 @@
 //! Unknown keys and wrong types are errors that name line and column: a misspelt key that is
 //! silently ignored would be found out only after a night of running.
 
-use std::collections::BTreeMap;
+mod agents;
+
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    AgentSettings, GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings, SettingsProblem,
-    Sourced, Variable, nearest,
+    GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings, SettingsProblem, Sourced,
+    nearest,
 };
-use crate::domain::dialect::Output;
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 16] = [
+const TOP_KEYS: [&str; 19] = [
     "agent",
     "model",
     "max_retries",
@@ -27,6 +27,7 @@ const TOP_KEYS: [&str; 16] = [
     "isolate",
     "command_timeout",
     "max_wait",
+    "limit_pause",
     "largest_file",
     "least_free",
     "vault_limit",
@@ -34,11 +35,12 @@ const TOP_KEYS: [&str; 16] = [
     "budget",
     "gate",
     "agents",
+    "escalate",
+    "story",
 ];
 const TIMEOUT_KEYS: [&str; 3] = ["idle", "total", "grace"];
 const BUDGET_KEYS: [&str; 3] = ["usd", "tokens", "time"];
 const GATE_KEYS: [&str; 4] = ["name", "run", "timeout", "baseline"];
-const AGENT_KEYS: [&str; 4] = ["command", "output", "env", "prompt"];
 
 type Value<'i> = Spanned<DeValue<'i>>;
 type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
@@ -69,7 +71,7 @@ impl File<'_> {
         value: &Value<'_>,
     ) -> Result<(), SettingsProblem> {
         match key.get_ref().as_ref() {
-            "agent" => settings.agent = Some(self.sourced(key, self.string(value)?)),
+            "agent" => settings.agent = Some(self.sourced(key, self.agent_list(value)?)),
             "model" => settings.model = Some(self.sourced(key, self.string(value)?)),
             "max_retries" => settings.max_retries = Some(self.sourced(key, self.count(value)?)),
             "on_finish" => {
@@ -85,6 +87,7 @@ impl File<'_> {
                 settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
             }
             "max_wait" => settings.max_wait = Some(self.sourced(key, self.duration(value)?)),
+            "limit_pause" => settings.limit_pause = Some(self.sourced(key, self.duration(value)?)),
             "largest_file" => settings.largest_file = Some(self.sourced(key, self.size(value)?)),
             "least_free" => settings.least_free = Some(self.sourced(key, self.size(value)?)),
             "vault_limit" => settings.vault_limit = Some(self.sourced(key, self.size(value)?)),
@@ -92,6 +95,8 @@ impl File<'_> {
             "budget" => self.budget(settings, value)?,
             "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
             "agents" => settings.agents = self.agents(value)?,
+            "escalate" => settings.escalate = Some(self.sourced(key, self.escalation(value)?)),
+            "story" => settings.stories = Some(self.sourced(key, self.story_agents(value)?)),
             _ => return Err(self.unknown(key, &TOP_KEYS, "")),
         }
         Ok(())
@@ -173,77 +178,6 @@ impl File<'_> {
             timeout,
             baseline,
         })
-    }
-
-    fn agents(
-        &self,
-        value: &Value<'_>,
-    ) -> Result<BTreeMap<String, Sourced<AgentSettings>>, SettingsProblem> {
-        let mut agents = BTreeMap::new();
-        for (key, value) in self.table(value)? {
-            let agent = self.sourced(key, self.agent(key, value)?);
-            agents.insert(key.get_ref().clone().into_owned(), agent);
-        }
-        Ok(agents)
-    }
-
-    fn agent(&self, name: &Key<'_>, value: &Value<'_>) -> Result<AgentSettings, SettingsProblem> {
-        let mut command = None;
-        let mut output = Output::Text;
-        let mut env = BTreeMap::new();
-        for (key, value) in self.table(value)? {
-            match key.get_ref().as_ref() {
-                "command" => command = Some(self.words(value)?),
-                "output" => output = self.choice(value, &Output::NAMES)?,
-                "env" => env = self.variables(value)?,
-                "prompt" => self.choice(value, &[("stdin", ())])?,
-                _ => {
-                    let place = format!(" in `[agents.{}]`", name.get_ref());
-                    return Err(self.unknown(key, &AGENT_KEYS, &place));
-                }
-            }
-        }
-        let Some(command) = command else {
-            let message = format!("the agent `{}` has no `command`", name.get_ref());
-            let problem = self.problem(&name.span(), &message);
-            return Err(problem.hint("say what to start, such as `command = [\"my-agent\"]`"));
-        };
-        Ok(AgentSettings {
-            command,
-            output,
-            env,
-        })
-    }
-
-    fn words(&self, value: &Value<'_>) -> Result<Vec<String>, SettingsProblem> {
-        let DeValue::Array(array) = value.get_ref() else {
-            let problem = self.wrong_type(value, "an array of strings");
-            return Err(problem.hint("give program and arguments as a list"));
-        };
-        let words: Vec<String> = array
-            .iter()
-            .map(|word| self.string(word))
-            .collect::<Result<_, _>>()?;
-        if words
-            .first()
-            .is_none_or(|program| program.trim().is_empty())
-        {
-            return Err(self.problem(&value.span(), "the command names no program"));
-        }
-        Ok(words)
-    }
-
-    fn variables(&self, value: &Value<'_>) -> Result<BTreeMap<String, Variable>, SettingsProblem> {
-        let variable = |value: &Value<'_>| match value.get_ref() {
-            DeValue::String(text) => Ok(Variable::Set(text.clone().into_owned())),
-            DeValue::Boolean(true) => Ok(Variable::Pass),
-            DeValue::Boolean(false) => Ok(Variable::Remove),
-            _ => Err(self.wrong_type(value, "a string, `true` or `false`")),
-        };
-        self.table(value)?
-            .iter()
-            .map(|(key, value)| Ok((key.get_ref().clone().into_owned(), variable(value)?)))
-            .collect()
     }
 
     fn table<'v, 'i>(&self, value: &'v Value<'i>) -> Result<&'v DeTable<'i>, SettingsProblem> {

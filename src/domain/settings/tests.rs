@@ -3,7 +3,9 @@
 use indoc::indoc;
 use pretty_assertions::assert_eq;
 
+use super::agents::{Calling, CommandSettings, PromptBy};
 use super::*;
+use crate::domain::dialect::Output;
 
 fn problem(text: &str) -> String {
     let problem = file::parse("ralphtool.toml", text).unwrap_err();
@@ -24,7 +26,7 @@ fn at<T>(line: usize, value: T) -> Sourced<T> {
 #[test]
 fn a_file_with_every_key_is_read_with_its_lines() {
     let text = indoc! {r#"
-        agent = "mine"
+        agent = ["mine", "claude"]
         model = "opus"
         max_retries = 1_0
         on_finish = "keep"
@@ -33,6 +35,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         isolate = true
         command_timeout = "1m"
         max_wait = 0
+        limit_pause = "5s"
         largest_file = "1GB"
         least_free = 0
         vault_limit = "5GB"
@@ -51,11 +54,6 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         baseline = false
         [[gate]]
         run = "cargo clippy"
-        [agents.mine]
-        command = ["my-agent", "--auto"]
-        output = "claude-json"
-        env = { KEY = "value" }
-        prompt = "stdin"
     "#};
     let gates = vec![
         GateSettings {
@@ -66,13 +64,8 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         },
         GateSettings::from_line("cargo clippy"),
     ];
-    let mine = AgentSettings {
-        command: vec!["my-agent".to_owned(), "--auto".to_owned()],
-        output: Output::ClaudeJson,
-        env: BTreeMap::from([("KEY".to_owned(), Variable::Set("value".to_owned()))]),
-    };
     let want = PartialSettings {
-        agent: Some(at(1, "mine".to_owned())),
+        agent: Some(at(1, "mine,claude".parse().unwrap())),
         model: Some(at(2, "opus".to_owned())),
         max_retries: Some(at(3, 10)),
         on_finish: Some(at(4, OnFinish::Keep)),
@@ -81,23 +74,87 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         isolate: Some(at(7, true)),
         command_timeout: Some(at(8, TimeLimit::seconds(60))),
         max_wait: Some(at(9, TimeLimit::OFF)),
-        largest_file: Some(at(10, SizeLimit::bytes(1_000_000_000))),
-        least_free: Some(at(11, SizeLimit::OFF)),
-        vault_limit: Some(at(12, SizeLimit::bytes(5_000_000_000))),
-        idle_timeout: Some(at(14, TimeLimit::seconds(600))),
-        total_timeout: Some(at(15, TimeLimit::OFF)),
-        grace: Some(at(16, TimeLimit::seconds(5))),
-        max_cost: Some(at(18, CostLimit::cents(250))),
-        max_tokens: Some(at(19, TokenLimit(Some(500_000)))),
-        max_time: Some(at(20, TimeLimit::seconds(28_800))),
-        gates: Some(at(21, gates)),
-        agents: BTreeMap::from([("mine".to_owned(), at(28, mine))]),
+        limit_pause: Some(at(10, TimeLimit::seconds(5))),
+        largest_file: Some(at(11, SizeLimit::bytes(1_000_000_000))),
+        least_free: Some(at(12, SizeLimit::OFF)),
+        vault_limit: Some(at(13, SizeLimit::bytes(5_000_000_000))),
+        idle_timeout: Some(at(15, TimeLimit::seconds(600))),
+        total_timeout: Some(at(16, TimeLimit::OFF)),
+        grace: Some(at(17, TimeLimit::seconds(5))),
+        max_cost: Some(at(19, CostLimit::cents(250))),
+        max_tokens: Some(at(20, TokenLimit(Some(500_000)))),
+        max_time: Some(at(21, TimeLimit::seconds(28_800))),
+        gates: Some(at(22, gates)),
+        ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
     assert_eq!(
         file::parse("ralphtool.toml", ""),
         Ok(PartialSettings::default())
     );
+}
+
+#[test]
+fn agents_of_the_users_own_are_read_with_their_lines() {
+    let text = indoc! {r#"
+        [agents.mine]
+        command = ["my-agent", "--auto"]
+        output = "claude-json"
+        env = { KEY = "value", OTHER = false, THEIRS = true }
+        prompt = "file"
+        cwd = "web"
+        model = "large"
+        [agents.work]
+        like = "claude"
+        [escalate]
+        after = 2
+        agent = "claude"
+        model = "opus"
+        [[story]]
+        id = "3"
+        change = "add-retry"
+        agent = "work"
+    "#};
+    let mine = AgentSettings {
+        calling: Calling::Command(CommandSettings {
+            words: vec!["my-agent".to_owned(), "--auto".to_owned()],
+            prompt: PromptBy::File,
+            output: Output::ClaudeJson,
+            cwd: Some("web".to_owned()),
+        }),
+        model: Some("large".to_owned()),
+        env: BTreeMap::from([
+            ("KEY".to_owned(), Variable::Set("value".to_owned())),
+            ("OTHER".to_owned(), Variable::Remove),
+            ("THEIRS".to_owned(), Variable::Pass),
+        ]),
+    };
+    let work = AgentSettings {
+        calling: Calling::Like("claude".to_owned()),
+        model: None,
+        env: BTreeMap::new(),
+    };
+    let escalation = Escalation {
+        after: 2,
+        agent: Some("claude".to_owned()),
+        model: Some("opus".to_owned()),
+    };
+    let story = StoryAgent {
+        change: Some("add-retry".to_owned()),
+        id: "3".to_owned(),
+        agent: Some("work".to_owned()),
+        model: None,
+    };
+    let want = PartialSettings {
+        agents: BTreeMap::from([
+            ("mine".to_owned(), at(1, mine)),
+            ("work".to_owned(), at(8, work)),
+        ]),
+        escalate: Some(at(10, escalation)),
+        stories: Some(at(14, vec![story])),
+        ..PartialSettings::default()
+    };
+    assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
 }
 
 #[test]
@@ -120,7 +177,20 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "max_retries = 99999999999",
         "strict_tasks = \"yes\"",
         "on_finish = \"merge\"",
-        "agent = [\"claude\"]",
+        "agent = []",
+        "agent = [\"claude\", \"claude\"]",
+        "agent = 1",
+        "[agents.mine]\nmodel = \"x\"",
+        "[agents.mine]\nlike = \"clod\"",
+        "[agents.claude]\ncwd = \"x\"",
+        "[agents.mine]\nlike = \"claude\"\ncommand = [\"x\"]",
+        "[agents.mine]\ncommand = [\"x\"]\nenv = { A = 1 }",
+        "[escalate]\nagent = \"claude\"",
+        "[escalate]\nafter = 2",
+        "[escalate]\nafter = 2\nagents = \"x\"",
+        "[[story]]\nagent = \"x\"",
+        "[[story]]\nid = \"3\"",
+        "story = 3",
         "command_timeout = 30",
         "command_timeout = \"half an hour\"",
         "largest_file = 50",
@@ -160,7 +230,7 @@ fn later_layers_win_and_keep_their_origin() {
         .unwrap()
         .settings;
     let flags = PartialSettings {
-        agent: Some(Sourced::flag("x".to_owned(), "--agent")),
+        agent: Some(Sourced::flag(AgentList::one("x"), "--agent")),
         ..PartialSettings::default()
     };
     let settings = Settings::resolve([repository, user, variables, flags]).unwrap();
@@ -181,7 +251,7 @@ fn later_layers_win_and_keep_their_origin() {
 fn an_unknown_agent_is_refused_with_the_nearest_name() {
     let refuse = |name: &str| {
         let layer = PartialSettings {
-            agent: Some(Sourced::flag(name.to_owned(), "--agent")),
+            agent: Some(Sourced::flag(AgentList::one(name), "--agent")),
             ..PartialSettings::default()
         };
         let problem = Settings::resolve([layer]).unwrap_err();
@@ -204,7 +274,8 @@ fn an_unknown_agent_is_refused_with_the_nearest_name() {
 fn every_variable_is_read() {
     let read = variables::parse([
         ("PATH", "/bin"),
-        ("RALPHTOOL_AGENT", "demo"),
+        ("RALPHTOOL_AGENT", "demo, claude"),
+        ("RALPHTOOL_LIMIT_PAUSE", "2m"),
         ("RALPHTOOL_MODEL", ""),
         ("RALPHTOOL_MAX_RETRIES", "0"),
         ("RALPHTOOL_ON_FINISH", "cleanup"),
@@ -229,7 +300,8 @@ fn every_variable_is_read() {
     ])
     .unwrap();
     let settings = PartialSettings {
-        agent: Some(variable("demo".to_owned(), "RALPHTOOL_AGENT")),
+        agent: Some(variable("demo,claude".parse().unwrap(), "RALPHTOOL_AGENT")),
+        limit_pause: Some(variable(TimeLimit::seconds(120), "RALPHTOOL_LIMIT_PAUSE")),
         max_retries: Some(variable(0, "RALPHTOOL_MAX_RETRIES")),
         on_finish: Some(variable(OnFinish::Cleanup, "RALPHTOOL_ON_FINISH")),
         idle_timeout: Some(variable(TimeLimit::OFF, "RALPHTOOL_IDLE_TIMEOUT")),

@@ -12,7 +12,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -21,6 +21,7 @@ const KNOWN: [&str; 18] = [
     "RALPHTOOL_TIMEOUT",
     "RALPHTOOL_COMMAND_TIMEOUT",
     "RALPHTOOL_MAX_WAIT",
+    "RALPHTOOL_LIMIT_PAUSE",
     "RALPHTOOL_MAX_COST",
     "RALPHTOOL_MAX_TOKENS",
     "RALPHTOOL_MAX_TIME",
@@ -34,12 +35,15 @@ const KNOWN: [&str; 18] = [
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 7] = [
+const INTERNAL: [&str; 10] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
     "RALPHTOOL_CHANGE",
     "RALPHTOOL_LEARNINGS",
+    "RALPHTOOL_PROMPT",
+    "RALPHTOOL_TEST_AGENTS",
+    "RALPHTOOL_REQUIRE_AGENTS",
     "RALPHTOOL_KILL_AT",
     "RALPHTOOL_KILL_LOG",
 ];
@@ -77,7 +81,7 @@ pub(crate) fn parse<'a>(
 fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<(), SettingsProblem> {
     let settings = &mut variables.settings;
     match name {
-        "RALPHTOOL_AGENT" => settings.agent = Some(sourced(name, value.to_owned())),
+        "RALPHTOOL_AGENT" => settings.agent = Some(limit(name, value)?),
         "RALPHTOOL_MODEL" => settings.model = Some(sourced(name, value.to_owned())),
         "RALPHTOOL_MAX_RETRIES" => settings.max_retries = Some(count(name, value)?),
         "RALPHTOOL_ON_FINISH" => settings.on_finish = Some(on_finish(name, value)?),
@@ -85,6 +89,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(limit(name, value)?),
         "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(limit(name, value)?),
         "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(limit(name, value)?),
+        "RALPHTOOL_LIMIT_PAUSE" => settings.limit_pause = Some(limit(name, value)?),
         "RALPHTOOL_MAX_COST" => settings.max_cost = Some(limit(name, value)?),
         "RALPHTOOL_MAX_TOKENS" => settings.max_tokens = Some(limit(name, value)?),
         "RALPHTOOL_MAX_TIME" => settings.max_time = Some(limit(name, value)?),

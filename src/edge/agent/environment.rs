@@ -67,6 +67,7 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
         EnvChange::set("RALPHTOOL_CHANGE", work.change),
         EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
+        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
         EnvChange::set("GIT_TRACE2_EVENT", work.transcript.join("git")),
     ]);
     env

@@ -5,10 +5,11 @@ use std::path::Path;
 use pretty_assertions::assert_eq;
 
 use super::{Agent, Rights, Work, environment, find_program};
-use crate::domain::agents;
+use crate::domain::agents::{self, ADAPTERS};
 use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use crate::domain::settings::Variable;
+use crate::domain::settings::agents::{CommandSettings, PromptBy};
 use crate::edge::process::EnvChange;
 
 fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
@@ -45,14 +46,58 @@ fn claude(model: Option<&str>) -> Agent {
     }
 }
 
+fn line(agent: &Agent) -> String {
+    let (program, args) = with_work(|work| agent.command_line(Path::new("/own"), &work));
+    let words: Vec<String> = std::iter::once(program)
+        .chain(args)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    words.join(" ")
+}
+
+fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
+    Agent::Command {
+        command: CommandSettings {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            prompt,
+            output: Output::Text,
+            cwd: cwd.map(str::to_owned),
+        },
+        model: Some("m1".to_owned()),
+        env: vec![
+            ("MINE".into(), Variable::Set("1".into())),
+            ("THEIRS".into(), Variable::Remove),
+        ],
+    }
+}
+
 #[test]
 fn claude_streams_json_and_asks_nobody() {
-    let (program, args) = claude(Some("opus")).command_line(Path::new("/own"));
-    assert_eq!(program, "claude");
-    let want =
-        "-p --output-format stream-json --verbose --dangerously-skip-permissions --model opus";
-    assert_eq!(args.join(OsStr::new(" ")), want);
-    assert_eq!(claude(None).command_line(Path::new("/own")).1.len(), 5);
+    let want = "claude -p --output-format stream-json --verbose --dangerously-skip-permissions";
+    assert_eq!(line(&claude(None)), want);
+    assert_eq!(line(&claude(Some("opus"))), format!("{want} --model opus"));
+}
+
+#[test]
+fn a_command_of_the_users_is_told_where_things_are() {
+    let words = [
+        "box",
+        "--name={attempt}",
+        "{root}:/w",
+        "{prompt_file}",
+        "{change}/{story}",
+        "-m",
+        "{model}",
+        "{other}",
+    ];
+    let by_file = mine(&words, PromptBy::File, Some("web"));
+    let want = "box --name=r1-2.1 /repo:/w /vault/2.1/prompt.md add-retry/2 -m m1 {other}";
+    assert_eq!(line(&by_file), want);
+    let spec = with_work(|work| by_file.process(work)).unwrap();
+    assert_eq!((spec.stdin, spec.cwd), (Vec::new(), "/repo/web".into()));
+    let by_stdin = mine(&["mine"], PromptBy::Stdin, None);
+    let spec = with_work(|work| by_stdin.process(work)).unwrap();
+    assert_eq!((spec.stdin, spec.cwd), (b"Do it.".to_vec(), "/repo".into()));
 }
 
 #[test]
@@ -66,11 +111,7 @@ fn the_process_of_an_attempt_knows_its_place() {
 
 #[test]
 fn the_demo_is_this_very_program() {
-    let (program, args) = Agent::Demo.command_line(Path::new("/own"));
-    assert_eq!(
-        (program, args),
-        ("/own".into(), vec!["__demo-agent".into()])
-    );
+    assert_eq!(line(&Agent::Demo), "/own __demo-agent");
     assert_eq!(
         (Agent::Demo.program(), Agent::Demo.output()),
         (None, Output::Text)
@@ -79,13 +120,8 @@ fn the_demo_is_this_very_program() {
 
 #[test]
 fn an_agent_is_told_about_its_work_and_not_about_others() {
-    let agent = Agent::Command {
-        program: "mine".into(),
-        args: vec!["--auto".into()],
-        output: Output::Text,
-        env: vec![("MINE".into(), Variable::Set("1".into()))],
-    };
-    let want = [
+    let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
+    let mut want: Vec<String> = [
         "-GIT_DIR",
         "-GIT_WORK_TREE",
         "-GIT_INDEX_FILE",
@@ -94,26 +130,51 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         "-GIT_COMMON_DIR",
         "-GIT_NAMESPACE",
         "-GIT_PREFIX",
-        "-AI_AGENT",
-        "-CLAUDECODE",
-        "-CLAUDE_CODE_CHILD_SESSION",
-        "-CLAUDE_CODE_ENTRYPOINT",
-        "-CLAUDE_CODE_EXECPATH",
-        "-CLAUDE_CODE_MESSAGING_SOCKET",
-        "-CLAUDE_CODE_MESSAGING_TOKEN",
-        "-CLAUDE_CODE_SESSION_ATTENDED",
-        "-CLAUDE_CODE_SESSION_ID",
-        "-CLAUDE_CODE_SSE_PORT",
-        "-CLAUDE_EFFORT",
-        "-CLAUDE_PID",
-        "MINE=1",
-        "RALPHTOOL_RUN=r1",
-        "RALPHTOOL_STORY=2",
-        "RALPHTOOL_CHANGE=add-retry",
-        "RALPHTOOL_LEARNINGS=/vault/learnings.md",
-        "GIT_TRACE2_EVENT=/vault/2.1/git",
-    ];
+    ]
+    .map(str::to_owned)
+    .into();
+    want.extend(inside.map(|name| format!("-{name}")));
+    want.extend(
+        [
+            "MINE=1",
+            "-THEIRS",
+            "RALPHTOOL_RUN=r1",
+            "RALPHTOOL_STORY=2",
+            "RALPHTOOL_CHANGE=add-retry",
+            "RALPHTOOL_LEARNINGS=/vault/learnings.md",
+            "RALPHTOOL_PROMPT=/vault/2.1/prompt.md",
+            "GIT_TRACE2_EVENT=/vault/2.1/git",
+        ]
+        .map(str::to_owned),
+    );
+    let agent = mine(&["mine"], PromptBy::Stdin, None);
     assert_eq!(environment(&agent, Rights::Root), want);
+}
+
+#[test]
+fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
+    for adapter in ADAPTERS {
+        let foreign: Vec<&str> = ADAPTERS
+            .into_iter()
+            .flat_map(|it| it.credentials.iter().copied())
+            .filter(|name| !adapter.credentials.contains(name))
+            .collect();
+        let env = foreign.iter().take(1);
+        let env = env.map(|name| ((*name).to_owned(), Variable::Pass));
+        let agent = Agent::BuiltIn {
+            adapter,
+            model: None,
+            env: env.collect(),
+        };
+        let changes = environment(&agent, Rights::User);
+        for (place, name) in foreign.iter().enumerate() {
+            let is_gone = changes.contains(&format!("-{name}"));
+            assert_eq!(is_gone, place > 0, "{name} for {}", adapter.name);
+        }
+        for name in adapter.credentials {
+            assert!(!changes.contains(&format!("-{name}")), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::super::launch;
+use super::super::agents::Agents;
 use super::Patient;
 use crate::domain::doctor::Finding;
+use crate::domain::roster::Choice;
 use crate::domain::settings::{Settings, SettingsProblem};
 use crate::edge::agent::find_program;
 use crate::edge::settings::{Places, load};
@@ -41,8 +42,12 @@ pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Sett
 
 /// Whether the agent can be started, as seen from where it would run.
 pub(super) fn agent(settings: &Settings, patient: &Patient, root: &Path) -> Finding {
-    let name = &settings.agent.value;
-    let agent = launch::agent(settings);
+    let name = settings.agent.value.first();
+    let choice = Choice {
+        agent: name.to_owned(),
+        model: None,
+    };
+    let agent = Agents::of(settings).agent(&choice);
     let Some(program) = agent.program() else {
         return Finding::good("agent", format!("`{name}`, which is built in"));
     };

@@ -93,6 +93,7 @@ impl Script {
                 base: Some("c0ffee".to_owned()),
                 output: Output::ClaudeJson,
                 isolated: false,
+                agent: None,
             },
         )
     }

@@ -67,6 +67,7 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
         base: None,
         output: Output::Text,
         isolated: false,
+        agent: Some(the_agent()),
     });
     assert_eq!(script.give(said(text("too early"))), []);
     assert_eq!(script.give(agent_started), [started, idle(900)]);
@@ -244,6 +245,7 @@ fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
         base: None,
         output: Output::Text,
         isolated: false,
+        agent: Some(the_agent()),
     });
     assert_eq!(script.give(ended_complete), [started, check()]);
 }

@@ -65,6 +65,7 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         base: None,
         output: Output::Text,
         isolated: false,
+        agent: Some(the_agent()),
     });
     assert_eq!(script.give(agent_started), [started]);
 }

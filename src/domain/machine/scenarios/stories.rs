@@ -160,6 +160,7 @@ fn a_resumed_run_goes_on_where_it_was() {
         base: None,
         output: Output::Text,
         isolated: false,
+        agent: Some(the_agent()),
     });
     assert_eq!(script.give(agent_started), [started]);
 }

@@ -9,7 +9,7 @@ use crate::domain::event::Request as Asked;
 use crate::domain::event::{Event, FailureKind, FinishChoice, Outcome};
 use crate::domain::machine::UserCommand;
 use crate::domain::preview::Remark;
-use crate::domain::settings::{PartialSettings, Sourced};
+use crate::domain::settings::{AgentList, PartialSettings, Sourced};
 use crate::ui::plain::script::id;
 use crate::ui::tui::message::{
     Answer, DiffId, Export, Look, Msg, Request, RunOver, Span, Start, Told,
@@ -120,7 +120,7 @@ fn a_run_starts_with_the_settings_that_were_chosen() {
     stage.keys("s").press(KeyCode::Right).keys("jj");
     stage.press(KeyCode::Right);
     let chosen = PartialSettings {
-        agent: Some(Sourced::screen("demo".to_owned())),
+        agent: Some(Sourced::screen(AgentList::one("demo"))),
         max_retries: Some(Sourced::screen(4)),
         ..PartialSettings::default()
     };
@@ -133,7 +133,7 @@ fn settings_that_were_chosen_are_looked_at_with_the_change() {
     stage.silent = true;
     stage.keys("s").press(KeyCode::Right);
     let chosen = PartialSettings {
-        agent: Some(Sourced::screen("demo".to_owned())),
+        agent: Some(Sourced::screen(AgentList::one("demo"))),
         ..PartialSettings::default()
     };
     let look = Look::Preview("add-retry".to_owned(), Box::new(chosen));

@@ -100,6 +100,7 @@ pub(in crate::ui::tui) fn attempt_on(story: &str, attempt: u32, isolated: bool) 
         base: Some(format!("base{story}")),
         output: Output::ClaudeJson,
         isolated,
+        agent: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::super::{Step, Typing};
 use crate::domain::settings::{
-    BUILT_IN_AGENTS, GateSettings, Origin, PartialSettings, Settings, Sourced,
+    AgentList, BUILT_IN_AGENTS, GateSettings, Origin, PartialSettings, Settings, Sourced,
 };
 
 /// The most retries the keys lead to; more can be typed in the configuration.
@@ -95,7 +95,7 @@ impl Fields {
         match field {
             Field::Agent => of(
                 "agent",
-                settings.agent.value.clone(),
+                settings.agent.value.to_string(),
                 Some(&settings.agent.origin),
             ),
             Field::Model => match &settings.model {
@@ -177,11 +177,11 @@ impl Fields {
     fn next_agent(&mut self, up: bool, settings: &Settings) {
         let own = settings.agents.keys().map(String::as_str);
         let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
-        let now = settings.agent.value.as_str();
+        let now = settings.agent.value.first();
         let place = known.iter().position(|name| *name == now).unwrap_or(0);
         let step = if up { 1 } else { known.len() - 1 };
         let next = known[(place + step) % known.len()];
-        self.chosen.agent = Some(Sourced::screen(next.to_owned()));
+        self.chosen.agent = Some(Sourced::screen(AgentList::one(next)));
     }
 
     fn choose_gates(&mut self) {
