@@ -31,6 +31,8 @@ pub(crate) enum Agent {
     BuiltIn {
         /// How it is called.
         adapter: &'static Adapter,
+        /// What stands before its own command line.
+        wrap: Vec<String>,
         /// The model asked for; its own default if there is none.
         model: Option<String>,
         /// What the user says about its environment.
@@ -75,13 +77,20 @@ impl Work<'_> {
     fn prompt_file(&self) -> PathBuf {
         self.transcript.join(PROMPT_FILE)
     }
+
+    /// The folder where the agent's git commands are recorded.
+    fn git_trace(&self) -> PathBuf {
+        self.transcript.join("git")
+    }
 }
 
 impl Agent {
     /// The program that must be found before a run; the demo needs none.
     pub(crate) fn program(&self) -> Option<&str> {
         match self {
-            Self::BuiltIn { adapter, .. } => Some(adapter.program),
+            Self::BuiltIn { adapter, wrap, .. } => {
+                Some(wrap.first().map_or(adapter.program, String::as_str))
+            }
             Self::Command { command, .. } => command.words.first().map(String::as_str),
             Self::Demo => None,
         }
@@ -149,19 +158,30 @@ impl Agent {
 
     fn command_line(&self, own_program: &Path, work: &Work<'_>) -> (OsString, Vec<OsString>) {
         match self {
-            Self::BuiltIn { adapter, model, .. } => {
-                let args = (adapter.arguments)(model.as_deref());
-                let args = args.into_iter().map(OsString::from);
-                (adapter.program.into(), args.collect())
+            Self::BuiltIn {
+                adapter,
+                wrap,
+                model,
+                ..
+            } => {
+                let own = std::iter::once(adapter.program.to_owned());
+                let own = own.chain((adapter.arguments)(model.as_deref()));
+                let around = wrap.iter().map(|word| filled(word, None, work));
+                split(around.chain(own))
             }
             Self::Command { command, model, .. } => {
-                let fill = |word: &String| filled(word, model.as_deref(), work).into();
-                let mut all = command.words.iter().map(fill);
-                (all.next().unwrap_or_default(), all.collect())
+                let fill = |word: &String| filled(word, model.as_deref(), work);
+                split(command.words.iter().map(fill))
             }
             Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }
+}
+
+/// A program and its arguments.
+fn split(words: impl Iterator<Item = String>) -> (OsString, Vec<OsString>) {
+    let mut words = words.map(OsString::from);
+    (words.next().unwrap_or_default(), words.collect())
 }
 
 /// A word of a command with the facts of the attempt in it.
@@ -170,12 +190,17 @@ fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
         return text.to_owned();
     }
     let label = format!("{}-{}", work.run, work.attempt);
+    let home = std::env::home_dir().unwrap_or_default();
+    let notes = work.learnings.parent().unwrap_or(work.learnings);
     text.replace("{prompt_file}", &work.prompt_file().to_string_lossy())
         .replace("{root}", &work.root.to_string_lossy())
         .replace(MODEL, model.unwrap_or_default())
         .replace("{change}", work.change)
         .replace("{story}", &work.attempt.story.0)
         .replace("{attempt}", &label)
+        .replace("{home}", &home.to_string_lossy())
+        .replace("{learnings}", &notes.to_string_lossy())
+        .replace("{git_trace}", &work.git_trace().to_string_lossy())
 }
 
 /// Finds a program as the system would, without starting it: in the folders of `path` if it is

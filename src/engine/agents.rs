@@ -31,12 +31,12 @@ impl Agents {
     /// The agent of a choice; whether there is one was checked when the settings were read.
     pub(super) fn agent(&self, choice: &Choice) -> Agent {
         let Some(own) = self.own.get(&choice.agent) else {
-            return built_in(&choice.agent, choice.model.clone(), Vec::new());
+            return built_in(&choice.agent, &[], choice.model.clone(), Vec::new());
         };
         let env = own.env.clone().into_iter().collect();
         let model = choice.model.clone();
         match &own.calling {
-            Calling::Like(name) => built_in(name, model, env),
+            Calling::Like { name, wrap } => built_in(name, wrap, model, env),
             Calling::Command(command) => Agent::Command {
                 command: command.clone(),
                 model,
@@ -46,10 +46,16 @@ impl Agents {
     }
 }
 
-fn built_in(name: &str, model: Option<String>, env: Vec<(String, Variable)>) -> Agent {
+fn built_in(
+    name: &str,
+    wrap: &[String],
+    model: Option<String>,
+    env: Vec<(String, Variable)>,
+) -> Agent {
     match adapter(name) {
         Some(adapter) => Agent::BuiltIn {
             adapter,
+            wrap: wrap.to_vec(),
             model,
             env,
         },
@@ -102,13 +108,13 @@ fn check_one(
         return Ok(());
     }
     let install = match agent {
-        Agent::BuiltIn { adapter, .. } => {
+        Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
             format!(
                 "install it with `{}`, or choose another agent with `--agent NAME`",
                 adapter.install
             )
         }
-        Agent::Command { .. } | Agent::Demo => {
+        Agent::BuiltIn { .. } | Agent::Command { .. } | Agent::Demo => {
             "install it, or choose another agent with `--agent NAME`".to_owned()
         }
     };

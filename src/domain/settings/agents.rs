@@ -69,8 +69,13 @@ pub(crate) struct AgentSettings {
 pub(crate) enum Calling {
     /// A command.
     Command(CommandSettings),
-    /// A built-in agent of this name.
-    Like(String),
+    /// A built-in agent.
+    Like {
+        /// Its name.
+        name: String,
+        /// What stands before its own command line, such as a sandbox.
+        wrap: Vec<String>,
+    },
 }
 
 /// A command of the user's.

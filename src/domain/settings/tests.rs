@@ -106,6 +106,7 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
         model = "large"
         [agents.work]
         like = "claude"
+        wrap = ["nice"]
         [escalate]
         after = 2
         agent = "claude"
@@ -130,7 +131,10 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
         ]),
     };
     let work = AgentSettings {
-        calling: Calling::Like("claude".to_owned()),
+        calling: Calling::Like {
+            name: "claude".to_owned(),
+            wrap: vec!["nice".to_owned()],
+        },
         model: None,
         env: BTreeMap::new(),
     };
@@ -150,8 +154,8 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
             ("mine".to_owned(), at(1, mine)),
             ("work".to_owned(), at(8, work)),
         ]),
-        escalate: Some(at(10, escalation)),
-        stories: Some(at(14, vec![story])),
+        escalate: Some(at(11, escalation)),
+        stories: Some(at(15, vec![story])),
         ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
@@ -184,6 +188,8 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "[agents.mine]\nlike = \"clod\"",
         "[agents.claude]\ncwd = \"x\"",
         "[agents.mine]\nlike = \"claude\"\ncommand = [\"x\"]",
+        "[agents.mine]\nwrap = [\"x\"]\ncommand = [\"x\"]",
+        "[agents.mine]\nlike = \"claude\"\nwrap = []",
         "[agents.mine]\ncommand = [\"x\"]\nenv = { A = 1 }",
         "[escalate]\nagent = \"claude\"",
         "[escalate]\nafter = 2",

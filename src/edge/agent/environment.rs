@@ -1,6 +1,6 @@
 //! The environment of an agent: what it is told, what it must not inherit.
 
-use super::{Agent, Work};
+use super::{Agent, Work, filled};
 use crate::domain::agents::{ADAPTERS, Adapter};
 use crate::domain::settings::Variable;
 use crate::edge::os;
@@ -57,9 +57,9 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
             if rights == Rights::Root {
                 env.extend(set(adapter.as_root));
             }
-            env.extend(own.iter().filter_map(wished));
+            env.extend(own.iter().filter_map(|it| wished(it, work)));
         }
-        Agent::Command { env: own, .. } => env.extend(own.iter().filter_map(wished)),
+        Agent::Command { env: own, .. } => env.extend(own.iter().filter_map(|it| wished(it, work))),
         Agent::Demo => {}
     }
     env.extend([
@@ -68,7 +68,7 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
         EnvChange::set("RALPHTOOL_CHANGE", work.change),
         EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
         EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
-        EnvChange::set("GIT_TRACE2_EVENT", work.transcript.join("git")),
+        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
     ]);
     env
 }
@@ -93,9 +93,9 @@ fn foreign_credentials<'a>(
 }
 
 /// What the user says about a variable.
-fn wished((name, how): &(String, Variable)) -> Option<EnvChange> {
+fn wished((name, how): &(String, Variable), work: &Work<'_>) -> Option<EnvChange> {
     match how {
-        Variable::Set(value) => Some(EnvChange::set(name, value)),
+        Variable::Set(value) => Some(EnvChange::set(name, filled(value, None, work))),
         Variable::Remove => Some(EnvChange::remove(name)),
         Variable::Pass => None,
     }

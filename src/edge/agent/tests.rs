@@ -41,6 +41,7 @@ fn environment(agent: &Agent, rights: Rights) -> Vec<String> {
 fn claude(model: Option<&str>) -> Agent {
     Agent::BuiltIn {
         adapter: &agents::claude::ADAPTER,
+        wrap: Vec::new(),
         model: model.map(str::to_owned),
         env: Vec::new(),
     }
@@ -76,6 +77,22 @@ fn claude_streams_json_and_asks_nobody() {
     let want = "claude -p --output-format stream-json --verbose --dangerously-skip-permissions";
     assert_eq!(line(&claude(None)), want);
     assert_eq!(line(&claude(Some("opus"))), format!("{want} --model opus"));
+}
+
+#[test]
+fn an_agent_can_be_wrapped_up() {
+    let mut boxed = claude(None);
+    if let Agent::BuiltIn { wrap, .. } = &mut boxed {
+        *wrap = ["box", "--bind", "{learnings}", "{git_trace}", "--"]
+            .map(str::to_owned)
+            .into();
+    }
+    assert_eq!(boxed.program(), Some("box"));
+    let own = line(&claude(None));
+    assert_eq!(
+        line(&boxed),
+        format!("box --bind /vault /vault/2.1/git -- {own}")
+    );
 }
 
 #[test]
@@ -163,6 +180,7 @@ fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
         let env = env.map(|name| ((*name).to_owned(), Variable::Pass));
         let agent = Agent::BuiltIn {
             adapter,
+            wrap: Vec::new(),
             model: None,
             env: env.collect(),
         };

@@ -12,7 +12,9 @@ use crate::domain::settings::agents::{
 };
 use crate::domain::settings::{SettingsProblem, Sourced, Variable};
 
-const AGENT_KEYS: [&str; 7] = ["command", "like", "model", "output", "prompt", "env", "cwd"];
+const AGENT_KEYS: [&str; 8] = [
+    "command", "like", "wrap", "model", "output", "prompt", "env", "cwd",
+];
 const ESCALATE_KEYS: [&str; 3] = ["after", "agent", "model"];
 const STORY_KEYS: [&str; 4] = ["id", "change", "agent", "model"];
 
@@ -46,12 +48,13 @@ impl File<'_> {
 
     fn agent(&self, name: &Key<'_>, value: &Value<'_>) -> Result<AgentSettings, SettingsProblem> {
         let (mut words, mut like, mut model) = (None, None, None);
-        let (mut output, mut prompt, mut cwd) = (None, None, None);
+        let (mut output, mut prompt, mut cwd, mut wrap) = (None, None, None, None);
         let mut env = BTreeMap::new();
         for (key, value) in self.table(value)? {
             match key.get_ref().as_ref() {
                 "command" => words = Some(self.words(value)?),
                 "like" => like = Some(self.built_in(value)?),
+                "wrap" => wrap = Some(self.words(value)?),
                 "model" => model = Some(self.filled(value)?),
                 "output" => output = Some(self.choice(value, &Output::NAMES)?),
                 "prompt" => prompt = Some(self.choice(value, &PromptBy::NAMES)?),
@@ -64,19 +67,21 @@ impl File<'_> {
             }
         }
         let of_a_command = output.is_some() || prompt.is_some() || cwd.is_some();
+        // What is said about a built-in agent is about just that one.
         let own_name = name.get_ref().as_ref();
+        let itself = adapter(own_name).filter(|_| words.is_none() && !of_a_command);
+        let like = like.or_else(|| itself.map(|it| it.name.to_owned()));
         let calling = match (words, like) {
-            (Some(words), None) => Calling::Command(CommandSettings {
+            (Some(words), None) if wrap.is_none() => Calling::Command(CommandSettings {
                 words,
                 prompt: prompt.unwrap_or_default(),
                 output: output.unwrap_or_default(),
                 cwd,
             }),
-            (None, Some(like)) if !of_a_command => Calling::Like(like),
-            // What is said about a built-in agent is about just that one.
-            (None, None) if !of_a_command && adapter(own_name).is_some() => {
-                Calling::Like(own_name.to_owned())
-            }
+            (None, Some(name)) if !of_a_command => Calling::Like {
+                name,
+                wrap: wrap.unwrap_or_default(),
+            },
             (None, None) => return Err(self.no_command(name)),
             _ => return Err(self.two_ways(name)),
         };
@@ -96,11 +101,11 @@ impl File<'_> {
 
     fn two_ways(&self, name: &Key<'_>) -> SettingsProblem {
         let message = format!(
-            "the agent `{}` is like a built-in one: `command`, `output`, `prompt` and `cwd` say otherwise",
+            "the agent `{}` is both a command and like a built-in agent",
             name.get_ref()
         );
         self.problem(&name.span(), &message)
-            .hint("keep `like` with `model` and `env`, or `command` with the others")
+            .hint("`like` goes with `wrap`, `model` and `env`; `command` with `output`, `prompt`, `cwd`, `model` and `env`")
     }
 
     fn built_in(&self, value: &Value<'_>) -> Result<String, SettingsProblem> {
