@@ -34,6 +34,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::edge::demo::agent;
 use crate::edge::process::guard;
+use crate::edge::process::watchman::duty;
 use crate::failure::{Failure, FailureKind};
 use arguments::{Arguments, ColorArgument, Command};
 use context::Context;
@@ -43,6 +44,9 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // Before anything else: the guard must be quick and must not touch the world.
     if let Some(code) = guard::dispatch(&args) {
+        return code;
+    }
+    if let Some(code) = duty::dispatch(&args) {
         return code;
     }
     if let Some(code) = agent::dispatch(&args) {

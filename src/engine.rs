@@ -21,6 +21,7 @@ mod recorder;
 mod signals;
 mod start;
 mod timers;
+mod watch;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ use crate::domain::policy::Gate;
 use crate::domain::size::SizeLimit;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
 use crate::edge::files::FileError;
+use crate::edge::process::watchman::Watchman;
 use crate::edge::source::Surroundings;
 
 use agent_run::AgentRun;
@@ -111,6 +113,10 @@ pub(crate) struct Engine {
     signals: Signals,
     timers: Timers,
     running: Option<Running>,
+    /// Ends what runs, should this program die.
+    watchman: Option<Watchman>,
+    /// What is worth saying at the next turn of the loop.
+    unsaid: Vec<Event>,
     /// Answers that are ready, in order.
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
@@ -140,6 +146,8 @@ impl Engine {
             checkpoints,
             job,
             running: None,
+            watchman: None,
+            unsaid: Vec::new(),
             ready: VecDeque::new(),
             story_base: None,
             user,
@@ -150,20 +158,30 @@ impl Engine {
 
     /// Runs until the machine says that it is over.
     pub(crate) async fn run(mut self) -> Result<End, EngineError> {
-        for event in std::mem::take(&mut self.job.preface) {
-            self.recorder.record(event).await?;
-        }
+        self.unsaid = std::mem::take(&mut self.job.preface);
+        self.post_watchman();
+        self.say_unsaid().await?;
         let mut effects = self.machine.start(Timestamp::now());
         loop {
             for effect in effects {
                 perform::perform(&mut self, effect).await?;
             }
+            self.say_unsaid().await?;
             if let Some(end) = self.end.take() {
+                self.relieve_watchman().await;
                 return Ok(end);
             }
             let input = self.next_input().await;
             effects = self.machine.handle(input, Timestamp::now());
         }
+    }
+
+    /// Records what the loop itself found worth saying.
+    async fn say_unsaid(&mut self) -> Result<(), EngineError> {
+        for event in std::mem::take(&mut self.unsaid) {
+            self.recorder.record(event).await?;
+        }
+        Ok(())
     }
 
     /// The next thing that happens.
@@ -241,11 +259,14 @@ impl Engine {
     async fn take_in_process(&mut self, happened: Happened) {
         match happened {
             Happened::Inputs(inputs) => self.ready.extend(inputs),
-            Happened::Ended => match self.running.take() {
-                Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
-                Some(Running::Gate(gate)) => self.ready.push_back(gate.finish().await),
-                None => {}
-            },
+            Happened::Ended => {
+                match self.running.take() {
+                    Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
+                    Some(Running::Gate(gate)) => self.ready.push_back(gate.finish().await),
+                    None => {}
+                }
+                self.nothing_to_watch();
+            }
         }
     }
 

@@ -178,13 +178,44 @@ fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     );
 }
 
+/// What is said of an agent that stays after its final message.
+const LINGERS: &str = "the agent did not exit within 1s of its final message and is ended";
+
 #[test]
 fn an_agent_that_does_not_exit_after_its_promise_is_ended_and_succeeds() {
     let sandbox = Sandbox::new();
     sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
     sandbox.agent(&format!("{GOOD}\nsleep 300"));
-    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let output = sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(sandbox.commits(), ["initial state", "checkpoint: 1"]);
+    assert_eq!(sandbox.warnings(), [format!("lingering: {LINGERS}")]);
+    let said = format!("warning: {LINGERS}\n");
+    assert!(output.stdout.contains(&said), "{}", output.stdout);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_does_not_exit_after_it_failed_is_ended_and_that_is_said_too() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
+    // What it leaves is in a session of its own: only a sweep ends it.
+    sandbox.agent("setsid sleep 300 & failed 'too hard'; sleep 300");
+    let output = sandbox
+        .run(&["loop", "c", "--json", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.failures(), ["1.1 failed: too hard"]);
+    let said: Vec<(String, String)> = sandbox::records(&output.stdout)
+        .iter()
+        .filter(|record| record["event"] == "warning")
+        .map(|it| (it["code"].to_string(), it["message"].to_string()))
+        .collect();
+    let swept = "the agent left processes behind, which are ended: `sleep 300`";
+    let quoted = |text: &str| Value::from(text).to_string();
+    assert_eq!(
+        said,
+        [("lingering", LINGERS), ("swept", swept)]
+            .map(|(code, message)| (quoted(code), quoted(message)))
+    );
 }
 
 /// A run that is killed in its second attempt at story 1, after the first has failed.
@@ -196,6 +227,15 @@ fn killed() -> Sandbox {
 /// The same, after the second attempt has done something.
 #[cfg(target_os = "linux")]
 fn killed_after(deed: &str) -> Sandbox {
+    let (sandbox, running) = at_work_after(deed);
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
+    sandbox
+}
+
+/// A run in its second attempt at story 1, which has done something and works for ever.
+#[cfg(target_os = "linux")]
+fn at_work_after(deed: &str) -> (Sandbox, sandbox::Running) {
     let sandbox = Sandbox::new();
     sandbox.make_dirty();
     sandbox.write("openspec/changes/d/tasks.md", TASKS);
@@ -204,15 +244,17 @@ fn killed_after(deed: &str) -> Sandbox {
     ));
     let running = sandbox.start(&["loop", "c", "--max-retries", "1"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    running.signal(Signal::KILL);
-    running.end().ends_with(137);
-    sandbox
+    (sandbox, running)
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_takes_its_agent_along_and_the_next_start_goes_on() {
-    let sandbox = killed();
+fn a_run_killed_with_its_watchman_takes_its_agent_along_and_the_next_start_ends_the_rest() {
+    let (sandbox, running) = at_work_after("");
+    let watchman = Pid::from_raw(running.watchman()).unwrap();
+    rustix::process::kill_process(watchman, Signal::KILL).unwrap();
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
     let pid = fs::read_to_string(sandbox.root.join("agent.pid")).unwrap();
     until("the agent's end", || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));

@@ -3,6 +3,9 @@
 //! One file an agent. An adapter only says; it starts nothing and looks at nothing.
 
 pub(crate) mod claude;
+pub(crate) mod codex;
+pub(crate) mod gemini;
+pub(crate) mod opencode;
 
 use super::dialect::Output;
 
@@ -75,7 +78,12 @@ pub(crate) struct Probe {
 }
 
 /// All adapters, the default first.
-pub(crate) static ADAPTERS: [&Adapter; 1] = [&claude::ADAPTER];
+pub(crate) static ADAPTERS: [&Adapter; 4] = [
+    &claude::ADAPTER,
+    &codex::ADAPTER,
+    &opencode::ADAPTER,
+    &gemini::ADAPTER,
+];
 
 /// The adapter of this name.
 pub(crate) fn adapter(name: &str) -> Option<&'static Adapter> {
@@ -94,6 +102,9 @@ pub(crate) fn version_in(text: &str) -> Option<Version> {
         }
     })
 }
+
+#[cfg(test)]
+mod recordings;
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,12 @@
 //!
 //! A dialect sees lines as bytes, cut at a cap; nothing in a stream is fatal to it.
 
+pub(crate) mod api_error;
 pub(crate) mod lenient;
 pub(crate) mod text;
 pub(crate) mod tool_input;
 mod trouble;
+pub(crate) mod words;
 
 use jiff::Zoned;
 use schemars::JsonSchema;
@@ -26,11 +28,13 @@ pub(crate) trait Dialect {
     /// Takes one line without its end; `truncated` if the line was longer than the cap.
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent>;
 
-    #[allow(dead_code, reason = "the next agents need it")]
     /// Takes one line of the agent's standard error.
     fn complaint(&mut self, _line: &[u8]) -> Vec<AgentEvent> {
         Vec::new()
     }
+
+    /// Tells the folder the agent works in; files are named as seen from there.
+    fn works_in(&mut self, _folder: &str) {}
 
     /// Takes the end of the stream: the process has ended and nothing more will come.
     fn end(&mut self, ended: &Ended<'_>) -> Vec<AgentEvent>;
@@ -51,9 +55,14 @@ pub(crate) enum Output {
     Text,
     /// Claude Code's `stream-json`.
     ClaudeJson,
+    /// What `codex exec --json` writes.
+    CodexJson,
+    /// What `opencode run --format json` writes.
+    OpencodeJson,
+    /// Gemini CLI's `stream-json`.
+    GeminiJson,
 }
 
-#[allow(dead_code, reason = "the next agents need it")]
 /// How the process behind a stream ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ended<'a> {
@@ -65,15 +74,31 @@ pub(crate) struct Ended<'a> {
 
 impl Output {
     /// Every kind by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 2] =
-        [("text", Self::Text), ("claude-json", Self::ClaudeJson)];
+    pub(crate) const NAMES: [(&'static str, Self); 5] = [
+        ("text", Self::Text),
+        ("claude-json", Self::ClaudeJson),
+        ("codex-json", Self::CodexJson),
+        ("opencode-json", Self::OpencodeJson),
+        ("gemini-json", Self::GeminiJson),
+    ];
 
     /// A fresh reader for one process, which started at this moment and place: some agents tell
     /// times of day.
-    pub(crate) fn dialect(self, _started: &Zoned) -> Box<dyn Dialect + Send> {
+    pub(crate) fn dialect(self, started: &Zoned) -> Box<dyn Dialect + Send> {
         match self {
             Self::Text => Box::new(text::Text::default()),
             Self::ClaudeJson => Box::new(agents::claude::Claude::default()),
+            Self::CodexJson => Box::new(agents::codex::Codex::new(started)),
+            Self::OpencodeJson => Box::new(agents::opencode::Opencode::default()),
+            Self::GeminiJson => Box::new(agents::gemini::Gemini::default()),
+        }
+    }
+
+    /// True where the agent's words come line by line, and a block of them is several events.
+    pub(crate) const fn speaks_in_lines(self) -> bool {
+        match self {
+            Self::Text | Self::GeminiJson => true,
+            Self::ClaudeJson | Self::CodexJson | Self::OpencodeJson => false,
         }
     }
 
@@ -81,7 +106,7 @@ impl Output {
     pub(crate) const fn line_cap(self) -> usize {
         match self {
             Self::Text => 1 << 20,
-            Self::ClaudeJson => 8 << 20,
+            Self::ClaudeJson | Self::CodexJson | Self::OpencodeJson | Self::GeminiJson => 8 << 20,
         }
     }
 }
@@ -137,6 +162,28 @@ pub(crate) fn event_text(text: &str) -> String {
         return text.to_owned();
     }
     format!("{start} …")
+}
+
+/// Reads a line that is meant to be one JSON object; what `understand` makes nothing of is kept.
+pub(crate) fn json_line(
+    line: &[u8],
+    truncated: bool,
+    mut understand: impl FnMut(&[u8]) -> Option<Vec<AgentEvent>>,
+) -> Vec<AgentEvent> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Vec::new();
+    }
+    if truncated {
+        return vec![unknown(line)];
+    }
+    understand(line)
+        .or_else(|| understand(String::from_utf8_lossy(line).as_bytes()))
+        .unwrap_or_else(|| vec![unknown(line)])
+}
+
+/// Reads a JSON value, where it is one of this shape.
+pub(crate) fn parse<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Option<T> {
+    serde_json::from_slice(line).ok()
 }
 
 /// A line nobody understood.

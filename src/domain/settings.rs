@@ -12,14 +12,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use self::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
+use super::agents::ADAPTERS;
 use super::allowance::{CostLimit, TokenLimit};
 use super::duration::TimeLimit;
 use super::guard::Limits;
 use super::policy::Budget;
 use super::size::SizeLimit;
 
-/// Agents that need no configuration.
-pub(crate) const BUILT_IN_AGENTS: [&str; 2] = ["claude", "demo"];
+/// The names of the agents that need no configuration.
+pub(crate) fn built_in_agents<'a>() -> impl Iterator<Item = &'a str> {
+    ADAPTERS.into_iter().map(|it| it.name).chain(["demo"])
+}
 
 /// How long a gate may run when nothing is said.
 pub(crate) const GATE_TIMEOUT: TimeLimit = TimeLimit::seconds(30 * 60);

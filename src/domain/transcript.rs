@@ -7,7 +7,7 @@ mod blocks;
 mod detail;
 
 use super::agent_event::AgentEvent;
-use super::dialect::{Dialect, Output};
+use super::dialect::{Dialect, Ended, Output};
 
 use blocks::Joiner;
 pub(crate) use detail::detail;
@@ -62,6 +62,8 @@ pub(crate) struct EntryReader {
     dialect: Box<dyn Dialect + Send>,
     output: Output,
     joiner: Joiner,
+    /// The last line.
+    seen: Source,
     /// How many entries are finished.
     count: usize,
 }
@@ -72,6 +74,7 @@ impl Clone for EntryReader {
             dialect: self.dialect.fork(),
             output: self.output,
             joiner: self.joiner.clone(),
+            seen: self.seen,
             count: self.count,
         }
     }
@@ -93,6 +96,7 @@ impl EntryReader {
             dialect: output.dialect(&jiff::Zoned::default()),
             output,
             joiner: Joiner::default(),
+            seen: Source::between(0, 0),
             count: 0,
         }
     }
@@ -109,13 +113,24 @@ impl EntryReader {
 
     /// Takes the next line; finished entries go to `entries`.
     pub(crate) fn line(&mut self, line: StreamLine<'_>, entries: &mut Vec<Entry>) {
-        for event in self.dialect.line(line.bytes, line.truncated) {
-            match (self.output, event) {
-                (Output::Text, AgentEvent::Text { text }) => {
-                    let block = self.joiner.add(&text, line.source);
+        self.seen = line.source;
+        let events = self.dialect.line(line.bytes, line.truncated);
+        self.take(events, line.source, entries);
+    }
+
+    fn take(&mut self, events: Vec<AgentEvent>, source: Source, entries: &mut Vec<Entry>) {
+        for event in events {
+            match event {
+                AgentEvent::Text { text } if self.output.speaks_in_lines() => {
+                    let block = self.joiner.add(&text, source);
                     self.finish(block, entries);
                 }
-                (_, event) => self.keep(event, line.source, entries),
+                event if is_shown(&event) => {
+                    let block = self.joiner.end();
+                    self.finish(block, entries);
+                    self.keep(event, source, entries);
+                }
+                _ => {}
             }
         }
     }
@@ -129,7 +144,10 @@ impl EntryReader {
             // Half an object is nothing yet.
             entries.retain(|entry| !matches!(entry.event, AgentEvent::Unknown { .. }));
         }
-        let block = ahead.joiner.take();
+        // Words may be held back until their line ends.
+        let last = ahead.dialect.end(&Ended::default());
+        ahead.take(last, ahead.seen, &mut entries);
+        let block = ahead.joiner.end();
         ahead.finish(block, &mut entries);
         entries
     }

@@ -42,7 +42,8 @@ impl GateRun<'_> {
             stdout: self.log.to_owned(),
             stderr: Stderr::WithStdout,
             line_cap: LINE_CAP,
-            marker: format!("{}/gate/{}", self.run, self.name),
+            // A run that is gone on with may use the same name for a gate again.
+            marker: format!("{}/gate/{}/{}", self.run, self.name, std::process::id()),
             orphans: Orphans::All,
             overlay: None,
             guard: os::own_program()?,
@@ -89,7 +90,8 @@ mod tests {
         };
         let spec = gate.process("sh".into()).unwrap();
         assert_eq!(spec.args, ["-c", "cargo test && true"]);
-        assert_eq!(spec.marker, "r1/gate/2.1/tests");
+        let own = std::process::id();
+        assert_eq!(spec.marker, format!("r1/gate/2.1/tests/{own}"));
         assert_eq!(spec.stderr, Stderr::WithStdout);
     }
 

@@ -13,6 +13,7 @@ mod sweep;
 #[cfg(target_os = "linux")]
 mod table;
 mod tail;
+pub(crate) mod watchman;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -114,10 +115,12 @@ impl From<ExitStatus> for Exit {
 /// Something a running process did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProcessEvent {
-    /// It wrote something that is not a whole line of standard output yet.
+    /// It wrote something that is not a whole line yet.
     Activity,
     /// It wrote a line to standard output.
     Line(Line),
+    /// It wrote a line to standard error, where that goes to a file of its own.
+    Complaint(Line),
     /// It ended, and all it wrote was told; `finish` must follow.
     Exited(Exit),
 }

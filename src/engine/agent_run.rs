@@ -62,6 +62,10 @@ impl AgentRun {
                 let events = self.dialect.line(&line.bytes, line.truncated);
                 Happened::Inputs(self.inputs(events))
             }
+            ProcessEvent::Complaint(line) => {
+                let events = self.dialect.complaint(&line.bytes);
+                Happened::Inputs(self.inputs(events))
+            }
             ProcessEvent::Exited(_) => Happened::Ended,
         }
     }
@@ -127,14 +131,6 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         Exit::Signal(signal) => AgentExit::Signal(signal),
         Exit::Unknown => AgentExit::Code(-1),
     };
-    let mut swept = ending.swept.ended;
-    swept.extend(
-        ending
-            .swept
-            .survivors
-            .into_iter()
-            .map(|name| format!("{name} (still running)")),
-    );
     AgentEnd {
         exit,
         final_seen: stream.turn != TurnEnd::Open,
@@ -145,7 +141,8 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         overflow: stream.overflow,
         last_words: stream.error.unwrap_or(ending.stderr_tail),
         last_line: None,
-        swept,
+        swept: ending.swept.ended,
+        still_running: ending.swept.survivors,
         usage: (stream.usage != crate::domain::agent_event::Usage::default())
             .then_some(stream.usage),
     }

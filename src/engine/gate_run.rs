@@ -62,7 +62,9 @@ impl GateRunning {
             };
             match event {
                 Some(ProcessEvent::Exited(_)) => return Happened::Ended,
-                Some(ProcessEvent::Activity | ProcessEvent::Line(_)) => {}
+                Some(
+                    ProcessEvent::Activity | ProcessEvent::Line(_) | ProcessEvent::Complaint(_),
+                ) => {}
                 None => {
                     self.timed_out = true;
                     self.process.request_stop(STOP_GRACE);

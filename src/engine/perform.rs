@@ -180,8 +180,9 @@ impl Engine {
                     run: &self.job.run,
                     name,
                 };
-                Ok(run.process(self.job.shell.clone())?.start()?)
-            });
+                Ok(run.process(self.job.shell.clone())?)
+            })
+            .and_then(|process| Ok(self.start_watched(process)?));
         match started {
             Ok(process) => {
                 let gate = GateRunning::new(ticket, process, gate.timeout);

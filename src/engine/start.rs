@@ -161,13 +161,11 @@ impl Engine {
             transcript: &folder,
             prompt: &text,
         };
-        let process = agent
-            .process(work)
-            .map_err(StartError::other)?
-            .start()
-            .map_err(StartError::other)?;
+        let process = agent.process(work).map_err(StartError::other)?;
+        let process = self.start_watched(process).map_err(StartError::other)?;
         note_process(&folder, &process).map_err(StartError::other)?;
-        let dialect = agent.output().dialect(&jiff::Zoned::now());
+        let mut dialect = agent.output().dialect(&jiff::Zoned::now());
+        dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
         let run = AgentRun::new(ticket, process, dialect);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
+pub(crate) mod process;
 mod running;
 mod state;
 

@@ -64,6 +64,21 @@ impl Running {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
+    /// Its watchmen: one, or none.
+    pub(crate) fn watchmen(&self) -> Vec<i32> {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        super::process::children(pid, "__watchman")
+    }
+
+    /// Its one watchman.
+    #[track_caller]
+    pub(crate) fn watchman(&self) -> i32 {
+        until("the watchman", || match self.watchmen()[..] {
+            [watchman] => Some(watchman),
+            _ => None,
+        })
+    }
+
     /// What it has said so far.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()

@@ -237,6 +237,27 @@ fn the_diff_gates_and_log_of_a_live_attempt_are_shown() {
     goes_on(&sandbox, terminal);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_log_says_that_an_agent_lingered_and_what_it_left_running() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
+    sandbox.agent(&format!(
+        "touch \"$root/here\"
+         [ $RALPHTOOL_STORY = 1 ] || wait_for \"$root/go\"
+         [ $RALPHTOOL_STORY != 1 ] || setsid sleep 300 &
+         {GOOD}
+         [ $RALPHTOOL_STORY != 1 ] || sleep 300"
+    ));
+    let terminal = open_at_work(&sandbox);
+    terminal.keys("5");
+    terminal.waits_for("[Log]");
+    terminal.waits_for("did not exit within");
+    terminal.waits_for("left processes behind");
+    terminal.waits_for("`sleep 300`");
+    goes_on(&sandbox, terminal);
+}
+
 /// How many pictures a program has drawn.
 fn pictures(terminal: &Terminal) -> usize {
     const BEGINS: &[u8] = b"\x1b[?2026h";

@@ -12,8 +12,9 @@ use self::spending::Spending;
 use self::wire::{ApiRetry, Assistant, Head, Init, RateLimit, RateLimitEvent, Refusal, Turn, User};
 use super::{Adapter, Login, Probe};
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::api_error::OTHER_MODEL;
 use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, unknown,
+    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, parse, unknown,
 };
 use crate::domain::promise::{Promise, PromiseScanner, promise};
 
@@ -24,8 +25,6 @@ const REFUSALS_KEPT: usize = 20;
 const OVERFLOW: &str = "prompt_too_long";
 /// How the error begins that says so.
 const TOO_LONG: &str = "Prompt is too long";
-/// What to do about a model that is not there.
-const OTHER_MODEL: &str = "choose another model with `--model` or `model = \"…\"`";
 /// The category of a refused login or key.
 const LOGIN: &str = "authentication_failed";
 /// The category of an account that cannot pay.
@@ -117,15 +116,7 @@ pub(crate) struct Claude {
 
 impl Dialect for Claude {
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return Vec::new();
-        }
-        if truncated {
-            return vec![unknown(line)];
-        }
-        self.understand(line)
-            .or_else(|| self.understand(String::from_utf8_lossy(line).as_bytes()))
-            .unwrap_or_else(|| vec![unknown(line)])
+        json_line(line, truncated, |line| self.understand(line))
     }
 
     fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
@@ -432,6 +423,5 @@ fn retrying(line: &ApiRetry) -> String {
     message
 }
 
-fn parse<'de, T: serde::Deserialize<'de>>(line: &'de [u8]) -> Option<T> {
-    serde_json::from_slice(line).ok()
-}
+#[cfg(test)]
+mod tests;

@@ -13,22 +13,35 @@ const SUMMARY_CAP: usize = 160;
 pub(crate) struct ToolInput(Option<(usize, String)>);
 
 /// Argument names, the most telling first.
-const TELLING: [&str; 11] = [
+const TELLING: [&str; 17] = [
     "command",
+    "cmd",
     "file_path",
+    "filePath",
+    "absolute_path",
     "notebook_path",
     "path",
     "pattern",
+    "dir_path",
+    "file_name",
     "url",
     "query",
     "skill",
     "description",
     "subject",
     "prompt",
+    "tool",
 ];
 
 /// Those of them that name a file.
-const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
+const PATHS: [&str; 6] = [
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "path",
+    "dir_path",
+];
 
 impl ToolInput {
     /// One line that says what the call does; a file is named as seen from `folder`.
@@ -41,16 +54,22 @@ impl ToolInput {
         } else {
             text
         };
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if line.chars().count() <= SUMMARY_CAP {
-            return line;
-        }
-        let start: String = line.chars().take(SUMMARY_CAP - 1).collect();
-        format!("{start}…")
+        one_line(text)
     }
 }
 
-fn inside<'a>(path: &'a str, folder: &str) -> &'a str {
+/// A text as one line that is not too long.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= SUMMARY_CAP {
+        return line;
+    }
+    let start: String = line.chars().take(SUMMARY_CAP - 1).collect();
+    format!("{start}…")
+}
+
+/// A path as seen from a folder.
+pub(crate) fn inside<'a>(path: &'a str, folder: &str) -> &'a str {
     let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
     match rest {
         Some("") => ".",

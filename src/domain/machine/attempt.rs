@@ -179,6 +179,7 @@ impl Machine {
             AgentEvent::Auth { message } => Some(message.clone()),
             _ => None,
         };
+        let gave_up = matches!(event, AgentEvent::Limit { .. });
         self.announce(Event::Agent {
             story: work.attempt.id.story.clone(),
             attempt: work.attempt.id.attempt,
@@ -192,6 +193,9 @@ impl Machine {
             self.end_agent(work, Miss::new(FailureKind::Auth, message));
         } else if let Some(reason) = self.used_up(&work.attempt.usage) {
             self.end_agent(work, Miss::budget(reason));
+        } else if gave_up {
+            // It may exit by itself, or go on after all; some wait without end.
+            self.on_agent_final(work);
         }
     }
 
@@ -225,10 +229,7 @@ impl Machine {
         let mut attempt = work.attempt;
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);
-        if !end.swept.is_empty() {
-            let left = list(&end.swept);
-            self.warn("swept", format!("the agent left processes behind: {left}"));
-        }
+        self.tell_of_processes(end);
         match judge(end, work.ending) {
             Ok(warning) => {
                 if let Some(message) = warning {
@@ -237,6 +238,19 @@ impl Machine {
                 self.check(attempt)
             }
             Err(miss) => self.fail(attempt, miss),
+        }
+    }
+
+    fn tell_of_processes(&mut self, end: &AgentEnd) {
+        if !end.swept.is_empty() {
+            let left = list(&end.swept);
+            let message = format!("the agent left processes behind, which are ended: {left}");
+            self.warn("swept", message);
+        }
+        if !end.still_running.is_empty() {
+            let left = list(&end.still_running);
+            let message = format!("the agent left processes behind that cannot be ended: {left}");
+            self.warn("still_running", message);
         }
     }
 
@@ -276,8 +290,7 @@ impl Machine {
         match (kind, &work.ending) {
             (TimerKind::FinalGrace, Ending::Grace) => {
                 work.ending = Ending::AfterFinal;
-                let grace = self.policy().stop_grace;
-                self.stop_agent(grace);
+                self.end_lingering();
             }
             // While the agent may exit by itself other bounds wait; it may yet go on working.
             (_, Ending::Grace) => {
@@ -289,6 +302,16 @@ impl Machine {
             (TimerKind::Budget, Ending::Open) => self.on_time_used_up(work),
             _ => {}
         }
+    }
+
+    // Said at once, whatever its message was: a promise that failed is no reason to hide it.
+    fn end_lingering(&mut self) {
+        let grace = in_words(self.policy().final_grace);
+        let message =
+            format!("the agent did not exit within {grace} of its final message and is ended");
+        self.warn("lingering", message);
+        let grace = self.policy().stop_grace;
+        self.stop_agent(grace);
     }
 
     // Activity does not touch the timer; it is armed anew only here.

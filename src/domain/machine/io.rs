@@ -336,6 +336,8 @@ pub(crate) struct AgentEnd {
     pub(crate) last_line: Option<String>,
     /// Processes it left behind, which had to be ended.
     pub(crate) swept: Vec<String>,
+    /// Processes it left behind that could not be ended.
+    pub(crate) still_running: Vec<String>,
     /// What it used; without it the last figures it gave count.
     pub(crate) usage: Option<Usage>,
 }

@@ -273,6 +273,7 @@ pub(super) fn silent() -> AgentEnd {
         last_words: String::new(),
         last_line: None,
         swept: Vec::new(),
+        still_running: Vec::new(),
         usage: None,
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Mi
     match ending {
         Ending::Stop => return Err(Miss::stopped()),
         Ending::Skip => return Err(Miss::skipped()),
-        Ending::Miss(miss) => return Err(miss),
+        Ending::Miss(miss) => return Err(waited_at_a_limit(end, &miss).unwrap_or(miss)),
         Ending::Open | Ending::Grace | Ending::AfterFinal => {}
     }
     // A promise counts in final words only, and an error in the final message voids it.
@@ -125,6 +125,12 @@ pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Mi
         Some(Promise::Failed(reason)) if !end.is_error => Err(Miss::failed(reason)),
         promise => Err(broken_off(end, promise)),
     }
+}
+
+/// An agent that was ended while it waited for a limit to end was not idle.
+fn waited_at_a_limit(end: &AgentEnd, miss: &Miss) -> Option<Miss> {
+    let limit = end.limit.as_ref()?;
+    (miss.kind == FailureKind::Timeout).then(|| Miss::limit(limit))
 }
 
 fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
@@ -153,11 +159,9 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
 
 fn odd_exit(exit: AgentExit) -> Option<String> {
     match exit {
-        AgentExit::Code(0) => None,
-        AgentExit::StoppedByUs => {
-            Some("the agent did not exit after its final message and was ended".to_owned())
-        }
-        exit => Some(format!(
+        // That it had to be ended was said when it was.
+        AgentExit::Code(0) | AgentExit::StoppedByUs => None,
+        exit @ (AgentExit::Code(_) | AgentExit::Signal(_)) => Some(format!(
             "the agent promised COMPLETE but ended with {}",
             exit_in_words(exit)
         )),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{BUILT_IN_AGENTS, Origin, Settings, SettingsProblem, Variable, nearest};
+use super::{Origin, Settings, SettingsProblem, Variable, built_in_agents, nearest};
 use crate::domain::dialect::Output;
 
 /// Agents in order of preference, at least one.
@@ -173,7 +173,7 @@ impl Settings {
 
     fn check_agent(&self, name: &str, origin: &Origin) -> Result<(), SettingsProblem> {
         let own = self.agents.keys().map(String::as_str);
-        let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
+        let known: Vec<&str> = built_in_agents().chain(own).collect();
         if known.contains(&name) {
             return Ok(());
         }

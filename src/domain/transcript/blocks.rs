@@ -48,8 +48,14 @@ impl Joiner {
         finished
     }
 
-    /// Ends the block under way.
-    pub(super) fn take(&mut self) -> Option<(String, Source)> {
+    /// Ends the block under way, and the text it is part of.
+    pub(super) fn end(&mut self) -> Option<(String, Source)> {
+        let block = self.take();
+        self.fence = None;
+        block
+    }
+
+    fn take(&mut self) -> Option<(String, Source)> {
         let mut block = self.block.take()?;
         if let Some((fence, _)) = &self.fence {
             block.text.push('\n');

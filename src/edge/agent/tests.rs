@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -171,9 +172,9 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
 #[test]
 fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
     for adapter in ADAPTERS {
-        let foreign: Vec<&str> = ADAPTERS
-            .into_iter()
-            .flat_map(|it| it.credentials.iter().copied())
+        let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
+        let foreign: BTreeSet<&str> = all
+            .copied()
             .filter(|name| !adapter.credentials.contains(name))
             .collect();
         let env = foreign.iter().take(1);

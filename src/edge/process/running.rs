@@ -9,14 +9,16 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep_until};
 
 use super::leftovers::ProcessIdentity;
-use super::sweep::{Attempt, Patience};
-use super::tail::{Growth, Tail, last_lines};
+use super::sweep::{Attempt, Leader, Patience};
+use super::tail::{Tail, last_lines};
 use super::{Ending, Exit, Line, ProcessError, ProcessEvent, ProcessSpec, Stderr};
 
 /// How soon a busy process is looked at again.
 const POLL_SHORTEST: Duration = Duration::from_millis(5);
 /// How soon a silent process is looked at again.
 const POLL_LONGEST: Duration = Duration::from_millis(50);
+/// How much of a line of standard error is told.
+const COMPLAINT_CAP: usize = 16 * 1024;
 /// How many lines of standard error are kept for reports.
 const STDERR_LINES: usize = 60;
 
@@ -24,7 +26,7 @@ const STDERR_LINES: usize = 60;
 #[derive(Debug)]
 pub(super) struct Follow {
     stdout: Tail,
-    stderr: Option<Growth>,
+    stderr: Option<Tail>,
     report: PathBuf,
 }
 
@@ -39,7 +41,7 @@ impl Follow {
         let (stderr, report) = match &spec.stderr {
             Stderr::WithStdout => (None, spec.stdout.clone()),
             Stderr::File(path) => (
-                Some(Growth::open(path).map_err(failed(path))?),
+                Some(Tail::open(path, COMPLAINT_CAP).map_err(failed(path))?),
                 path.clone(),
             ),
         };
@@ -48,6 +50,48 @@ impl Follow {
             stderr,
             report,
         })
+    }
+
+    /// Reads no further than the present end of the files.
+    fn stop_at_end(&mut self) {
+        self.stdout.stop_at_end();
+        if let Some(stderr) = &mut self.stderr {
+            stderr.stop_at_end();
+        }
+    }
+
+    /// Reads a piece of each file; true if there was something new.
+    fn pull(&mut self, heard: &mut Heard) -> bool {
+        let said = self.stdout.pull(&mut heard.lines);
+        let stderr = self.stderr.as_mut();
+        let complained = stderr.is_some_and(|stderr| stderr.pull(&mut heard.complaints));
+        said || complained
+    }
+
+    /// Gives last lines that have no end.
+    fn finish(&mut self, heard: &mut Heard) {
+        self.stdout.finish(&mut heard.lines);
+        if let Some(stderr) = &mut self.stderr {
+            stderr.finish(&mut heard.complaints);
+        }
+    }
+}
+
+/// What was read and is not told yet; no more is read before it is.
+#[derive(Debug, Default)]
+struct Heard {
+    lines: VecDeque<Line>,
+    complaints: VecDeque<Line>,
+}
+
+impl Heard {
+    fn next(&mut self) -> Option<ProcessEvent> {
+        let line = self.lines.pop_front().map(ProcessEvent::Line);
+        line.or_else(|| self.complaints.pop_front().map(ProcessEvent::Complaint))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.complaints.is_empty()
     }
 }
 
@@ -77,7 +121,7 @@ pub(crate) struct RunningProcess {
     leader: Option<Pid>,
     attempt: Attempt,
     follow: Follow,
-    lines: VecDeque<Line>,
+    heard: Heard,
     poll: Duration,
     phase: Phase,
     stopping: Option<Stopping>,
@@ -96,7 +140,7 @@ impl RunningProcess {
             child,
             leader,
             follow,
-            lines: VecDeque::new(),
+            heard: Heard::default(),
             poll: POLL_SHORTEST,
             phase: Phase::Running,
             stopping: None,
@@ -109,13 +153,18 @@ impl RunningProcess {
         self.leader.and_then(ProcessIdentity::of)
     }
 
+    /// The process, as the watchman is told of it.
+    pub(super) fn leader(&self) -> Option<Leader> {
+        self.attempt.leader()
+    }
+
     /// Waits for the next thing the process does. Cancel-safe. After `Exited` it says so again.
     pub(crate) async fn next(&mut self) -> ProcessEvent {
         loop {
             // Lets others run even if the process never stops writing.
             tokio::task::consume_budget().await;
-            if let Some(line) = self.lines.pop_front() {
-                return ProcessEvent::Line(line);
+            if let Some(event) = self.heard.next() {
+                return event;
             }
             // In this order: once it is seen to have ended, all it wrote is there to be pulled.
             self.look();
@@ -123,10 +172,10 @@ impl RunningProcess {
             match self.phase {
                 Phase::Ended(exit) => return ProcessEvent::Exited(exit),
                 Phase::Draining(exit) if !wrote => {
-                    self.follow.stdout.finish(&mut self.lines);
+                    self.follow.finish(&mut self.heard);
                     self.phase = Phase::Ended(exit);
                 }
-                Phase::Running if wrote && self.lines.is_empty() => return ProcessEvent::Activity,
+                Phase::Running if wrote && self.heard.is_empty() => return ProcessEvent::Activity,
                 Phase::Running if !wrote => self.wait().await,
                 Phase::Running | Phase::Draining(_) => {}
             }
@@ -135,13 +184,11 @@ impl RunningProcess {
 
     /// Looks at the files; true if there was something new.
     fn pull(&mut self) -> bool {
-        let said = self.follow.stdout.pull(&mut self.lines);
-        let stderr = self.follow.stderr.as_mut();
-        let complained = matches!(self.phase, Phase::Running) && stderr.is_some_and(Growth::grew);
-        if said || complained {
+        let wrote = self.follow.pull(&mut self.heard);
+        if wrote {
             self.poll = POLL_SHORTEST;
         }
-        said || complained
+        wrote
     }
 
     /// Looks after a running process; also while it, or what it left behind, writes faster than
@@ -157,7 +204,7 @@ impl RunningProcess {
     }
 
     fn drain(&mut self, exit: Exit) {
-        self.follow.stdout.stop_at_end();
+        self.follow.stop_at_end();
         self.phase = Phase::Draining(exit);
     }
 

@@ -13,15 +13,28 @@ mod portable;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Attempt, end_all};
+pub(super) use linux::{Attempt, Spared, end_all};
 #[cfg(not(target_os = "linux"))]
-pub(super) use portable::Attempt;
+pub(super) use portable::{Attempt, Spared};
+use serde::{Deserialize, Serialize};
+
+/// The first process of an attempt, as one process tells another on the same machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Leader {
+    /// Its process id.
+    pub(super) pid: i32,
+    /// When it started, in the kernel's ticks; 0 where the system does not tell.
+    pub(super) started: u64,
+}
 
 /// Whose orphans are swept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orphans {
     /// Those known to be of the attempt; right where several attempts share this process.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests share one process"))]
+    #[cfg_attr(
+        not(any(test, target_os = "linux")),
+        expect(dead_code, reason = "tests share one process")
+    )]
     Marked,
     /// All that this program adopted and no other attempt accounts for.
     All,

@@ -62,6 +62,24 @@ impl Entry {
         })
     }
 
+    /// Its children, without a look at all processes; none where the kernel does not list them.
+    pub(super) fn children(&self) -> Vec<Self> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.key.pid));
+        tasks
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+            .flat_map(|pids| {
+                pids.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .filter_map(|pid| Self::read(pid.parse().ok()?))
+            .filter(|child| child.parent == self.key.pid)
+            .collect()
+    }
+
     /// True if its environment holds this `NAME=value`.
     pub(super) fn has_variable(&self, variable: &[u8]) -> bool {
         let environ = fs::read(format!("/proc/{}/environ", self.key.pid)).unwrap_or_default();

@@ -63,28 +63,6 @@ fn to_size(length: u64) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
-/// Notices that a file grows, without reading it.
-#[derive(Debug)]
-pub(super) struct Growth {
-    file: File,
-    length: u64,
-}
-
-impl Growth {
-    /// Watches the file from its present length.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Self { file, length })
-    }
-
-    /// True if the file changed its length since the last look.
-    pub(super) fn grew(&mut self) -> bool {
-        let length = self.file.metadata().map_or(self.length, |data| data.len());
-        std::mem::replace(&mut self.length, length) != length
-    }
-}
-
 /// The last lines of a file, at most `count`; nothing if it cannot be read.
 pub(super) fn last_lines(path: &Path, count: usize) -> String {
     let end = end_of(path).unwrap_or_default();

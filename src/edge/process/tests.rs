@@ -97,12 +97,19 @@ fn alive(pid: i32) -> bool {
 }
 
 async fn all_lines(process: &mut RunningProcess) -> (Vec<Line>, Exit) {
+    let (lines, _, exit) = all_lines_and_complaints(process).await;
+    (lines, exit)
+}
+
+async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Line>, Vec<Line>, Exit) {
     let mut lines = Vec::new();
+    let mut complaints = Vec::new();
     loop {
         match timeout(LONG, process.next()).await.unwrap() {
             ProcessEvent::Activity => {}
             ProcessEvent::Line(line) => lines.push(line),
-            ProcessEvent::Exited(exit) => return (lines, exit),
+            ProcessEvent::Complaint(line) => complaints.push(line),
+            ProcessEvent::Exited(exit) => return (lines, complaints, exit),
         }
     }
 }
@@ -112,7 +119,7 @@ async fn until_line(process: &mut RunningProcess, want: &str) {
         match timeout(LONG, process.next()).await.unwrap() {
             ProcessEvent::Line(line) if line.bytes == want.as_bytes() => return,
             ProcessEvent::Exited(exit) => panic!("ended with {exit:?} before it said {want}"),
-            ProcessEvent::Activity | ProcessEvent::Line(_) => {}
+            ProcessEvent::Activity | ProcessEvent::Line(_) | ProcessEvent::Complaint(_) => {}
         }
     }
 }
@@ -221,7 +228,7 @@ async fn nothing_is_lost_when_waiting_is_cancelled() {
         match timeout(Duration::from_micros(300), process.next()).await {
             Ok(ProcessEvent::Line(line)) => lines.push(line),
             Ok(ProcessEvent::Exited(_)) => break,
-            Ok(ProcessEvent::Activity) | Err(_) => {}
+            Ok(ProcessEvent::Activity | ProcessEvent::Complaint(_)) | Err(_) => {}
         }
     }
     let want: Vec<Line> = (1..=2000).map(|i| line(i.to_string())).collect();
@@ -229,15 +236,67 @@ async fn nothing_is_lost_when_waiting_is_cancelled() {
 }
 
 #[tokio::test]
-async fn writing_to_stderr_is_activity() {
+async fn lines_of_stderr_are_told_while_it_runs_and_their_pieces_are_activity() {
     let sandbox = Sandbox::new();
-    let mut process = sandbox.start("echo oops >&2; until [ -e go ]; do sleep 0.01; done");
-    assert_eq!(
-        timeout(LONG, process.next()).await,
-        Ok(ProcessEvent::Activity)
+    let wait = |file| format!("until [ -e {file} ]; do sleep 0.01; done");
+    let script = format!(
+        "printf oo >&2; {}; printf 'ps\\nand' >&2; {}; printf ' more' >&2",
+        wait("go"),
+        wait("on")
     );
+    let mut process = sandbox.start(&script);
+    let mut next = async || timeout(LONG, process.next()).await.unwrap();
+    assert_eq!(next().await, ProcessEvent::Activity);
     std::fs::write(sandbox.path("go"), "").unwrap();
-    assert_eq!(all_lines(&mut process).await, (vec![], Exit::Code(0)));
+    assert_eq!(next().await, ProcessEvent::Complaint(line("oops")));
+    std::fs::write(sandbox.path("on"), "").unwrap();
+    let told = all_lines_and_complaints(&mut process).await;
+    assert_eq!(told, (vec![], vec![line("and more")], Exit::Code(0)));
+    assert_eq!(process.finish(SHORT).await.stderr_tail, "oops\nand more");
+}
+
+#[tokio::test]
+async fn all_of_both_streams_is_told_in_order_before_the_end() {
+    let sandbox = Sandbox::new();
+    // More than one piece of each file, written faster than it is read.
+    let count = 20_000;
+    let script = format!("seq -f 'e%.0f' {count} >&2 & seq {count}; wait");
+    let mut process = sandbox.start(&script);
+    let told = all_lines_and_complaints(&mut process).await;
+    let want = |start: &str| -> Vec<Line> {
+        let numbers = 1..=count;
+        numbers.map(|i| line(format!("{start}{i}"))).collect()
+    };
+    assert!(told == (want(""), want("e"), Exit::Code(0)));
+}
+
+#[tokio::test]
+async fn a_huge_line_of_stderr_is_cut_in_memory_and_whole_on_disk() {
+    let sandbox = Sandbox::new();
+    let mut process =
+        sandbox.start("yes e | tr -d '\\n' | head -c 2000000 >&2; echo >&2; echo after >&2");
+    let (_, complaints, _) = all_lines_and_complaints(&mut process).await;
+    let cut = Line {
+        bytes: vec![b'e'; 16 * 1024],
+        truncated: true,
+    };
+    assert!(complaints == [cut, line("after")]);
+    let kept = std::fs::metadata(sandbox.path("stderr")).unwrap().len();
+    assert_eq!(kept, 2_000_007);
+}
+
+#[tokio::test]
+async fn a_flood_on_stderr_does_not_hide_stdout_or_the_end() {
+    let sandbox = Sandbox::new();
+    let script =
+        "(while :; do echo y; done >&2) & until [ -s stderr ]; do :; done; echo here; exit 4";
+    let mut process = sandbox.start(script);
+    assert_eq!(
+        all_lines(&mut process).await,
+        (vec![line("here")], Exit::Code(4))
+    );
+    let ending = timeout(LONG, process.finish(Duration::ZERO)).await.unwrap();
+    assert_eq!(ending.swept.survivors, [""; 0]);
 }
 
 #[tokio::test]
@@ -247,8 +306,8 @@ async fn stderr_can_go_with_stdout() {
     spec.stderr = Stderr::WithStdout;
     let mut process = spec.start().unwrap();
     assert_eq!(
-        all_lines(&mut process).await.0,
-        [line("a"), line("b"), line("c")]
+        all_lines_and_complaints(&mut process).await,
+        (vec![line("a"), line("b"), line("c")], vec![], Exit::Code(0))
     );
     assert_eq!(process.finish(SHORT).await.stderr_tail, "a\nb\nc");
 }

@@ -137,16 +137,16 @@ fn a_final_message_starts_the_grace_and_an_agent_that_exits_in_it_is_judged_by_i
 fn an_agent_that_does_not_exit_after_its_final_message_is_ended_and_still_succeeds() {
     let mut script = Script::working(keep());
     script.give(|ticket| Input::AgentFinal { ticket });
-    assert_eq!(script.pass(20).fire(TimerKind::FinalGrace), [stop_agent(5)]);
+    let message = "the agent did not exit within 20s of its final message and is ended";
+    assert_eq!(
+        script.pass(20).fire(TimerKind::FinalGrace),
+        [warning("lingering", message), stop_agent(5)]
+    );
     let hung = AgentEnd {
         exit: AgentExit::StoppedByUs,
         ..complete()
     };
-    let message = "the agent did not exit after its final message and was ended";
-    assert_eq!(
-        script.give(|ticket| ended(ticket, hung)),
-        [warning("odd_exit", message), check()]
-    );
+    assert_eq!(script.give(|ticket| ended(ticket, hung)), [check()]);
 }
 
 #[test]
@@ -206,6 +206,7 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
     };
     let end = AgentEnd {
         swept: vec!["node (412)".to_owned()],
+        still_running: vec!["tar".to_owned()],
         usage: Some(usage),
         ..complete()
     };
@@ -213,7 +214,14 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
         script.give(|ticket| ended(ticket, end)),
         [
             heard(AgentEvent::Usage { usage }),
-            warning("swept", "the agent left processes behind: `node (412)`"),
+            warning(
+                "swept",
+                "the agent left processes behind, which are ended: `node (412)`"
+            ),
+            warning(
+                "still_running",
+                "the agent left processes behind that cannot be ended: `tar`"
+            ),
             check(),
         ]
     );

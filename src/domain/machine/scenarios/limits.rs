@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::failures::stops;
+use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::Output;
 use crate::domain::event::{Event, FailureKind};
 use crate::domain::ids::AttemptNumber;
@@ -68,6 +69,68 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         agent: Some(the_agent()),
     });
     assert_eq!(script.give(agent_started), [started]);
+}
+
+#[test]
+fn an_agent_that_gave_up_at_a_limit_but_does_not_exit_is_ended() {
+    let limit = |ticket| Input::AgentSaid {
+        ticket,
+        event: AgentEvent::Limit {
+            message: "the API is down".to_owned(),
+            resets_at: None,
+        },
+    };
+    let grace = Effect::SetTimer {
+        timer: timer(TimerKind::FinalGrace, 3),
+        after: Duration::from_secs(20),
+    };
+    let mut script = Script::working(keep());
+    assert_eq!(script.give(limit)[1..], [grace]);
+    let stop = Effect::StopAgent {
+        ticket: Ticket(3),
+        grace: Duration::from_secs(5),
+    };
+    assert_eq!(script.pass(20).fire(TimerKind::FinalGrace), [stop]);
+    let end = AgentEnd {
+        exit: AgentExit::StoppedByUs,
+        final_seen: false,
+        is_error: false,
+        ..limited(None)
+    };
+    assert_eq!(
+        script.give(|ticket| ended(ticket, end)),
+        [park(4, 1, FailureKind::Limit, "usage limit reached")]
+    );
+
+    let mut script = Script::working(keep());
+    script.give(limit);
+    let text = "here we go".to_owned();
+    let went_on = script.give(|ticket| Input::AgentSaid {
+        ticket,
+        event: AgentEvent::Text { text },
+    });
+    let timer = timer(TimerKind::FinalGrace, 3);
+    assert_eq!(went_on[0], Effect::CancelTimer { timer });
+}
+
+#[test]
+fn an_agent_that_was_silent_at_a_limit_was_not_idle() {
+    let mut script = Script::working(Policy {
+        idle_timeout: Some(Duration::from_secs(900)),
+        ..keep()
+    });
+    script.pass(900).fire(TimerKind::Idle);
+    let end = AgentEnd {
+        exit: AgentExit::StoppedByUs,
+        final_seen: false,
+        is_error: false,
+        ..limited(None)
+    };
+    let parked = script.give(|ticket| ended(ticket, end)).pop();
+    assert_eq!(
+        parked,
+        Some(park(4, 1, FailureKind::Limit, "usage limit reached"))
+    );
 }
 
 #[test]

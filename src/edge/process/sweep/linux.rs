@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use tokio::time::{Instant, sleep};
 
-use super::{Orphans, Patience, Step, Swept};
+use super::{Leader, Orphans, Patience, Step, Swept};
 use crate::edge::process::ATTEMPT_VARIABLE;
 use crate::edge::process::table::{Entry, Key, Table};
 
@@ -16,8 +16,8 @@ const POLL_SHORTEST: Duration = Duration::from_millis(2);
 /// How soon it is looked again, later.
 const POLL_LONGEST: Duration = Duration::from_millis(50);
 
-/// The first processes of all attempts under way; what became an orphan of one is not
-/// another's.
+/// The first processes of all attempts under way, and helpers in sessions of their own: what
+/// became an orphan of one is not another's.
 static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// What is known of the processes of one attempt.
@@ -25,6 +25,8 @@ static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 pub(in super::super) struct Attempt {
     leader: i32,
     started: u64,
+    /// Somebody else waits for the leader: it is not to be ended with the rest.
+    leader_is_spared: bool,
     mark: Vec<u8>,
     orphans: Orphans,
     family: BTreeSet<Key>,
@@ -33,15 +35,37 @@ pub(in super::super) struct Attempt {
 impl Attempt {
     /// Begins with the attempt's first process.
     pub(in super::super) fn begin(leader: Option<Pid>, marker: &str, orphans: Orphans) -> Self {
-        let leader = leader.map_or(0, |pid| pid.as_raw_nonzero().get());
+        let leader = raw(leader);
+        let started = Entry::read(leader).map_or(0, |entry| entry.key.started);
+        Self::new(leader, started, marker, orphans)
+    }
+
+    /// Takes over the attempt of a program that has died, its first process included.
+    pub(in super::super) fn left_behind(leader: Option<Leader>, marker: &str) -> Self {
+        let (leader, started) = leader.map_or((0, 0), |leader| (leader.pid, leader.started));
+        let mut attempt = Self::new(leader, started, marker, Orphans::Marked);
+        attempt.leader_is_spared = false;
+        attempt
+    }
+
+    fn new(leader: i32, started: u64, marker: &str, orphans: Orphans) -> Self {
         leaders(|all| all.insert(leader));
         Self {
             leader,
-            started: Entry::read(leader).map_or(0, |entry| entry.key.started),
+            started,
+            leader_is_spared: true,
             mark: format!("{ATTEMPT_VARIABLE}={marker}").into_bytes(),
             orphans,
             family: BTreeSet::new(),
         }
+    }
+
+    /// The attempt's first process.
+    pub(in super::super) fn leader(&self) -> Option<Leader> {
+        (self.leader != 0).then_some(Leader {
+            pid: self.leader,
+            started: self.started,
+        })
     }
 
     /// Remembers the descendants, before they lose the ancestor that makes them known.
@@ -52,7 +76,21 @@ impl Attempt {
             .extend(members.into_iter().map(|entry| entry.key));
     }
 
-    /// Ends everything but the leader itself, which has been waited for.
+    /// Remembers who descends from the leader now, and which orphans `program` adopted, if it is the
+    /// parent of this process. Reads no more of the process table than that.
+    pub(in super::super) fn look_around(&mut self, program: i32) {
+        let mut first: Vec<Entry> = Entry::read(self.leader)
+            .filter(|entry| self.may_belong(entry))
+            .into_iter()
+            .collect();
+        first.extend(adopted_by(program));
+        self.family = with_descendants(first)
+            .into_iter()
+            .map(|it| it.key)
+            .collect();
+    }
+
+    /// Ends everything, but for a leader that is spared because it has been waited for.
     pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
         end_all(|table| self.alive(table), patience).await
     }
@@ -75,12 +113,18 @@ impl Attempt {
     fn members(&self, table: &Table) -> Vec<Entry> {
         let others: BTreeSet<i32> = leaders(|all| all.clone());
         table.families(|entry| {
-            entry.key.pid != self.leader
-                && entry.key.started >= self.started
+            self.may_belong(entry)
                 && (self.is_known(entry)
                     || self.is_orphan(entry, table, &others)
                     || entry.has_variable(&self.mark))
         })
+    }
+
+    fn may_belong(&self, entry: &Entry) -> bool {
+        if entry.key.pid == self.leader {
+            return !self.leader_is_spared && entry.key.started == self.started;
+        }
+        entry.key.started >= self.started
     }
 
     fn is_known(&self, entry: &Entry) -> bool {
@@ -103,6 +147,51 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         leaders(|all| all.remove(&self.leader));
     }
+}
+
+/// A helper of this program in a session of its own, which no sweep takes for an orphan.
+#[derive(Debug)]
+pub(in super::super) struct Spared(i32);
+
+impl Spared {
+    /// Spares a process for as long as this lives.
+    pub(in super::super) fn new(helper: Option<Pid>) -> Self {
+        let helper = raw(helper);
+        leaders(|all| all.insert(helper));
+        Self(helper)
+    }
+}
+
+impl Drop for Spared {
+    fn drop(&mut self) {
+        leaders(|all| all.remove(&self.0));
+    }
+}
+
+/// Children of the program this process is a child of, in other sessions than it: not git, which it
+/// calls in its own. The check comes first: a child of the first process of all could be anybody's.
+fn adopted_by(program: i32) -> Vec<Entry> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let is_child = Entry::read(own).is_some_and(|entry| entry.parent == program);
+    let Some(program) = Entry::read(program).filter(|_| is_child) else {
+        return Vec::new();
+    };
+    let mut children = program.children();
+    children.retain(|it| it.key.pid != own && it.session != program.session);
+    children
+}
+
+fn with_descendants(mut news: Vec<Entry>) -> Vec<Entry> {
+    let mut all = Vec::new();
+    while let Some(entry) = news.pop() {
+        news.extend(entry.children());
+        all.push(entry);
+    }
+    all
+}
+
+fn raw(pid: Option<Pid>) -> i32 {
+    pid.map_or(0, |pid| pid.as_raw_nonzero().get())
 }
 
 fn leaders<T>(use_them: impl FnOnce(&mut BTreeSet<i32>) -> T) -> T {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::time::{Instant, sleep};
 
-use super::{Orphans, Patience, Step, Swept};
+use super::{Leader, Orphans, Patience, Step, Swept};
 
 /// How soon it is looked again.
 const POLL: Duration = Duration::from_millis(10);
@@ -22,9 +22,28 @@ impl Attempt {
         Self { leader }
     }
 
+    /// Takes over the attempt of a program that has died.
+    pub(in super::super) fn left_behind(leader: Option<Leader>, _marker: &str) -> Self {
+        Self {
+            leader: leader.and_then(|leader| Pid::from_raw(leader.pid)),
+        }
+    }
+
+    /// The attempt's first process.
+    pub(in super::super) fn leader(&self) -> Option<Leader> {
+        self.leader.map(|leader| Leader {
+            pid: leader.as_raw_nonzero().get(),
+            started: 0,
+        })
+    }
+
     /// Only the group is known, and it needs no remembering.
     #[allow(clippy::unused_self, reason = "the same signature on every system")]
     pub(in super::super) fn remember_family(&mut self) {}
+
+    /// Only the group is known, and it needs no looking after.
+    #[allow(clippy::unused_self, reason = "the same signature on every system")]
+    pub(in super::super) fn look_around(&mut self, _program: i32) {}
 
     /// Ends the group.
     pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
@@ -37,9 +56,8 @@ impl Attempt {
             let step = patience.step(start.elapsed());
             let name = format!("process group {}", leader.as_raw_nonzero());
             let signal = match step {
-                Step::Leave => None,
                 Step::Terminate if swept.ended.is_empty() => Some(Signal::TERM),
-                Step::Terminate => None,
+                Step::Leave | Step::Terminate => None,
                 Step::Kill => Some(Signal::KILL),
                 Step::GiveUp => {
                     swept.survivors.push(name);
@@ -53,5 +71,16 @@ impl Attempt {
             sleep(POLL).await;
         }
         swept
+    }
+}
+
+/// A helper of this program in a session of its own; only groups are swept, so it needs no sparing.
+#[derive(Debug)]
+pub(in super::super) struct Spared;
+
+impl Spared {
+    /// Spares a process for as long as this lives.
+    pub(in super::super) fn new(_helper: Option<Pid>) -> Self {
+        Self
     }
 }

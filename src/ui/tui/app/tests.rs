@@ -120,7 +120,7 @@ fn a_run_starts_with_the_settings_that_were_chosen() {
     stage.keys("s").press(KeyCode::Right).keys("jj");
     stage.press(KeyCode::Right);
     let chosen = PartialSettings {
-        agent: Some(Sourced::screen(AgentList::one("demo"))),
+        agent: Some(Sourced::screen(AgentList::one("codex"))),
         max_retries: Some(Sourced::screen(4)),
         ..PartialSettings::default()
     };
@@ -133,7 +133,7 @@ fn settings_that_were_chosen_are_looked_at_with_the_change() {
     stage.silent = true;
     stage.keys("s").press(KeyCode::Right);
     let chosen = PartialSettings {
-        agent: Some(Sourced::screen(AgentList::one("demo"))),
+        agent: Some(Sourced::screen(AgentList::one("codex"))),
         ..PartialSettings::default()
     };
     let look = Look::Preview("add-retry".to_owned(), Box::new(chosen));

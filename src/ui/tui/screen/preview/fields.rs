@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::super::{Step, Typing};
 use crate::domain::settings::{
-    AgentList, BUILT_IN_AGENTS, GateSettings, Origin, PartialSettings, Settings, Sourced,
+    AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
 };
 
 /// The most retries the keys lead to; more can be typed in the configuration.
@@ -176,7 +176,7 @@ impl Fields {
 
     fn next_agent(&mut self, up: bool, settings: &Settings) {
         let own = settings.agents.keys().map(String::as_str);
-        let known: Vec<&str> = BUILT_IN_AGENTS.into_iter().chain(own).collect();
+        let known: Vec<&str> = built_in_agents().chain(own).collect();
         let now = settings.agent.value.first();
         let place = known.iter().position(|name| *name == now).unwrap_or(0);
         let step = if up { 1 } else { known.len() - 1 };

@@ -1,0 +1,82 @@
+//! When a usage limit of Codex ends: it says so in words, in local time, without seconds.
+
+use jiff::civil::{DateTime, Time};
+use jiff::fmt::strtime;
+use jiff::{Span, Timestamp, Zoned};
+
+/// How the time begins.
+const TRY_AGAIN: &str = "try again at ";
+
+/// The end of the limit, given when the process started and where.
+pub(super) fn told_in(message: &str, started: &Zoned) -> Option<Timestamp> {
+    // A transcript that is only looked at does not know when and where it was written.
+    if started.timestamp() == Timestamp::UNIX_EPOCH {
+        return None;
+    }
+    let (_, rest) = message.rsplit_once(TRY_AGAIN)?;
+    let end = rest.find("AM").or_else(|| rest.find("PM"))? + 2;
+    let words = rest[..end].trim();
+    let local = with_date(words).or_else(|| without_date(words, started))?;
+    let zoned = local.to_zoned(started.time_zone().clone()).ok()?;
+    // The seconds were cut off.
+    let later = zoned.checked_add(Span::new().minutes(1)).ok()?;
+    Some(later.timestamp())
+}
+
+/// `Nov 16th, 2026 1:20 AM`.
+fn with_date(words: &str) -> Option<DateTime> {
+    let (month, rest) = words.split_once(' ')?;
+    let (day, rest) = rest.split_once(", ")?;
+    let day = day.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let plain = format!("{month} {day} {rest}");
+    strtime::parse("%b %d %Y %I:%M %p", plain)
+        .ok()?
+        .to_datetime()
+        .ok()
+}
+
+/// `1:20 AM`, of the day on which it was written.
+fn without_date(words: &str, started: &Zoned) -> Option<DateTime> {
+    let time: Time = strtime::parse("%I:%M %p", words).ok()?.to_time().ok()?;
+    let today = started.date();
+    let minute_began = started.time().with().second(0).subsec_nanosecond(0).build();
+    let is_past = time < minute_began.ok()?;
+    let day = if is_past {
+        today.tomorrow().ok()?
+    } else {
+        today
+    };
+    Some(day.to_datetime(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_reset_is_local_and_may_lack_its_date() {
+        let told = |started: &str, words: &str| {
+            let started: Zoned = started.parse().unwrap();
+            let message = format!("You’ve hit your usage limit. Visit x or try again at {words}.");
+            told_in(&message, &started).map(|at| at.to_string())
+        };
+        let berlin = "2026-11-15T20:30:00+01:00[Europe/Berlin]";
+        let at = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told(berlin, "Nov 16th, 2026 1:20 AM"),
+            at("2026-11-16T00:21:00Z")
+        );
+        assert_eq!(
+            told(berlin, "Dec 1st, 2026 12:05 PM"),
+            at("2026-12-01T11:06:00Z")
+        );
+        assert_eq!(told(berlin, "11:45 PM"), at("2026-11-15T22:46:00Z"));
+        assert_eq!(told(berlin, "8:30 PM"), at("2026-11-15T19:31:00Z"));
+        // The run went past midnight.
+        assert_eq!(told(berlin, "1:20 AM"), at("2026-11-16T00:21:00Z"));
+        assert_eq!(told(berlin, "later"), None);
+        assert_eq!(told(berlin, "Foo 1st, 2026 1:00 AM"), None);
+        assert_eq!(told("1970-01-01T00:00:00Z[UTC]", "1:20 AM"), None);
+    }
+}

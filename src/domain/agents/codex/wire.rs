@@ -1,0 +1,135 @@
+//! The few fields of Codex's lines that matter; everything else is skipped unread.
+
+use serde::Deserialize;
+
+use crate::domain::agent_event::Usage;
+use crate::domain::dialect::lenient::{Number, Short, Size};
+use crate::domain::dialect::tool_input::ToolInput;
+
+/// Any line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) thread_id: Short,
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) item: Item,
+    #[serde(default)]
+    pub(super) usage: Tokens,
+    #[serde(default)]
+    pub(super) error: Failure,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Failure {
+    pub(super) message: String,
+}
+
+/// Something the agent said or did.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item {
+    pub(super) id: Short,
+    #[serde(rename = "type")]
+    pub(super) kind: Short,
+    pub(super) text: String,
+    pub(super) message: String,
+    pub(super) command: Short,
+    pub(super) aggregated_output: Size,
+    pub(super) exit_code: Number,
+    pub(super) status: Short,
+    pub(super) changes: Vec<Change>,
+    pub(super) query: Short,
+    pub(super) server: Short,
+    pub(super) tool: Short,
+    pub(super) arguments: ToolInput,
+    pub(super) result: Size,
+    pub(super) items: Vec<Todo>,
+}
+
+/// A file that was changed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Change {
+    pub(super) path: Short,
+    pub(super) kind: Short,
+}
+
+/// A step of the agent's plan.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Todo {
+    text: Short,
+    completed: bool,
+}
+
+impl Item {
+    /// True for what is called and answers.
+    pub(super) fn is_tool(&self) -> bool {
+        matches!(
+            self.kind.0.as_str(),
+            "command_execution"
+                | "file_change"
+                | "web_search"
+                | "mcp_tool_call"
+                | "collab_tool_call"
+        )
+    }
+
+    /// True for a sort of item that has a meaning here.
+    pub(super) fn is_known(&self) -> bool {
+        let words = ["agent_message", "reasoning", "error", "todo_list"];
+        self.is_tool() || words.contains(&self.kind.0.as_str())
+    }
+
+    /// How much a tool answered.
+    pub(super) fn answer_bytes(&self) -> u64 {
+        self.aggregated_output.0 + self.result.0
+    }
+
+    /// True where the tool did not do what it was told.
+    pub(super) fn is_failed(&self) -> bool {
+        self.status.0 == "failed" || self.exit_code.0.is_some_and(|code| code != 0.0)
+    }
+
+    /// The step of the plan that is next.
+    pub(super) fn plan(&self) -> String {
+        let done = self.items.iter().filter(|step| step.completed).count();
+        let next = self.items.iter().find(|step| !step.completed);
+        let next = next.map_or("", |step| step.text.0.as_str());
+        format!("{done} of {} done {next}", self.items.len())
+            .trim_end()
+            .to_owned()
+    }
+}
+
+/// What the thread used so far; the input includes what came from the cache.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_field_names, reason = "named as in the stream")]
+pub(super) struct Tokens {
+    input_tokens: Number,
+    cached_input_tokens: Number,
+    cache_write_input_tokens: Number,
+    output_tokens: Number,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let read = tokens.cached_input_tokens.count();
+        let written = tokens.cache_write_input_tokens.count();
+        let input = tokens.input_tokens.count();
+        Self {
+            input_tokens: input.saturating_sub(read).saturating_sub(written),
+            output_tokens: tokens.output_tokens.count(),
+            cache_read_tokens: read,
+            cache_write_tokens: written,
+            cost_usd: None,
+        }
+    }
+}

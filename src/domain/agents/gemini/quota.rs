@@ -1,0 +1,108 @@
+//! When a quota of the Gemini API is free again, as far as its refusal tells.
+
+use jiff::civil::time;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+/// The hour, in UTC, by which daily quotas are renewed: midnight in California, in winter.
+const RENEWED: i8 = 8;
+
+/// The HTTP status inside of an API's JSON answer.
+pub(super) fn code_in(message: &str) -> Option<u64> {
+    let value: Value = serde_json::from_str(message).ok()?;
+    value.pointer("/error/code")?.as_u64()
+}
+
+/// When it may be tried again, given when the refusal was told.
+pub(super) fn resets_at(message: &str, told_at: Timestamp) -> Option<Timestamp> {
+    if let Some(wait) = wait_in(message) {
+        return told_at.checked_add(wait).ok();
+    }
+    let is_daily = message.contains("daily quota") || message.contains("PerDay");
+    if is_daily {
+        return renewal_after(told_at);
+    }
+    None
+}
+
+/// The wait that the words tell: `retry in 34.07s`, `reset after 3h22m7s`, `"retryDelay":"34s"`.
+fn wait_in(message: &str) -> Option<SignedDuration> {
+    let before = [
+        "retry in ",
+        "retry after ",
+        "reset after ",
+        "\"retryDelay\":\"",
+        "\"retryDelay\": \"",
+    ];
+    let rest = before
+        .iter()
+        .find_map(|words| Some(message.split_once(words)?.1))?;
+    let end = rest
+        .find(|c: char| !(c.is_ascii_digit() || ".hms".contains(c)))
+        .unwrap_or(rest.len());
+    let mut seconds = 0.0;
+    let mut number = String::new();
+    for c in rest[..end].chars() {
+        let unit = match c {
+            'h' => 3600.0,
+            'm' => 60.0,
+            's' => 1.0,
+            digit => {
+                number.push(digit);
+                continue;
+            }
+        };
+        // Milliseconds and the full stop of a sentence end here too.
+        seconds += number.parse::<f64>().ok()? * unit;
+        number.clear();
+        if c == 's' {
+            break;
+        }
+    }
+    SignedDuration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(SignedDuration::is_positive)
+}
+
+fn renewal_after(told_at: Timestamp) -> Option<Timestamp> {
+    let now = told_at.to_zoned(TimeZone::UTC);
+    let today = now.date().to_datetime(time(RENEWED, 0, 0, 0));
+    let today = today.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    if today > told_at {
+        return Some(today);
+    }
+    today.checked_add(SignedDuration::from_hours(24)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_refusal_may_tell_when_it_is_over() {
+        let told = |message: &str| {
+            let at = "2026-11-15T19:30:00Z".parse().unwrap();
+            resets_at(message, at).map(|at| at.to_string())
+        };
+        let at = |text: &str| Some(text.to_owned());
+        for (message, want) in [
+            ("Please retry in 34.5s.", at("2026-11-15T19:30:34.5Z")),
+            (
+                "Your quota will reset after 3h22m7s.",
+                at("2026-11-15T22:52:07Z"),
+            ),
+            ("Suggested retry after 60s.", at("2026-11-15T19:31:00Z")),
+            (r#"{"retryDelay":"7s"}"#, at("2026-11-15T19:30:07Z")),
+            (
+                "You have exhausted your daily quota on this model.",
+                at("2026-11-16T08:00:00Z"),
+            ),
+            ("retry in a while", None),
+            ("something else", None),
+        ] {
+            assert_eq!(told(message), want, "{message}");
+        }
+    }
+}

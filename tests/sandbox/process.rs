@@ -1,0 +1,48 @@
+//! Processes by their number, as `/proc` tells of them.
+
+use std::fs;
+use std::path::Path;
+
+/// Fields of `/proc/PID/stat` from the state on.
+fn stat(pid: i32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether a process is there and not just waiting to be buried.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    stat(pid).is_some_and(|fields| !matches!(fields[0].as_str(), "Z" | "X"))
+}
+
+/// The session of a process.
+pub(crate) fn session(pid: i32) -> Option<i32> {
+    stat(pid)?[3].parse().ok()
+}
+
+/// How often the first thread of a process has gone to sleep.
+pub(crate) fn sleeps(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/task/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// The live children of a process whose command line has a word.
+pub(crate) fn children(parent: i32, word: &str) -> Vec<i32> {
+    let pids = fs::read_dir(Path::new("/proc")).unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| is_alive(*pid) && is_child(*pid, parent) && has_word(*pid, word))
+        .collect()
+}
+
+fn is_child(pid: i32, parent: i32) -> bool {
+    stat(pid).is_some_and(|fields| fields[1] == parent.to_string())
+}
+
+fn has_word(pid: i32, word: &str) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0)
+        .any(|it| it == word.as_bytes())
+}
