@@ -4,8 +4,12 @@
 
 pub(crate) mod claude;
 pub(crate) mod codex;
+pub(crate) mod copilot;
 pub(crate) mod gemini;
+pub(crate) mod goose;
 pub(crate) mod opencode;
+pub(crate) mod pi;
+pub(crate) mod qwen;
 
 use super::dialect::Output;
 
@@ -78,11 +82,15 @@ pub(crate) struct Probe {
 }
 
 /// All adapters, the default first.
-pub(crate) static ADAPTERS: [&Adapter; 4] = [
+pub(crate) static ADAPTERS: [&Adapter; 8] = [
     &claude::ADAPTER,
     &codex::ADAPTER,
     &opencode::ADAPTER,
     &gemini::ADAPTER,
+    &qwen::ADAPTER,
+    &copilot::ADAPTER,
+    &pi::ADAPTER,
+    &goose::ADAPTER,
 ];
 
 /// The adapter of this name.

@@ -61,6 +61,14 @@ pub(crate) enum Output {
     OpencodeJson,
     /// Gemini CLI's `stream-json`.
     GeminiJson,
+    /// Qwen Code's `stream-json`.
+    QwenJson,
+    /// GitHub Copilot CLI's `json`.
+    CopilotJson,
+    /// What `pi --mode json` writes.
+    PiJson,
+    /// goose's `stream-json`.
+    GooseJson,
 }
 
 /// How the process behind a stream ended.
@@ -74,12 +82,16 @@ pub(crate) struct Ended<'a> {
 
 impl Output {
     /// Every kind by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 5] = [
+    pub(crate) const NAMES: [(&'static str, Self); 9] = [
         ("text", Self::Text),
         ("claude-json", Self::ClaudeJson),
         ("codex-json", Self::CodexJson),
         ("opencode-json", Self::OpencodeJson),
         ("gemini-json", Self::GeminiJson),
+        ("qwen-json", Self::QwenJson),
+        ("copilot-json", Self::CopilotJson),
+        ("pi-json", Self::PiJson),
+        ("goose-json", Self::GooseJson),
     ];
 
     /// A fresh reader for one process, which started at this moment and place: some agents tell
@@ -91,14 +103,23 @@ impl Output {
             Self::CodexJson => Box::new(agents::codex::Codex::new(started)),
             Self::OpencodeJson => Box::new(agents::opencode::Opencode::default()),
             Self::GeminiJson => Box::new(agents::gemini::Gemini::default()),
+            Self::QwenJson => Box::new(agents::qwen::Qwen::default()),
+            Self::CopilotJson => Box::new(agents::copilot::Copilot::default()),
+            Self::PiJson => Box::new(agents::pi::Pi::default()),
+            Self::GooseJson => Box::new(agents::goose::Goose::default()),
         }
     }
 
     /// True where the agent's words come line by line, and a block of them is several events.
     pub(crate) const fn speaks_in_lines(self) -> bool {
         match self {
-            Self::Text | Self::GeminiJson => true,
-            Self::ClaudeJson | Self::CodexJson | Self::OpencodeJson => false,
+            Self::Text | Self::GeminiJson | Self::GooseJson => true,
+            Self::ClaudeJson
+            | Self::CodexJson
+            | Self::OpencodeJson
+            | Self::QwenJson
+            | Self::CopilotJson
+            | Self::PiJson => false,
         }
     }
 
@@ -106,7 +127,14 @@ impl Output {
     pub(crate) const fn line_cap(self) -> usize {
         match self {
             Self::Text => 1 << 20,
-            Self::ClaudeJson | Self::CodexJson | Self::OpencodeJson | Self::GeminiJson => 8 << 20,
+            Self::ClaudeJson
+            | Self::CodexJson
+            | Self::OpencodeJson
+            | Self::GeminiJson
+            | Self::QwenJson
+            | Self::CopilotJson
+            | Self::PiJson
+            | Self::GooseJson => 8 << 20,
         }
     }
 }

@@ -64,6 +64,9 @@ pub(crate) enum Event {
         /// What the run may use.
         #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
         budget: BudgetLimits,
+        /// Agents that take over where that one cannot work, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fallback: Vec<String>,
     },
     /// Leftovers of an interrupted run were found and mended.
     Recovered {

@@ -196,6 +196,7 @@ impl Progress {
             resumed,
             stories,
             budget,
+            fallback: _,
         } = &record.event
         else {
             return;
@@ -269,6 +270,7 @@ impl Progress {
             base: base.clone(),
             output: *output,
             isolated: *isolated,
+            agent: agent.clone(),
             usage: Usage::default(),
             state: AttemptStanding::Running,
         });

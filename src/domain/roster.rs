@@ -116,6 +116,12 @@ impl Roster {
         })
     }
 
+    /// The names of those who take over from the first.
+    pub(crate) fn fallback(&self) -> Vec<String> {
+        let others = self.usual.iter().skip(1);
+        others.map(|choice| choice.agent.clone()).collect()
+    }
+
     /// Every agent that may be asked, each once.
     pub(crate) fn all(&self) -> Vec<Choice> {
         let escalated = self.escalated.as_ref();

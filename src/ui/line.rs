@@ -136,15 +136,20 @@ fn run_started(record: &Record) -> Line {
         resumed,
         stories: _,
         budget,
+        fallback,
     } = &record.event
     else {
         return Line::new(Weight::Step, Style::new(), String::new());
     };
+    let others = fallback
+        .iter()
+        .map(|name| format!(", else {}", clean(name)));
+    let others: String = others.collect();
     let verb = if *resumed { "goes on" } else { "starts" };
     let model = model.as_deref().map(clean);
     let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
     let text = format!(
-        "run {} {verb}: change `{}` with {}{model}",
+        "run {} {verb}: change `{}` with {}{model}{others}",
         record.run,
         clean(change),
         clean(agent)

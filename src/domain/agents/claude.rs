@@ -4,7 +4,7 @@
 //! `result` ends a turn, not the process: what follows it may overrule it.
 
 mod spending;
-mod wire;
+pub(in crate::domain::agents) mod wire;
 
 use jiff::Timestamp;
 
@@ -154,7 +154,7 @@ impl Claude {
             ("system", "api_retry") => self.on_retry(&parse(line)?),
             ("system", "permission_denied") => self.on_refusal(parse(line)?),
             ("assistant", _) => self.on_assistant(parse(line)?),
-            ("user", _) => on_user(&parse(line)?),
+            ("user", _) => tool_results(&parse(line)?),
             ("rate_limit_event", _) => self.on_rate_limit(&parse(line)?),
             ("result", _) => self.on_result(parse(line)?),
             // Heartbeats, partial messages and bookkeeping: activity without words.
@@ -385,7 +385,8 @@ impl RateLimit {
     }
 }
 
-fn on_user(line: &User) -> Vec<AgentEvent> {
+/// What tools answered, in a `user` line.
+pub(in crate::domain::agents) fn tool_results(line: &User) -> Vec<AgentEvent> {
     line.message
         .content
         .0

@@ -63,16 +63,17 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "CODEX_VERSION",
     ],
     version: &["--version"],
-    // Since then `exec --json` writes threads, turns and items; tried with 0.166.0.
-    oldest: (0, 44, 0),
+    // The oldest known to name its items in `type`, and messages `agent_message`; tried with
+    // 0.166.0.
+    oldest: (0, 47, 0),
     login: Login {
         probe: Some(Probe {
             arguments: &["login", "status"],
             // A provider of one's own in `config.toml` needs no login, so no is only a doubt.
-            reads: |code, _| (code == 0).then_some(true),
+            reads: |code, _| matches!(code, 0 | 1).then_some(code == 0),
         }),
         files: &[".codex/auth.json"],
-        variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        variables: &["CODEX_API_KEY"],
         fix: LOG_IN,
     },
     install: "npm install -g @openai/codex",

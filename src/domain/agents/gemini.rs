@@ -58,8 +58,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "GEMINI_CLI_TRUST_WORKSPACE",
     ],
     version: &["--version"],
-    // The flag `--skip-trust` is known to be there since then; tried with 0.61.0.
-    oldest: (0, 61, 0),
+    // The flag `--skip-trust` came with it, as people report; tried with 0.61.0.
+    oldest: (0, 39, 1),
     login: Login {
         probe: None,
         files: &[".gemini/oauth_creds.json"],

@@ -44,6 +44,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     // It takes the key of any provider it knows; these are the common ones.
     credentials: &[
         "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
         "CEREBRAS_API_KEY",
         "DASHSCOPE_API_KEY",
         "DEEPSEEK_API_KEY",
@@ -56,6 +57,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "MISTRAL_API_KEY",
         "MOONSHOT_API_KEY",
         "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
         "OPENCODE_API_KEY",
         "OPENCODE_AUTH_CONTENT",
         "OPENROUTER_API_KEY",
@@ -65,8 +67,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     nesting: &["AGENT", "OPENCODE", "OPENCODE_PID"],
     version: &["--version"],
-    // The flag `--auto` is known to be there since then; tried with 1.18.33.
-    oldest: (1, 18, 0),
+    // The oldest whose help is known to have the flag `--auto`; tried with 1.18.33.
+    oldest: (1, 18, 5),
     login: Login {
         probe: Some(Probe {
             arguments: &["auth", "list"],

@@ -249,6 +249,55 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
         Some(0),
         "ended | 7772+21+0+0 $0.023631 | 0/0/0 |",
     ),
+    (
+        "copilot-401",
+        Some(1),
+        "error | 0+0+0+0 | 0/0/0 | auth: Authentication failed with provider at http://lo",
+    ),
+    (
+        "copilot-429-all",
+        Some(1),
+        "error | 0+0+0+0 | 0/0/0 | limit: Failed to get response from the AI model; retrie",
+    ),
+    ("copilot-ok", Some(0), "COMPLETE | 0+0+0+0 | 2/0/0 |"),
+    (
+        "goose-401",
+        Some(0),
+        "error | 0+0+0+0 | 0/0/3 | auth: Authentication error: Authentication failed. Sta",
+    ),
+    (
+        "goose-429-all",
+        Some(0),
+        "error | 0+0+0+0 | 0/0/3 | limit: Rate limit exceeded: This request would exceed y",
+    ),
+    ("goose-ok", Some(0), "COMPLETE | 2600+65+0+0 | 1/0/3 |"),
+    (
+        "pi-401",
+        Some(0),
+        "error | 0+0+0+0 | 0/0/0 | auth: invalid x-api-key ↵ run `pi` once and use `/login`",
+    ),
+    (
+        "pi-429-all",
+        Some(0),
+        "error | 0+0+0+0 | 0/0/0 | limit: This request would exceed your rate limit",
+    ),
+    (
+        "pi-ok",
+        Some(0),
+        "COMPLETE | 1100+95+2800+0 $0.005565 | 2/0/0 |",
+    ),
+    (
+        "qwen-401",
+        Some(1),
+        "error | 0+0+0+0 | 0/0/0 | auth: 401 invalid x-api-key ↵ run `qwen` once and log in",
+    ),
+    (
+        "qwen-429-all",
+        None,
+        "open | 0+0+0+0 | 0/0/0 | limit: 429 This request would exceed your rate limit",
+    ),
+    ("qwen-dropmid1", Some(0), "ended | 31291+20+0+0 | 0/0/0 |"),
+    ("qwen-ok", Some(0), "COMPLETE | 1100+95+2800+0 | 2/0/0 |"),
 ];
 
 /// A recorded run.

@@ -39,17 +39,20 @@ const LOGIN: [&str; 6] = [
     "not logged in",
 ];
 /// Words of a limit.
-const LIMIT: [&str; 7] = [
+const LIMIT: [&str; 9] = [
     "usage limit",
     "rate limit",
     "rate_limit",
     "too many requests",
     "resource_exhausted",
-    "quota",
-    "last status: 429",
+    // Not any quota: disks have one too.
+    "current quota",
+    "daily quota",
+    "quota metric",
+    "exhausted your",
 ];
 /// Words of an API that is down or cannot be reached.
-const OUTAGE: [&str; 15] = [
+const OUTAGE: [&str; 17] = [
     "overloaded",
     "high demand",
     "server_error",
@@ -62,10 +65,14 @@ const OUTAGE: [&str; 15] = [
     "connect error",
     "cannot connect",
     "fetch failed",
-    "timed out",
-    "econn",
-    "terminated",
+    "request timed out",
+    "connection timed out",
+    "econnrefused",
+    "econnreset",
+    "etimedout",
 ];
+/// All that some agents say of a connection that broke off.
+const BROKE_OFF: &str = "terminated";
 
 /// A refusal as an agent reports it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -103,7 +110,7 @@ impl ApiError<'_> {
             Some(404) | None if is_model => Trouble::auth(&message, OTHER_MODEL),
             None if says(&LOGIN) => Trouble::auth(&message, self.log_in),
             None if says(&LIMIT) => Trouble::limit(message, self.resets_at),
-            None if says(&OUTAGE) => Trouble::outage(message),
+            None if says(&OUTAGE) || message == BROKE_OFF => Trouble::outage(message),
             _ => Trouble::Other(message),
         }
     }
@@ -175,6 +182,9 @@ mod tests {
             (None, "The model `x` does not exist", "model"),
             (None, "Rate limit reached", "limit"),
             (None, "Overloaded", "outage"),
+            (None, "terminated", "outage"),
+            (None, "the tool was terminated", "other"),
+            (None, "EDQUOT: disk quota exceeded, write", "other"),
             (None, "something else", "other"),
         ] {
             assert_eq!(sort(status, message), want, "{status:?} {message}");

@@ -74,6 +74,7 @@ impl Machine {
             resumed,
             stories: self.stories.iter().map(outline).collect(),
             budget: policy.budget.limits(),
+            fallback: self.setup.roster.fallback(),
         };
         self.announce(event);
     }

@@ -8,6 +8,7 @@ use crate::domain::agent_event::Usage;
 use crate::domain::dialect::Output;
 use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, GateResult};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use crate::domain::roster::Choice;
 
 /// What a run is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,6 +177,8 @@ pub(crate) struct AttemptProgress {
     pub(crate) output: Output,
     /// It works on an overlay of the tree.
     pub(crate) isolated: bool,
+    /// Who makes it, where that was recorded.
+    pub(crate) agent: Option<Choice>,
     /// What it used so far.
     pub(crate) usage: Usage,
     /// How it stands.

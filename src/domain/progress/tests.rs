@@ -80,6 +80,7 @@ fn run_started(resumed: bool) -> Event {
         resumed,
         stories: Vec::new(),
         budget: BudgetLimits::default(),
+        fallback: Vec::new(),
     }
 }
 
@@ -160,6 +161,7 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         base: Some("c0".to_owned()),
         output: Output::Text,
         isolated: false,
+        agent: None,
         usage,
         state,
     }
@@ -450,6 +452,7 @@ fn laid_out(resumed: bool) -> Event {
             outline("2", StoryState::Open, 0),
         ],
         budget,
+        fallback: Vec::new(),
     }
 }
 

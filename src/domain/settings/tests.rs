@@ -272,7 +272,7 @@ fn an_unknown_agent_is_refused_with_the_nearest_name() {
     );
     assert_eq!(
         refuse("xyz").1,
-        "known agents: claude, codex, opencode, gemini, demo; add your own as `[agents.xyz]` in `ralphtool.toml`"
+        "known agents: claude, codex, opencode, gemini, qwen, copilot, pi, goose, demo; add your own as `[agents.xyz]` in `ralphtool.toml`"
     );
 }
 

@@ -16,15 +16,122 @@ pub(crate) fn detail(source: &[u8]) -> Vec<String> {
     shown.finish()
 }
 
-/// A line of Claude Code, or any other object.
+/// A line of an agent, or any other object.
 fn object(value: &Value, shown: &mut Shown) {
     let content = &value["message"]["content"];
     let has_words = content.is_string() || content.as_array().is_some_and(|it| !it.is_empty());
     if has_words {
         blocks(content, shown);
+    } else if let Some(calls) = Call::in_line(value) {
+        calls.show(shown);
     } else {
         pretty(value, shown);
     }
+}
+
+/// A tool call, its answer, or both, however the agent writes them.
+struct Call<'a> {
+    name: &'a Value,
+    input: &'a Value,
+    /// Where an answer may be; the first place that holds something has it.
+    answers: [&'a Value; 3],
+    code: &'a Value,
+}
+
+impl<'a> Call<'a> {
+    fn in_line(line: &'a Value) -> Option<Self> {
+        let item = &line["item"];
+        let state = &line["part"]["state"];
+        let data = &line["data"];
+        let none = &Value::Null;
+        let call = if item["type"] == "command_execution" {
+            Self {
+                name: &item["command"],
+                input: none,
+                answers: [&item["aggregated_output"], none, none],
+                code: &item["exit_code"],
+            }
+        } else if item["type"] == "file_change" {
+            Self {
+                name: none,
+                input: none,
+                answers: [&item["changes"], none, none],
+                code: none,
+            }
+        } else if item.is_object() {
+            Self {
+                name: &item["tool"],
+                input: &item["arguments"],
+                answers: [&item["result"], &item["error"], &item["text"]],
+                code: none,
+            }
+        } else if state.is_object() {
+            Self {
+                name: &line["part"]["tool"],
+                input: &state["input"],
+                answers: [&state["output"], &state["error"], none],
+                code: &state["metadata"]["exit"],
+            }
+        } else if data["toolCallId"].is_string() {
+            Self {
+                name: &data["toolName"],
+                input: &data["arguments"],
+                answers: [&data["result"]["content"], &data["error"]["message"], none],
+                code: &data["shellExecution"]["exitCode"],
+            }
+        } else {
+            Self {
+                name: first(&[&line["tool_name"], &line["toolName"]]),
+                input: first(&[&line["parameters"], &line["args"]]),
+                answers: [
+                    &line["output"],
+                    &line["error"]["message"],
+                    &line["result"]["content"],
+                ],
+                code: none,
+            }
+        };
+        let is_empty = call.name.is_null() && call.input.is_null() && call.answer().is_null();
+        (!is_empty).then_some(call)
+    }
+
+    fn answer(&self) -> &'a Value {
+        first(&self.answers)
+    }
+
+    fn show(&self, shown: &mut Shown) {
+        shown.text(self.name.as_str().unwrap_or_default());
+        if !self.input.is_null() {
+            fields(self.input, shown);
+        }
+        let answer = self.answer();
+        if !answer.is_null() && !shown.lines.is_empty() {
+            shown.line("");
+        }
+        match answer {
+            Value::Null => {}
+            Value::Array(all) if all.iter().all(|one| one["path"].is_string()) => {
+                for change in all {
+                    let word = |key: &str| change[key].as_str().unwrap_or_default();
+                    shown.line(format!("{} {}", word("kind"), word("path")).trim());
+                }
+            }
+            answer => blocks(answer, shown),
+        }
+        if let Some(code) = self.code.as_i64().filter(|code| *code != 0) {
+            shown.line(&format!("exit code {code}"));
+        }
+    }
+}
+
+/// The first value that holds something.
+fn first<'a>(values: &[&'a Value]) -> &'a Value {
+    let is_filled = |value: &&&Value| !value.is_null() && value.as_str() != Some("");
+    values
+        .iter()
+        .find(is_filled)
+        .copied()
+        .unwrap_or(&Value::Null)
 }
 
 fn blocks(content: &Value, shown: &mut Shown) {
@@ -51,6 +158,18 @@ fn block(block: &Value, shown: &mut Shown) {
             fields(&block["input"], shown);
         }
         "tool_result" => blocks(&block["content"], shown),
+        "toolRequest" => {
+            let call = &block["toolCall"]["value"];
+            shown.line(call["name"].as_str().unwrap_or("tool"));
+            fields(&call["arguments"], shown);
+        }
+        "toolResponse" => {
+            let result = &block["toolResult"];
+            blocks(
+                first(&[&result["value"]["content"], &result["error"]]),
+                shown,
+            );
+        }
         _ => pretty(block, shown),
     }
 }

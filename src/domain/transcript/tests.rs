@@ -157,6 +157,77 @@ fn the_whole_of_an_entry_is_shown_as_lines() {
 }
 
 #[test]
+fn tools_of_every_agent_are_shown_as_lines() {
+    #[track_caller]
+    fn case(source: &str, want: &[&str]) {
+        assert_eq!(detail(source.as_bytes()), want);
+    }
+    // Codex.
+    case(
+        r#"{"type":"item.completed","item":{"id":"i","type":"command_execution","command":"ls","aggregated_output":"a\nb\n","exit_code":2,"status":"failed"}}"#,
+        &["ls", "", "a", "b", "exit code 2"],
+    );
+    case(
+        r#"{"type":"item.completed","item":{"id":"i","type":"file_change","changes":[{"path":"/repo/a","kind":"add"},{"path":"/repo/b","kind":"update"}],"status":"completed"}}"#,
+        &["add /repo/a", "update /repo/b"],
+    );
+    // opencode.
+    case(
+        r#"{"type":"tool_use","part":{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a\n","metadata":{"exit":0}}}}"#,
+        &["bash", "command: ls", "", "a"],
+    );
+    case(
+        r#"{"type":"tool_use","part":{"tool":"write","state":{"status":"error","input":{"filePath":"/x"},"error":"no"}}}"#,
+        &["write", "filePath: /x", "", "no"],
+    );
+    // Gemini CLI.
+    case(
+        r#"{"type":"tool_use","tool_name":"write_file","tool_id":"t","parameters":{"file_path":"a","content":"x\ny"}}"#,
+        &["write_file", "content:", "  x", "  y", "file_path: a"],
+    );
+    case(
+        r#"{"type":"tool_result","tool_id":"t","status":"success","output":"one\ntwo"}"#,
+        &["one", "two"],
+    );
+    case(
+        r#"{"type":"tool_result","tool_id":"t","status":"error","output":"","error":{"type":"x","message":"no such file"}}"#,
+        &["no such file"],
+    );
+}
+
+#[test]
+fn words_that_come_in_pieces_are_one_entry() {
+    let stream = br#"{"type":"init","session_id":"s","model":"m"}
+{"type":"message","role":"assistant","content":"One li","delta":true}
+{"type":"message","role":"assistant","content":"ne\nand another","delta":true}
+{"type":"message","role":"assistant","content":".\n\nNew paragraph","delta":true}
+{"type":"tool_use","tool_name":"read_file","parameters":{"file_path":"a"}}
+{"type":"message","role":"assistant","content":"half","delta":true}
+"#;
+    let events: Vec<AgentEvent> = read(Output::GeminiJson, stream)
+        .into_iter()
+        .map(|entry| entry.event)
+        .collect();
+    let words = |text: &str| AgentEvent::Text {
+        text: text.to_owned(),
+    };
+    let want = [
+        AgentEvent::Session {
+            id: "s".to_owned(),
+            model: Some("m".to_owned()),
+        },
+        words("One line\nand another."),
+        words("New paragraph"),
+        AgentEvent::ToolCall {
+            tool: "read_file".to_owned(),
+            summary: "a".to_owned(),
+        },
+        words("half"),
+    ];
+    assert_eq!(events, want);
+}
+
+#[test]
 fn the_whole_of_a_huge_entry_is_cut() {
     let lines = detail("é".repeat(100_000).as_bytes());
     assert_eq!(lines.len(), 2);

@@ -13,6 +13,7 @@ use crate::domain::event::{
     StoryOutline, WIRE_VERSION,
 };
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
+use crate::domain::roster::Choice;
 
 /// Keeps what is written.
 #[derive(Clone, Default)]
@@ -174,6 +175,14 @@ pub(crate) fn started() -> Event {
             tokens: Some(2_000_000),
             time_ms: Some(7_200_000),
         },
+        fallback: vec!["codex".to_owned()],
+    }
+}
+
+fn choice(agent: &str, model: Option<&str>) -> Choice {
+    Choice {
+        agent: agent.to_owned(),
+        model: model.map(str::to_owned),
     }
 }
 
@@ -317,6 +326,15 @@ fn third_attempt(script: &mut Script) {
             },
         )
         .asked(Request::TryNow)
+        .then(
+            1,
+            Event::AgentChanged {
+                story: id("2"),
+                from: choice("claude", Some("opus")),
+                to: choice("codex", None),
+                reason: "`claude` is limited until 2026-11-16T01:20:00Z".to_owned(),
+            },
+        )
         .asked(Request::Pause)
         .then(1, Event::Paused { story: id("2") })
         .then(

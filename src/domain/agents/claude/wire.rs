@@ -11,126 +11,126 @@ use crate::domain::dialect::tool_input::ToolInput;
 
 /// What sort of line it is.
 #[derive(Debug, Deserialize)]
-pub(super) struct Head {
+pub(in crate::domain::agents) struct Head {
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    pub(in crate::domain::agents) kind: String,
     #[serde(default)]
-    pub(super) subtype: String,
+    pub(in crate::domain::agents) subtype: String,
 }
 
 /// `system` / `init`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Init {
+pub(in crate::domain::agents) struct Init {
     #[serde(default)]
-    pub(super) session_id: String,
+    pub(in crate::domain::agents) session_id: String,
     #[serde(default)]
-    pub(super) model: Option<String>,
+    pub(in crate::domain::agents) model: Option<String>,
     #[serde(default)]
-    pub(super) cwd: Short,
+    pub(in crate::domain::agents) cwd: Short,
 }
 
 /// `system` / `api_retry`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ApiRetry {
-    pub(super) attempt: Number,
-    pub(super) max_retries: Number,
-    pub(super) retry_delay_ms: Number,
-    pub(super) error_status: Number,
-    pub(super) error: Short,
+pub(in crate::domain::agents) struct ApiRetry {
+    pub(in crate::domain::agents) attempt: Number,
+    pub(in crate::domain::agents) max_retries: Number,
+    pub(in crate::domain::agents) retry_delay_ms: Number,
+    pub(in crate::domain::agents) error_status: Number,
+    pub(in crate::domain::agents) error: Short,
 }
 
 /// `system` / `permission_denied`, and an entry of `permission_denials`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Refusal {
-    pub(super) tool_name: Short,
-    pub(super) message: Short,
+pub(in crate::domain::agents) struct Refusal {
+    pub(in crate::domain::agents) tool_name: Short,
+    pub(in crate::domain::agents) message: Short,
 }
 
 /// `rate_limit_event`.
 #[derive(Debug, Deserialize)]
-pub(super) struct RateLimitEvent {
+pub(in crate::domain::agents) struct RateLimitEvent {
     #[serde(default)]
-    pub(super) rate_limit_info: RateLimit,
+    pub(in crate::domain::agents) rate_limit_info: RateLimit,
 }
 
 /// The state of a subscription's window.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct RateLimit {
-    pub(super) status: Short,
+pub(in crate::domain::agents) struct RateLimit {
+    pub(in crate::domain::agents) status: Short,
     #[serde(rename = "resetsAt")]
-    pub(super) resets_at: Number,
+    pub(in crate::domain::agents) resets_at: Number,
 }
 
 /// `assistant`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Assistant {
-    pub(super) message: Message,
-    pub(super) parent_tool_use_id: Short,
+pub(in crate::domain::agents) struct Assistant {
+    pub(in crate::domain::agents) message: Message,
+    pub(in crate::domain::agents) parent_tool_use_id: Short,
     #[serde(deserialize_with = "truth")]
-    pub(super) is_api_error_message: bool,
-    pub(super) error: Short,
-    pub(super) api_error: Short,
-    pub(super) api_error_status: Number,
+    pub(in crate::domain::agents) is_api_error_message: bool,
+    pub(in crate::domain::agents) error: Short,
+    pub(in crate::domain::agents) api_error: Short,
+    pub(in crate::domain::agents) api_error_status: Number,
 }
 
 /// `user`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct User {
-    pub(super) message: Message,
+pub(in crate::domain::agents) struct User {
+    pub(in crate::domain::agents) message: Message,
 }
 
 /// The message inside an `assistant` or `user` line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) content: Blocks,
-    pub(super) usage: Tokens,
+pub(in crate::domain::agents) struct Message {
+    pub(in crate::domain::agents) id: String,
+    pub(in crate::domain::agents) content: Blocks,
+    pub(in crate::domain::agents) usage: Tokens,
 }
 
 /// One block of a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Block {
+pub(in crate::domain::agents) struct Block {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: String,
-    pub(super) thinking: String,
-    pub(super) name: Short,
-    pub(super) input: ToolInput,
-    pub(super) content: Size,
-    pub(super) is_error: Option<bool>,
+    pub(in crate::domain::agents) kind: String,
+    pub(in crate::domain::agents) text: String,
+    pub(in crate::domain::agents) thinking: String,
+    pub(in crate::domain::agents) name: Short,
+    pub(in crate::domain::agents) input: ToolInput,
+    pub(in crate::domain::agents) content: Size,
+    pub(in crate::domain::agents) is_error: Option<bool>,
 }
 
 /// `result`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Turn {
-    pub(super) subtype: Short,
+pub(in crate::domain::agents) struct Turn {
+    pub(in crate::domain::agents) subtype: Short,
     #[serde(deserialize_with = "truth")]
-    pub(super) is_error: bool,
-    pub(super) result: Option<String>,
-    pub(super) errors: Vec<Short>,
-    pub(super) terminal_reason: Short,
-    pub(super) api_error: Short,
-    pub(super) api_error_status: Number,
-    pub(super) total_cost_usd: Number,
-    pub(super) usage: Tokens,
+    pub(in crate::domain::agents) is_error: bool,
+    pub(in crate::domain::agents) result: Option<String>,
+    pub(in crate::domain::agents) errors: Vec<Short>,
+    pub(in crate::domain::agents) terminal_reason: Short,
+    pub(in crate::domain::agents) api_error: Short,
+    pub(in crate::domain::agents) api_error_status: Number,
+    pub(in crate::domain::agents) total_cost_usd: Number,
+    pub(in crate::domain::agents) usage: Tokens,
     #[serde(rename = "modelUsage")]
-    pub(super) model_usage: BTreeMap<String, ModelTokens>,
-    pub(super) permission_denials: Vec<Refusal>,
+    pub(in crate::domain::agents) model_usage: BTreeMap<String, ModelTokens>,
+    pub(in crate::domain::agents) permission_denials: Vec<Refusal>,
 }
 
 /// `usage` of a message or turn.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_field_names, reason = "named as in the stream")]
-pub(super) struct Tokens {
+pub(in crate::domain::agents) struct Tokens {
     input_tokens: Number,
     output_tokens: Number,
     cache_read_input_tokens: Number,
@@ -140,7 +140,7 @@ pub(super) struct Tokens {
 /// An entry of `modelUsage`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct ModelTokens {
+pub(in crate::domain::agents) struct ModelTokens {
     input_tokens: Number,
     output_tokens: Number,
     cache_read_input_tokens: Number,
@@ -175,7 +175,7 @@ impl From<ModelTokens> for Usage {
 
 /// A message's content: blocks, or one text.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(pub(super) Vec<Block>);
+pub(in crate::domain::agents) struct Blocks(pub(in crate::domain::agents) Vec<Block>);
 
 impl<'de> Deserialize<'de> for Blocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -185,7 +185,7 @@ impl<'de> Deserialize<'de> for Blocks {
 
 impl Blocks {
     /// All words of the message.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::domain::agents) fn text(&self) -> String {
         let texts: Vec<&str> = self.0.iter().map(|block| block.text.as_str()).collect();
         super::event_text(texts.join("\n").trim())
     }

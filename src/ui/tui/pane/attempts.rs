@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::domain::event::FailureKind;
 use crate::domain::ids::AttemptNumber;
 use crate::domain::progress::{AttemptProgress, AttemptStanding, StoryProgress};
-use crate::ui::text::clean_lines;
+use crate::ui::text::{clean, clean_lines};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::PaneLine;
 use crate::ui::tui::wrap;
@@ -50,6 +50,14 @@ fn of(
         AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), palette.warn()),
     };
     let mut facts = Vec::new();
+    if let Some(agent) = &attempt.agent {
+        let model = agent.model.as_deref().map(|model| format!(" {model}"));
+        facts.push(clean(&format!(
+            "{}{}",
+            agent.agent,
+            model.unwrap_or_default()
+        )));
+    }
     match &attempt.state {
         AttemptStanding::Running => facts.push(words::clock(ms_since(attempt.started_at, now))),
         AttemptStanding::Failed {

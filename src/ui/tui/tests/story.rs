@@ -9,6 +9,7 @@ use crate::domain::event::{
     BudgetLimits, Event, FailureKind, FinishChoice, GateResult, Outcome, StoryOutline,
 };
 use crate::domain::ids::AttemptNumber;
+use crate::domain::roster::Choice;
 use crate::ui::plain::script::{id, usage};
 use crate::ui::tui::app::Home;
 
@@ -66,6 +67,7 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
             tokens: Some(2_000_000),
             time_ms: Some(7_200_000),
         },
+        fallback: Vec::new(),
     }
 }
 
@@ -100,7 +102,10 @@ pub(in crate::ui::tui) fn attempt_on(story: &str, attempt: u32, isolated: bool) 
         base: Some(format!("base{story}")),
         output: Output::ClaudeJson,
         isolated,
-        agent: None,
+        agent: Some(Choice {
+            agent: "claude".to_owned(),
+            model: Some("opus".to_owned()),
+        }),
     }
 }
 

@@ -1,0 +1,64 @@
+//! The few fields of Copilot's lines that matter; everything else is skipped unread.
+
+use serde::Deserialize;
+
+use crate::domain::dialect::lenient::{Number, Short, Size, truth};
+use crate::domain::dialect::tool_input::ToolInput;
+
+/// What sort of line it is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Head {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+}
+
+/// A line that is looked into.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line {
+    #[serde(default)]
+    pub(super) data: Data,
+    /// The sub-agent it is about.
+    #[serde(default, rename = "agentId")]
+    pub(super) agent: Short,
+    #[serde(default, rename = "sessionId")]
+    pub(super) session: Short,
+    #[serde(default, rename = "exitCode")]
+    pub(super) exit_code: Number,
+}
+
+/// What a line is about.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Data {
+    pub(super) content: String,
+    pub(super) reason: Short,
+    #[serde(rename = "toolName")]
+    pub(super) tool: Short,
+    pub(super) arguments: ToolInput,
+    #[serde(deserialize_with = "truth")]
+    pub(super) success: bool,
+    pub(super) result: Answer,
+    pub(super) error: Size,
+    #[serde(rename = "shellExecution")]
+    pub(super) shell: Shell,
+    #[serde(rename = "errorType")]
+    pub(super) error_type: Short,
+    pub(super) message: String,
+    #[serde(rename = "statusCode")]
+    pub(super) status: Number,
+}
+
+/// A tool's answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer {
+    pub(super) content: Size,
+}
+
+/// How a command ended.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Shell {
+    #[serde(rename = "exitCode")]
+    pub(super) exit_code: Number,
+}
