@@ -14,14 +14,9 @@ static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 pub(crate) struct Room(usize);
 
 impl Room {
-    /// Waits for room for an agent.
-    pub(crate) fn wait_for(cli: Cli) -> Self {
-        let size = match cli {
-            Cli::Claude | Cli::Codex => 1,
-            Cli::Gemini => 2,
-            // Six seconds of processor time and 600 MB for every start.
-            Cli::Opencode => 3,
-        };
+    /// Waits for room for agents that take turns.
+    pub(crate) fn wait_for(team: &[Cli]) -> Self {
+        let size = team.iter().copied().map(size).max().unwrap_or(0);
         let (taken, changed) = &TAKEN;
         let guard = taken.lock().unwrap();
         let mut guard = changed
@@ -29,6 +24,16 @@ impl Room {
             .unwrap();
         *guard += size;
         Self(size)
+    }
+}
+
+/// How much of the room an agent needs.
+fn size(cli: Cli) -> usize {
+    match cli {
+        Cli::Claude | Cli::Codex => 1,
+        Cli::Gemini => 2,
+        // Six seconds of processor time and 600 MB for every start.
+        Cli::Opencode => 3,
     }
 }
 

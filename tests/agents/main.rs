@@ -25,9 +25,6 @@ use libtest_mimic::{Arguments, Trial};
 /// How many tests run at once: most of the time they wait, and the gate knows who is heavy.
 const THREADS: usize = 8;
 
-/// The agents ralphtool has an adapter for.
-const AGENTS: [Cli; 1] = [Cli::Claude];
-
 /// What may happen with an agent.
 type Case = fn(Cli);
 
@@ -42,6 +39,23 @@ const CASES: [(&str, Case); 9] = [
     ("leaves_a_process_behind", trouble::leaves_a_process_behind),
     ("runs_out_of_context", trouble::runs_out_of_context),
     ("is_cut_off_in_mid_sentence", trouble::is_cut_off),
+];
+
+/// A name, the agents that must be there, and what is tried with them.
+type Special = (&'static str, &'static [Cli], fn());
+
+/// What is tried with some agents only.
+const SPECIAL: [Special; 2] = [
+    (
+        "claude_is_stood_in_for_by_codex",
+        &[Cli::Claude, Cli::Codex],
+        limits::claude_is_stood_in_for_by_codex,
+    ),
+    (
+        "gemini_waits_no_longer_than_it_may",
+        &[Cli::Gemini],
+        limits::gemini_waits_no_longer_than_it_may,
+    ),
 ];
 
 /// What is tried with the scripted model alone.
@@ -59,7 +73,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(THREADS);
     let is_required = std::env::var_os("RALPHTOOL_REQUIRE_AGENTS").is_some_and(|it| it == "1");
     let (here, missing): (Vec<Cli>, Vec<Cli>) =
-        AGENTS.into_iter().partition(|cli| cli.folder().is_some());
+        Cli::ALL.into_iter().partition(|cli| cli.folder().is_some());
     let mut trials = Vec::new();
     for (name, case) in SCRIPTED {
         trials.push(Trial::test(format!("model_{name}"), move || {
@@ -68,7 +82,7 @@ fn main() -> ExitCode {
         }));
     }
     for (name, case) in CASES {
-        for cli in AGENTS {
+        for cli in Cli::ALL {
             let is_here = here.contains(&cli);
             let trial = Trial::test(format!("{}_{name}", cli.name()), move || {
                 if !is_here {
@@ -79,6 +93,14 @@ fn main() -> ExitCode {
             });
             trials.push(trial.with_ignored_flag(!is_here && !is_required));
         }
+    }
+    for (name, team, case) in SPECIAL {
+        let is_here = team.iter().all(|cli| here.contains(cli));
+        let trial = Trial::test(name, move || {
+            case();
+            Ok(())
+        });
+        trials.push(trial.with_ignored_flag(!is_here && !is_required));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !missing.is_empty() && !arguments.list {

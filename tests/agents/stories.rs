@@ -8,8 +8,15 @@ use crate::bench::script::{call, calls, complete, failed, run, think_and_say, wr
 use crate::sandbox::TASKS;
 use crate::trial::{FIRST, ONE_STORY, SECOND, Trial, good, mess, tick};
 
+/// Accounts of other agents: who has the key in its environment might bill it.
+const OTHER_ACCOUNTS: [(Cli, &str); 3] = [
+    (Cli::Claude, "ANTHROPIC_API_KEY"),
+    (Cli::Codex, "OPENAI_API_KEY"),
+    (Cli::Gemini, "GEMINI_API_KEY"),
+];
+
 /// Two stories, with files written by the agent's own tool, several calls in one turn, a command
-/// and thoughts.
+/// and thoughts; and no key of another agent in sight.
 pub(crate) fn does_two(cli: Cli) {
     let first = [
         calls([write("story-1.txt", "work\n"), run(&tick(1))]),
@@ -17,7 +24,9 @@ pub(crate) fn does_two(cli: Cli) {
     ];
     let second = [
         call(write("new/story-2.txt", "more\nwork\n")),
-        call(run("cat story-1.txt new/story-2.txt > both.txt")),
+        call(run(
+            "cat story-1.txt new/story-2.txt > both.txt; env > env.log",
+        )),
         think_and_say(
             "Is all of it done?",
             "It is.\n\n**<promise>COMPLETE</promise>**",
@@ -27,7 +36,12 @@ pub(crate) fn does_two(cli: Cli) {
         Script::on(FIRST).attempt(first),
         Script::on(SECOND).attempt(second),
     ];
-    let trial = Trial::new(cli, TASKS, scripts);
+    let mut trial = Trial::new(cli, TASKS, scripts);
+    // The keys of others are what opencode works with.
+    let is_other = |owner: Cli| owner != cli && cli != Cli::Opencode;
+    for (_, name) in OTHER_ACCOUNTS.iter().filter(|(owner, _)| is_other(*owner)) {
+        trial.set(name, "of another account");
+    }
     let sandbox = &trial.sandbox;
     trial.run(&["loop", "c"], 0);
     assert_eq!(sandbox.failures(), Vec::<String>::new());
@@ -47,6 +61,9 @@ pub(crate) fn does_two(cli: Cli) {
     );
     assert_eq!(sandbox.read("both.txt"), "work\nmore\nwork\n");
     assert_eq!(sandbox.git("status --porcelain"), "");
+    let environment = sandbox.read("env.log");
+    assert!(environment.contains("RALPHTOOL_RUN="), "{environment}");
+    assert!(!environment.contains("of another account"), "{environment}");
     let transcript = sandbox.transcript("2.1", "stdout");
     assert!(transcript.contains(written_by(cli)), "{transcript}");
     assert_eq!(trial.processes(), Vec::<String>::new());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::bench::cli::{Account, Cli};
+use crate::bench::cli::{Account, Cli, search_path};
 use crate::bench::script::{Step, call, complete, run, write};
 use crate::bench::{Script, Server};
 use crate::gate::Room;
@@ -24,8 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Everything one test needs.
 pub(crate) struct Trial {
-    /// The agent.
-    pub(crate) cli: Cli,
+    team: Vec<Cli>,
     /// The repository.
     pub(crate) sandbox: Sandbox,
     /// The model.
@@ -47,20 +46,33 @@ impl Trial {
         tasks: &str,
         scripts: Vec<Script>,
     ) -> Self {
-        let room = Room::wait_for(cli);
+        Self::team(&[cli], account, tasks, scripts)
+    }
+
+    /// The same with several agents, the preferred one first.
+    pub(crate) fn team(team: &[Cli], account: Account, tasks: &str, scripts: Vec<Script>) -> Self {
+        let room = Room::wait_for(team);
         let sandbox = Sandbox::new();
         let server = Server::start(scripts);
         sandbox.tasks(tasks);
-        sandbox.write("ralphtool.toml", &format!("agent = \"{}\"\n", cli.name()));
+        let names: Vec<&str> = team.iter().map(|cli| cli.name()).collect();
+        let config = format!("agent = {names:?}\nlimit_pause = \"1s\"\n");
+        sandbox.write("ralphtool.toml", &config);
         sandbox.git("commit -q -a -m second");
-        let variables = cli.settle(&sandbox.root, &server.url(), account);
+        let settle = |cli: &Cli| cli.settle(&sandbox.root, &server.url(), account);
+        let variables = team.iter().flat_map(settle).collect();
         Self {
-            cli,
+            team: team.to_vec(),
             sandbox,
             server,
             variables,
             _room: room,
         }
+    }
+
+    /// Adds a variable to what the user has set.
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        self.variables.push((name, value.to_owned()));
     }
 
     /// Starts ralphtool.
@@ -95,7 +107,7 @@ impl Trial {
     }
 
     fn furnish(&self, command: &mut Command) {
-        command.env("PATH", self.cli.search_path());
+        command.env("PATH", search_path(&self.team));
         for (name, value) in &self.variables {
             command.env(name, value);
         }

@@ -10,10 +10,15 @@ use crate::bench::script::{Moment, Step, call, calls, complete, context_overflow
 use crate::sandbox::{there, until};
 use crate::trial::{FIRST, ONE_STORY, Trial, good, mess};
 
-/// A model that stops in the middle of a sentence is given up after the idle timeout, and the next
-/// attempt does the story.
+/// A model that says nothing more is given up after the idle timeout, and the next attempt does the
+/// story.
 pub(crate) fn hangs(cli: Cli) {
-    let first = [mess(), Step::Hang(Moment::MidStream)];
+    let moment = match cli {
+        Cli::Codex => Moment::BeforeHeaders,
+        Cli::Opencode => Moment::AfterHeaders,
+        Cli::Claude | Cli::Gemini => Moment::MidStream,
+    };
+    let first = [mess(), Step::Hang(moment)];
     let scripts = vec![Script::on(FIRST).attempt(first).attempt(good())];
     let trial = Trial::new(cli, ONE_STORY, scripts);
     // It must be longer than the agent takes to say its first word.
@@ -41,8 +46,10 @@ pub(crate) fn loses_ralphtool(cli: Cli) {
     assert!(trial.processes().len() > 1);
     running.signal(Signal::KILL);
     let _ = running.end();
+    until("the end of all processes", || {
+        trial.processes().is_empty().then_some(())
+    });
     trial.run(&["resume"], 0);
-    assert_eq!(trial.processes(), Vec::<String>::new());
     trial.one_story_is_done();
 }
 

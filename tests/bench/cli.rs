@@ -53,16 +53,6 @@ impl Cli {
             .find(|folder| folder.join(self.name()).is_file())
     }
 
-    /// The folders to look for programs in so that this one is found first.
-    pub(crate) fn search_path(self) -> OsString {
-        let path = std::env::var_os("PATH").unwrap();
-        let folders = self
-            .folder()
-            .into_iter()
-            .chain(std::env::split_paths(&path));
-        std::env::join_paths(folders).unwrap()
-    }
-
     /// Writes the settings a user has whose models are at `url`, and tells the variables they
     /// have set.
     pub(crate) fn settle(
@@ -78,6 +68,13 @@ impl Cli {
             Self::Gemini => gemini(root, url),
         }
     }
+}
+
+/// The folders to look for programs in, such that these are found first.
+pub(crate) fn search_path(team: &[Cli]) -> OsString {
+    let path = std::env::var_os("PATH").unwrap();
+    let theirs = team.iter().filter_map(|cli| cli.folder());
+    std::env::join_paths(theirs.chain(std::env::split_paths(&path))).unwrap()
 }
 
 /// Where programs are looked for, the best place first.

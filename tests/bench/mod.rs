@@ -12,6 +12,7 @@ mod chat;
 pub(crate) mod cli;
 mod errors;
 mod gemini;
+mod limit;
 mod play;
 mod request;
 mod responses;

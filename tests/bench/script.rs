@@ -11,6 +11,11 @@ pub(crate) enum Step {
     Say(Turn),
     /// An HTTP answer that is no success.
     Refuse(Refusal),
+    /// The account is at its limit, in the words of the API.
+    Limit {
+        /// Seconds from now.
+        ends_in: i64,
+    },
     /// Nothing more comes, for ever.
     Hang(Moment),
     /// The connection is cut.
@@ -165,39 +170,9 @@ impl From<Refusal> for Step {
     }
 }
 
-/// The limit of a Claude subscription, which is over at a time (seconds since 1970).
-pub(crate) fn claude_usage_limit(resets_at: i64) -> Step {
-    refuse(429)
-        .message("This request would exceed your account's rate limit. Please try again later.")
-        .header("retry-after", 7200)
-        .header("anthropic-ratelimit-unified-status", "rejected")
-        .header("anthropic-ratelimit-unified-reset", resets_at)
-        .header(
-            "anthropic-ratelimit-unified-representative-claim",
-            "five_hour",
-        )
-        .header("anthropic-ratelimit-unified-fallback", "unavailable")
-        .header("anthropic-ratelimit-unified-5h-status", "rejected")
-        .header("anthropic-ratelimit-unified-5h-reset", resets_at)
-        .header("anthropic-ratelimit-unified-5h-utilization", "1.0")
-        .header("anthropic-ratelimit-unified-overage-status", "rejected")
-        .into()
-}
-
-/// The limit of a `ChatGPT` plan, which is over at a time (seconds since 1970).
-pub(crate) fn codex_usage_limit(resets_at: i64) -> Step {
-    let error = json!({
-        "type": "usage_limit_reached",
-        "message": "The usage limit has been reached",
-        "plan_type": "plus",
-        "resets_at": resets_at,
-    });
-    let mut refusal = refuse(429)
-        .header("x-codex-primary-used-percent", "100.0")
-        .header("x-codex-primary-window-minutes", 300)
-        .header("x-codex-primary-reset-at", resets_at);
-    refusal.body = Some(json!({ "error": error }));
-    refusal.into()
+/// The limit of an account, which ends so many seconds from now; negative for one that has ended.
+pub(crate) fn usage_limit(ends_in: i64) -> Step {
+    Step::Limit { ends_in }
 }
 
 /// The daily quota of a Gemini key, at which its CLI gives up at once.

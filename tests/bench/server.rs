@@ -19,10 +19,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::answer::{Answer, Event};
-use super::errors;
 use super::play::{Play, Script, Served};
 use super::request::{Api, Request};
 use super::script::{Moment, Refusal, Step, Turn};
+use super::{errors, limit};
 
 /// What ends a stream of Chat Completions, which is no JSON.
 pub(crate) const DONE: &str = "[DONE]";
@@ -167,17 +167,17 @@ async fn answer(request: hyper::Request<Incoming>, stage: &Stage) -> Result<Resp
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let request = Request::read(api, path, &head.headers, &body);
-    let (served, step) = {
+    let step = {
         let mut stage = stage.lock();
         let (served, step) = stage.0.next(&request);
-        stage.1.push(served.clone());
-        (served, step)
+        stage.1.push(served);
+        step
     };
     stage.changed.notify_all();
-    drop(served);
     match step {
         Step::Say(turn) => Ok(say(api, &turn, &request)),
         Step::Refuse(refusal) => Ok(refuse(api, &refusal)),
+        Step::Limit { ends_in } => Ok(refuse(api, &limit::refusal(api, ends_in))),
         Step::Hang(Moment::BeforeHeaders) => std::future::pending().await,
         Step::Drop(Moment::BeforeHeaders) => Err(Cut),
         Step::Hang(moment) => Ok(broken(api, &request, moment, Afterwards::Nothing)),
