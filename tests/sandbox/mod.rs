@@ -68,13 +68,23 @@ pub(crate) fn swift_folder() -> PathBuf {
 
 /// Waits until something is there.
 #[track_caller]
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    until_within(PATIENCE, what, look)
+}
+
+/// Waits no longer than this until something is there.
+#[track_caller]
+pub(crate) fn until_within<T>(
+    patience: Duration,
+    what: &str,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(start.elapsed() < patience, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::until;
+use super::{PATIENCE, until, until_within};
 
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
@@ -101,8 +102,15 @@ impl Running {
 
     /// Waits for its end.
     #[track_caller]
-    pub(crate) fn end(mut self) -> Output {
-        let status = until("the program's end", || self.child.try_wait().unwrap());
+    pub(crate) fn end(self) -> Output {
+        self.end_within(PATIENCE)
+    }
+
+    /// Waits no longer than this for its end.
+    #[track_caller]
+    pub(crate) fn end_within(mut self, patience: Duration) -> Output {
+        let what = "the program's end";
+        let status = until_within(patience, what, || self.child.try_wait().unwrap());
         Output {
             code: code(status),
             stdout: self.said(),

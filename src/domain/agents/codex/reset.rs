@@ -2,10 +2,13 @@
 
 use jiff::civil::{DateTime, Time};
 use jiff::fmt::strtime;
-use jiff::{Span, Timestamp, Zoned};
+use jiff::{SignedDuration, Span, Timestamp, Zoned};
 
 /// How the time begins.
 const TRY_AGAIN: &str = "try again at ";
+
+/// A process does not work for longer before it meets a limit.
+const HALF_A_DAY: SignedDuration = SignedDuration::from_hours(12);
 
 /// The end of the limit, given when the process started and where.
 pub(super) fn told_in(message: &str, started: &Zoned) -> Option<Timestamp> {
@@ -39,9 +42,10 @@ fn with_date(words: &str) -> Option<DateTime> {
 fn without_date(words: &str, started: &Zoned) -> Option<DateTime> {
     let time: Time = strtime::parse("%I:%M %p", words).ok()?.to_time().ok()?;
     let today = started.date();
-    let minute_began = started.time().with().second(0).subsec_nanosecond(0).build();
-    let is_past = time < minute_began.ok()?;
-    let day = if is_past {
+    // A little before the start it is past, as clocks differ; much before, the process worked on
+    // past midnight.
+    let is_of_the_next_day = time.duration_until(started.time()) > HALF_A_DAY;
+    let day = if is_of_the_next_day {
         today.tomorrow().ok()?
     } else {
         today
@@ -73,6 +77,8 @@ mod tests {
         );
         assert_eq!(told(berlin, "11:45 PM"), at("2026-11-15T22:46:00Z"));
         assert_eq!(told(berlin, "8:30 PM"), at("2026-11-15T19:31:00Z"));
+        // The limit has just ended, by a clock that is a little behind.
+        assert_eq!(told(berlin, "8:27 PM"), at("2026-11-15T19:28:00Z"));
         // The run went past midnight.
         assert_eq!(told(berlin, "1:20 AM"), at("2026-11-16T00:21:00Z"));
         assert_eq!(told(berlin, "later"), None);

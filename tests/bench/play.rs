@@ -1,0 +1,161 @@
+//! Which step of which script comes next: scripts are chosen by a word of the prompt, attempts
+//! are agent processes.
+
+use super::request::Request;
+use super::script::{Step, say};
+
+/// What the model does for prompts with a word.
+#[derive(Debug)]
+pub(crate) struct Script {
+    /// The word, or words, the prompt must have.
+    word: String,
+    /// The steps of each attempt. A further attempt does what the last one did.
+    attempts: Vec<Vec<Step>>,
+}
+
+impl Script {
+    /// A script for prompts with this text in them.
+    pub(crate) fn on(word: &str) -> Self {
+        Self {
+            word: word.to_owned(),
+            attempts: Vec::new(),
+        }
+    }
+
+    /// Adds the steps of one more attempt. An agent that asks on after its last step gets that
+    /// one again.
+    pub(crate) fn attempt(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.attempts.push(steps.into_iter().collect());
+        self
+    }
+}
+
+/// One request that was answered, or was not, from a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// The word of the script; empty for what is none of its business.
+    pub(crate) word: String,
+    /// The attempt, from 1.
+    pub(crate) attempt: usize,
+    /// The step of the attempt, from 1.
+    pub(crate) step: usize,
+    /// What users said in the conversation.
+    pub(crate) said: String,
+}
+
+/// How far the process that was seen last has come with its script.
+#[derive(Debug)]
+struct Progress {
+    script: usize,
+    attempt: usize,
+    /// What tells the process from others.
+    session: Option<String>,
+    opening: String,
+    /// How many steps it got.
+    steps: usize,
+}
+
+/// The scripts of a server and how far they have come.
+#[derive(Debug)]
+pub(crate) struct Play {
+    scripts: Vec<Script>,
+    processes: Vec<Progress>,
+}
+
+impl Play {
+    /// Nothing was played yet.
+    pub(crate) fn new(scripts: Vec<Script>) -> Self {
+        Self {
+            scripts,
+            processes: Vec::new(),
+        }
+    }
+
+    /// The next step for a request.
+    pub(crate) fn next(&mut self, request: &Request) -> (Served, Step) {
+        if request.is_aside() {
+            return aside(request, "Canned words.");
+        }
+        let Some(script) = self.script(request) else {
+            return aside(request, "The bench has no script for this prompt.");
+        };
+        let process = self.process(script, request);
+        let Progress { attempt, steps, .. } = self.processes[process];
+        self.processes[process].steps += 1;
+        let all = self.steps(script, attempt);
+        let step = steps.min(all.len() - 1);
+        let served = Served {
+            word: self.scripts[script].word.clone(),
+            attempt,
+            step: step + 1,
+            said: request.opening.clone() + &request.later,
+        };
+        (served, all[step].clone())
+    }
+
+    /// The script of a request: that of its session, whose prompt may be gone when the agent has made
+    /// the conversation shorter, or else the one whose word it has.
+    fn script(&self, request: &Request) -> Option<usize> {
+        let is_same = |process: &&Progress| process.session == request.session;
+        let of_session = request.session.as_ref().and_then(|_| {
+            let process = self.processes.iter().find(is_same)?;
+            Some(process.script)
+        });
+        let has = |script: &Script| request.opening.contains(&script.word);
+        of_session.or_else(|| self.scripts.iter().position(has))
+    }
+
+    /// The process that asks: one that is known, or the next attempt.
+    fn process(&mut self, script: usize, request: &Request) -> usize {
+        let known = self.processes.iter().rposition(|process| {
+            process.script == script
+                && process.session == request.session
+                && (request.session.is_some() || process.opening == request.opening)
+        });
+        if let Some(known) = known
+            && (request.session.is_some() || self.goes_on(known, request))
+        {
+            return known;
+        }
+        let earlier = |process: &&Progress| process.script == script;
+        let earlier = self.processes.iter().filter(earlier).count();
+        self.processes.push(Progress {
+            script,
+            attempt: earlier + 1,
+            session: request.session.clone(),
+            opening: request.opening.clone(),
+            steps: 0,
+        });
+        self.processes.len() - 1
+    }
+
+    /// Whether a process without a name of its own goes on. A conversation that begins is a new
+    /// process, unless an error is tried again and the script foresees that.
+    fn goes_on(&self, known: usize, request: &Request) -> bool {
+        let Progress {
+            script,
+            attempt,
+            steps,
+            ..
+        } = self.processes[known];
+        let all = self.steps(script, attempt);
+        let answered = steps.checked_sub(1).and_then(|last| all.get(last));
+        request.answers > 0 || (steps < all.len() && !answered.is_some_and(Step::is_answer))
+    }
+
+    fn steps(&self, script: usize, attempt: usize) -> &[Step] {
+        let attempts = &self.scripts[script].attempts;
+        &attempts[attempt.min(attempts.len()) - 1]
+    }
+}
+
+/// An answer that is in no script.
+fn aside(request: &Request, text: &str) -> (Served, Step) {
+    let served = Served {
+        word: String::new(),
+        attempt: 0,
+        step: 0,
+        said: request.opening.clone(),
+    };
+    (served, say(text))
+}
