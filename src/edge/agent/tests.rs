@@ -85,27 +85,17 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         output: Output::Text,
         env: vec![("MINE".into(), Variable::Set("1".into()))],
     };
-    let want = [
-        "-GIT_DIR",
-        "-GIT_WORK_TREE",
-        "-GIT_INDEX_FILE",
-        "-GIT_OBJECT_DIRECTORY",
-        "-GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "-GIT_COMMON_DIR",
-        "-GIT_NAMESPACE",
-        "-GIT_PREFIX",
-        "-AI_AGENT",
-        "-CLAUDECODE",
-        "-CLAUDE_CODE_CHILD_SESSION",
-        "-CLAUDE_CODE_ENTRYPOINT",
-        "-CLAUDE_CODE_EXECPATH",
-        "-CLAUDE_CODE_MESSAGING_SOCKET",
-        "-CLAUDE_CODE_MESSAGING_TOKEN",
-        "-CLAUDE_CODE_SESSION_ATTENDED",
-        "-CLAUDE_CODE_SESSION_ID",
-        "-CLAUDE_CODE_SSE_PORT",
-        "-CLAUDE_EFFORT",
-        "-CLAUDE_PID",
+    let git = [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_NAMESPACE",
+        "GIT_PREFIX",
+    ];
+    let told = [
         "MINE=1",
         "RALPHTOOL_RUN=r1",
         "RALPHTOOL_STORY=2",
@@ -113,6 +103,14 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         "RALPHTOOL_LEARNINGS=/vault/learnings.md",
         "GIT_TRACE2_EVENT=/vault/2.1/git",
     ];
+    let nesting = agents::ADAPTERS.into_iter().flat_map(|it| it.nesting);
+    let want: Vec<String> = git
+        .iter()
+        .chain(nesting)
+        .map(|name| format!("-{name}"))
+        .chain(told.map(str::to_owned))
+        .collect();
+    assert!(want.contains(&"-CLAUDECODE".to_owned()));
     assert_eq!(environment(&agent, Rights::Root), want);
 }
 
