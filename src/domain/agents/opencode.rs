@@ -65,7 +65,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "XAI_API_KEY",
         "ZHIPU_API_KEY",
     ],
-    nesting: &["AGENT", "OPENCODE", "OPENCODE_PID"],
+    // It also sets `AGENT`, which is too common a name to take away.
+    nesting: &["OPENCODE", "OPENCODE_PID"],
     version: &["--version"],
     // The oldest whose help is known to have the flag `--auto`; tried with 1.18.33.
     oldest: (1, 18, 5),
