@@ -30,6 +30,18 @@ const NOTICE: Duration = Duration::from_secs(6);
 /// How long keys are not taken for a choice after the screen changed under busy hands.
 const SHIELD_MS: i64 = 1_500;
 
+/// What follows when the run at hand is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Then {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// The list of changes comes back.
+    Back,
+    /// The program ends.
+    Leave,
+}
+
 /// Which screen is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Screen {
@@ -87,8 +99,8 @@ pub(crate) struct App {
     home: Home,
     zone: TimeZone,
     exports: String,
-    /// The program ends when the run is over.
-    leaving: bool,
+    /// What follows when the run is over.
+    then: Then,
     /// When a key was last pressed.
     last_key: Option<Timestamp>,
     /// Until then a key may still be meant for the run that has just ended.
@@ -129,7 +141,7 @@ impl App {
             home,
             zone: look.zone,
             exports: look.exports,
-            leaving: false,
+            then: Then::default(),
             last_key: None,
             shielded_until: None,
             changed: true,
@@ -295,7 +307,7 @@ impl App {
                 self.sure = None;
                 self.screen = Screen::Completion;
                 self.shield();
-                if self.leaving {
+                if self.then == Then::Leave {
                     return self.completion.keep().map(Request::Command);
                 }
             }
@@ -306,7 +318,7 @@ impl App {
             }
             Event::FinishFailed { .. } => {
                 self.completion.reopen();
-                self.leaving = false;
+                self.then = Then::Stay;
             }
             Event::Finished { .. } => self.screen = Screen::Result,
             _ => {}
@@ -329,7 +341,7 @@ impl App {
             .run
             .as_ref()
             .is_some_and(|run| run.progress.header.is_some());
-        if self.leaving {
+        if self.then == Then::Leave {
             return Some(Request::Quit);
         }
         if let Some(run) = self.run.as_mut().filter(|_| began) {
@@ -339,7 +351,8 @@ impl App {
             if run.progress.finish.is_none() {
                 self.screen = Screen::Completion;
             }
-            return None;
+            let goes_back = std::mem::take(&mut self.then) == Then::Back;
+            return goes_back.then(|| self.go_back()).flatten();
         }
         // It did not even begin: the screen before says why.
         self.run = None;

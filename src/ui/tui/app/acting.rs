@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{App, Home, Screen};
+use super::{App, Home, Screen, Then};
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::keys::{self, Action};
 use crate::ui::tui::message::{Look, Request, Wheel};
@@ -137,10 +137,14 @@ impl App {
         }
     }
 
-    fn go_back(&mut self) -> Option<Request> {
+    pub(super) fn go_back(&mut self) -> Option<Request> {
         if self.is_at_work() {
             // The loop says its last words; its end must not be taken for that of another run.
-            self.leaving = self.home != Home::Changes;
+            self.then = match (&self.home, self.screen) {
+                (Home::Changes, Screen::Result) => Then::Back,
+                (Home::Changes, _) => Then::Stay,
+                _ => Then::Leave,
+            };
             return None;
         }
         match (&self.home, self.screen) {
@@ -179,17 +183,21 @@ impl App {
                     Some(Request::Command(UserCommand::Stop))
                 }
                 Pressed::Force => {
-                    self.leaving = true;
+                    self.then = Then::Leave;
                     self.say("stopping at once …");
                     Some(Request::Command(UserCommand::StopNow))
                 }
             },
             Screen::Run | Screen::Completion if at_work => {
-                self.leaving = !self.completion.is_going_on();
+                self.then = if self.completion.is_going_on() {
+                    Then::Stay
+                } else {
+                    Then::Leave
+                };
                 self.completion.keep().map(Request::Command)
             }
             _ if at_work => {
-                self.leaving = true;
+                self.then = Then::Leave;
                 None
             }
             _ => Some(Request::Quit),

@@ -505,10 +505,9 @@ fn from_the_result_it_goes_back_to_where_it_began() {
     // Not before the run is over: its end would be taken for that of the next.
     stage.press(KeyCode::Esc);
     assert_eq!(stage.app.screen, Screen::Result);
-    stage.tell(Msg::RunOver(RunOver::Ended(0)));
     stage.take_asked();
     stage.silent = true;
-    stage.press(KeyCode::Esc);
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.app.screen, Screen::Changes);
     assert_eq!(stage.take_asked(), [Request::Look(vec![Look::Changes])]);
 }
