@@ -170,7 +170,7 @@ pub(super) enum Command {
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the
-    /// next start does about it. Changes nothing.
+    /// next start does about it. Changes nothing in the repository.
     ///
     /// Every agent that the settings may ask is looked at: whether it is there, whether its version
     /// is new enough, whether somebody is logged in (as far as it can tell without asking a model),
