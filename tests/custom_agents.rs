@@ -119,12 +119,13 @@ fn what_a_command_needs_is_found_out_before_anything_starts() {
 fn an_agent_in_a_sandbox_can_write_nowhere_else() {
     let mut trial = std::process::Command::new("bwrap");
     trial.args(["--ro-bind", "/", "/", "--unshare-pid", "--", "true"]);
-    let is_required = std::env::var_os("RALPHTOOL_REQUIRE_AGENTS").is_some();
+    let is_required = std::env::var_os("RALPHTOOL_REQUIRE_BWRAP").is_some();
     match trial.status() {
         Ok(status) if status.success() => {}
-        Err(error) if is_required => panic!("`bwrap`: {error}"),
         // It needs user namespaces, which not every kernel or container offers.
-        useless => return eprintln!("skipped: `bwrap` cannot be used here: {useless:?}"),
+        Ok(status) => return eprintln!("skipped: `bwrap` cannot be used here: {status}"),
+        Err(error) if is_required => panic!("`bwrap`: {error}"),
+        Err(error) => return eprintln!("skipped: `bwrap`: {error}"),
     }
     let sandbox = Sandbox::new();
     let script = "cat > /dev/null\n\

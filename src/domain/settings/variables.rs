@@ -35,7 +35,7 @@ const KNOWN: [&str; 19] = [
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 10] = [
+const INTERNAL: [&str; 11] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
@@ -44,6 +44,7 @@ const INTERNAL: [&str; 10] = [
     "RALPHTOOL_PROMPT",
     "RALPHTOOL_TEST_AGENTS",
     "RALPHTOOL_REQUIRE_AGENTS",
+    "RALPHTOOL_REQUIRE_BWRAP",
     "RALPHTOOL_KILL_AT",
     "RALPHTOOL_KILL_LOG",
 ];
