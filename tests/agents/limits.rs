@@ -58,6 +58,18 @@ pub(crate) fn is_not_logged_in(cli: Cli) {
     assert_eq!(trial.sandbox.git("status --porcelain"), "");
 }
 
+/// A model that is not there ends the run at once too: no retry would find it.
+pub(crate) fn has_no_such_model(cli: Cli) {
+    let scripts = vec![Script::on(FIRST).attempt([refuse(404).into()])];
+    let trial = Trial::new(cli, ONE_STORY, scripts);
+    let output = trial.run(&["loop", "c"], 3);
+    let failed = trial.sandbox.events_named("attempt_failed");
+    let kinds: Vec<&Value> = failed.iter().map(|event| &event["kind"]).collect();
+    assert_eq!(kinds, ["auth"]);
+    let way_out = "choose another model with `--model`";
+    assert!(output.stdout.contains(way_out), "{}", output.stdout);
+}
+
 /// The command that mends a login.
 fn hint(cli: Cli) -> &'static str {
     match cli {

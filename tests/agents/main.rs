@@ -29,11 +29,12 @@ const THREADS: usize = 8;
 type Case = fn(Cli);
 
 /// What is tried with every agent.
-const CASES: [(&str, Case); 9] = [
+const CASES: [(&str, Case); 10] = [
     ("does_a_two_story_change", stories::does_two),
     ("fails_and_is_told_why", stories::fails_and_is_told_why),
     ("waits_for_a_limit_to_end", limits::waits),
     ("is_not_logged_in", limits::is_not_logged_in),
+    ("has_no_such_model", limits::has_no_such_model),
     ("hangs_and_is_stopped", trouble::hangs),
     ("loses_ralphtool_in_mid_attempt", trouble::loses_ralphtool),
     ("leaves_a_process_behind", trouble::leaves_a_process_behind),

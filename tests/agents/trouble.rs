@@ -23,8 +23,8 @@ pub(crate) fn hangs(cli: Cli) {
     let trial = Trial::new(cli, ONE_STORY, scripts);
     // It must be longer than the agent takes to say its first word.
     let patience = match cli {
-        Cli::Claude | Cli::Codex => "6s",
-        Cli::Gemini | Cli::Opencode => "20s",
+        Cli::Claude | Cli::Codex => "12s",
+        Cli::Gemini | Cli::Opencode => "25s",
     };
     trial.run(&["loop", "c", "--idle-timeout", patience], 0);
     let failures = trial.sandbox.failures();
