@@ -174,6 +174,30 @@ impl Roster {
     }
 }
 
+/// What the settings say about agents that will never matter for a change with these stories.
+pub(crate) fn never_asked(settings: &Settings, change: &str, stories: &[&StoryId]) -> Vec<String> {
+    let retries = settings.max_retries.value;
+    let late = settings
+        .escalate
+        .as_ref()
+        .filter(|it| it.value.after > retries);
+    let late = late.map(|it| {
+        let after = it.value.after;
+        format!("`[escalate]` comes after {after} failed attempts, but with `max_retries = {retries}` there is none after that")
+    });
+    let own = settings.stories.value.iter();
+    let unknown = own
+        .filter(|it| it.change.as_deref() == Some(change))
+        .filter(|it| stories.iter().all(|story| story.0 != it.id))
+        .map(|it| {
+            format!(
+                "`[[story]]` names story `{}`, which `{change}` does not have",
+                it.id
+            )
+        });
+    late.into_iter().chain(unknown).collect()
+}
+
 /// The model of an agent where nothing more particular is said.
 fn usual_model(settings: &Settings, name: &str) -> Option<String> {
     let own = settings.agents.get(name);
@@ -257,6 +281,25 @@ mod tests {
         };
         assert_eq!(names(Roster::of(&settings, "my-feature")), ["claude"]);
         assert_eq!(names(Roster::of_any_change(&settings)), ["claude", "demo"]);
+    }
+
+    #[test]
+    fn what_will_never_matter_is_told() {
+        let text = "max_retries = 2\n[escalate]\nafter = 3\nmodel = 'opus'\n\
+                    [[story]]\nid = '9'\nchange = 'c'\nmodel = 'opus'\n[[story]]\nid = '8'\nmodel = 'opus'";
+        let layer = super::super::settings::file::parse("ralphtool.toml", text).unwrap();
+        let settings = Settings::resolve([layer]).unwrap();
+        let one = StoryId("1".into());
+        let told = never_asked(&settings, "c", &[&one]);
+        assert_eq!(
+            told,
+            [
+                "`[escalate]` comes after 3 failed attempts, but with `max_retries = 2` there is none after that",
+                "`[[story]]` names story `9`, which `c` does not have",
+            ]
+        );
+        let nine = StoryId("9".into());
+        assert_eq!(never_asked(&settings, "c", &[&nine]).len(), 1);
     }
 
     #[test]

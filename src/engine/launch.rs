@@ -16,7 +16,7 @@ use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
 use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
-use crate::domain::roster::Roster;
+use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::source::Surroundings;
@@ -127,6 +127,9 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         }
     };
     let policy = policy(&order);
+    let ids: Vec<&StoryId> = order.change.stories.iter().map(|it| &it.id).collect();
+    let idle = never_asked(&order.settings, &order.change.name, &ids);
+    preface.extend(idle.iter().map(|text| warning(text)));
     preface.extend(order.change.warnings.iter().map(|it| Event::Warning {
         code: it.code.to_owned(),
         message: it.message.clone(),

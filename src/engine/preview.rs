@@ -8,10 +8,11 @@ use super::agents;
 use super::launch::other_run;
 use super::{MENDING_TIMEOUT, chain};
 use crate::domain::change::{Change, Story};
-use crate::domain::ids::AttemptNumber;
+use crate::domain::ids::{AttemptNumber, StoryId};
 use crate::domain::machine::Carry;
 use crate::domain::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
+use crate::domain::roster::never_asked;
 use crate::domain::settings::Settings;
 use crate::edge::checkpoint::{
     CheckpointError, OpenRun, branch_obstacles, look as look_at, obstacles, passing_obstacles,
@@ -49,6 +50,9 @@ pub(crate) async fn look(plan: &Plan<'_>) -> Vec<Remark> {
     };
     remarks.extend(about_change(plan.change));
     remarks.extend(plan.warnings.iter().map(Remark::warns));
+    let ids: Vec<&StoryId> = plan.change.stories.iter().map(|it| &it.id).collect();
+    let idle = never_asked(plan.settings, &plan.change.name, &ids);
+    remarks.extend(idle.iter().map(Remark::warns));
     remarks.sort_by_key(|remark| remark.weight);
     remarks
 }
