@@ -192,6 +192,8 @@ impl Claude {
         }
         if main {
             self.begin_turn();
+            // Whatever was wrong, it goes on.
+            self.trouble = None;
         }
         let mut events = Vec::new();
         if main && line.message.id != self.message_id {

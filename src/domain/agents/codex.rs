@@ -129,6 +129,7 @@ impl Dialect for Codex {
     }
 
     fn end(&mut self, ended: &Ended<'_>) -> Vec<AgentEvent> {
+        let last_error = self.held.clone();
         let mut events: Vec<AgentEvent> = self.let_go().into_iter().collect();
         let failed_early = self.turn == TurnEnd::Open
             && self.trouble.is_none()
@@ -137,6 +138,10 @@ impl Dialect for Codex {
             let trouble = Trouble::Overflow("the prompt is too large for Codex".to_owned());
             events.push(trouble.event());
             self.trouble = Some(trouble);
+        }
+        // Nothing followed it: it is what the process ended of.
+        if self.trouble.is_none() && self.turn == TurnEnd::Open {
+            self.trouble = last_error.map(Trouble::Other);
         }
         events
     }
