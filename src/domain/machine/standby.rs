@@ -80,12 +80,9 @@ impl Standby {
         }
     }
 
-    /// Lets everybody try again: the user goes on, and may have mended what was wrong.
-    pub(super) fn forget_refusals(&mut self) {
-        self.forget_waits();
-        for state in self.agents.values_mut() {
-            state.is_refused = false;
-        }
+    /// Lets everybody begin anew: the user goes on, and may have mended what was wrong.
+    pub(super) fn forget_all(&mut self) {
+        self.agents.clear();
     }
 
     fn state(&mut self, agent: &str) -> &mut State {

@@ -6,6 +6,7 @@ use crate::domain::dialect::Limit;
 use crate::domain::event::{Event, Outcome};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
+use crate::domain::policy::OnFinish;
 
 /// A run at its first attempt, with the agents of a configuration file.
 fn working(text: &str, policy: Policy) -> (Script, Vec<String>) {
@@ -216,5 +217,56 @@ fn trying_now_asks_the_preferred_agent_again() {
             "`demo` -> `claude`: `claude` is free again",
             "`claude` at 1.3"
         ]
+    );
+}
+
+#[test]
+fn an_api_that_stays_away_uses_no_retry_while_another_agent_can_work() {
+    let policy = Policy {
+        max_retries: 0,
+        ..keep()
+    };
+    let (mut script, _) = working("agent = ['claude', 'demo']", policy);
+    for minutes in [1, 2, 4, 8, 16, 32] {
+        assert_eq!(
+            after(&mut script, outage()).len(),
+            2,
+            "the other takes over"
+        );
+        assert_eq!(after(&mut script, outage()).len(), 1, "both are waited for");
+        assert_eq!(waited(&mut script, minutes * 60).len(), 2);
+    }
+    assert_eq!(
+        after(&mut script, outage()),
+        [
+            "`claude` -> `demo`: `claude` is limited until 2027-01-15T14:03:00Z: server error (500)",
+            "`demo` at 1.14",
+        ]
+    );
+    assert_eq!(
+        after(&mut script, outage()),
+        ["exhausted: server error (500)"]
+    );
+}
+
+#[test]
+fn a_user_who_goes_on_is_not_told_of_the_wait_before() {
+    let policy = Policy {
+        on_finish: OnFinish::Ask,
+        max_wait: Some(Duration::from_secs(3600)),
+        ..Policy::default()
+    };
+    let (mut script, _) = working("agent = 'demo'", policy);
+    let said = after(&mut script, limited(Some(clock(7200))));
+    assert!(said[0].starts_with("limited: usage limit reached; waiting until"));
+    script.pass(36_000).ask_for(UserCommand::Again);
+    assert_eq!(
+        told(&script.give(|ticket| backlog(ticket, &two_open()))),
+        ["`demo` at 1.2"]
+    );
+    script.give(agent_started);
+    assert_eq!(
+        after(&mut script, limited(Some(clock(37_800)))),
+        ["wait until 2027-01-15T22:30:00Z"]
     );
 }
