@@ -13,6 +13,8 @@ use crate::domain::roster::Choice;
 #[derive(Debug, Default)]
 pub(super) struct Standby {
     agents: BTreeMap<String, State>,
+    /// When the first limit was hit since an agent was at work.
+    since: Option<Timestamp>,
     /// Who made the last attempt.
     pub(super) last: Option<Choice>,
     /// It did so because somebody else could not.
@@ -24,8 +26,6 @@ pub(super) struct Standby {
 struct State {
     /// Limits in a row.
     limits: u32,
-    /// When the first of them was hit.
-    since: Option<Timestamp>,
     /// When the last of them ends.
     free_at: Option<Timestamp>,
     /// Why it cannot work, in its own words.
@@ -48,8 +48,8 @@ pub(super) enum Pick {
 impl Standby {
     /// Takes note of a limit that will end, as far as one can know, at this moment.
     pub(super) fn limited(&mut self, agent: &str, now: Timestamp, until: Timestamp, reason: &str) {
+        self.since.get_or_insert(now);
         let state = self.state(agent);
-        state.since.get_or_insert(now);
         state.free_at = Some(until);
         reason.clone_into(&mut state.reason);
     }
@@ -71,6 +71,7 @@ impl Standby {
     /// Takes note of an agent that was at work.
     pub(super) fn worked(&mut self, agent: &str) {
         self.agents.remove(agent);
+        self.since = None;
     }
 
     /// Lets everybody who is limited try again now.
@@ -83,6 +84,7 @@ impl Standby {
     /// Lets everybody begin anew: the user goes on, and may have mended what was wrong.
     pub(super) fn forget_all(&mut self) {
         self.agents.clear();
+        self.since = None;
     }
 
     fn state(&mut self, agent: &str) -> &mut State {
@@ -107,7 +109,7 @@ impl Standby {
         let Some((until, state)) = limited.min_by_key(|(until, _)| *until) else {
             return Pick::Nobody(self.refusal(asked));
         };
-        match (max_wait, state.since) {
+        match (max_wait, self.since) {
             (Some(most), Some(since)) if until > later(since, most) => {
                 Pick::Nobody(too_long(&state.reason, until, most))
             }

@@ -270,3 +270,19 @@ fn a_user_who_goes_on_is_not_told_of_the_wait_before() {
         ["wait until 2027-01-15T22:30:00Z"]
     );
 }
+
+#[test]
+fn a_wait_begins_when_nobody_works_any_more() {
+    let policy = Policy {
+        max_wait: Some(Duration::from_secs(2 * 3600)),
+        ..keep()
+    };
+    let (mut script, _) = working("agent = ['claude', 'demo']", policy);
+    after(&mut script, limited(Some(clock(5 * 3600))));
+    script.pass(4 * 3600);
+    assert_eq!(after(&mut script, failed("no")), ["`demo` at 1.3"]);
+    assert_eq!(
+        after(&mut script, limited(Some(clock(7 * 3600)))),
+        ["wait until 2027-01-15T17:00:00Z"]
+    );
+}
