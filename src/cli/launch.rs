@@ -296,7 +296,7 @@ async fn dry_run(
         original: &head.shown(),
         resumes: open.as_ref().map(|open| open.run.0.as_str()),
         stories,
-        command: settings.agent.value.names(),
+        agents: settings.agent.value.names(),
         settings,
     };
     let paint = context.paint_for(&std::io::stdout());

@@ -20,8 +20,8 @@ pub(crate) struct PlanView<'a> {
     pub(crate) resumes: Option<&'a str>,
     /// The stories that would be worked on, in order.
     pub(crate) stories: Vec<PlannedStory<'a>>,
-    /// The command line of the agent, without the prompt.
-    pub(crate) command: &'a [String],
+    /// The agents, the preferred one first.
+    pub(crate) agents: &'a [String],
     /// All that was configured.
     pub(crate) settings: &'a Settings,
 }
@@ -44,7 +44,7 @@ pub(crate) fn write(out: &mut dyn Write, paint: Paint, plan: &PlanView<'_>) -> i
     writeln!(out, "{}", paint.apply(STRONG, head))?;
     let mut facts = vec![
         ("branch", format!("{} from {}", plan.branch, plan.original)),
-        ("agent", plan.command.join(" ")),
+        ("agent", plan.agents.join(", then ")),
         ("attempts", format!("at most {} a story", retries + 1)),
     ];
     if let Some(run) = plan.resumes {
@@ -111,7 +111,7 @@ mod tests {
                 title: "Retry the upload",
                 open_tasks: 1,
             }],
-            command: &["claude".to_owned(), "-p".to_owned()],
+            agents: &["claude".to_owned(), "codex".to_owned()],
             settings: &settings,
         };
         let mut out = Vec::new();

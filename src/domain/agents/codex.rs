@@ -282,7 +282,7 @@ impl Codex {
 
     fn tool_call(&self, item: &Item) -> Option<AgentEvent> {
         let (tool, summary) = match item.kind.0.as_str() {
-            "command_execution" => ("shell".to_owned(), one_line(bare(&item.command.0))),
+            "command_execution" => ("shell".to_owned(), one_line(&bare(&item.command.0))),
             "file_change" => ("edit".to_owned(), self.changes(item)),
             "web_search" => ("web_search".to_owned(), one_line(&item.query.0)),
             "todo_list" => ("plan".to_owned(), item.plan()),
@@ -394,15 +394,29 @@ fn reason(about: &str) -> &str {
         .map_or(about, |(_, rest)| rest.strip_suffix(')').unwrap_or(rest))
 }
 
-/// A command without the shell it was given to.
-fn bare(command: &str) -> &str {
+/// A command without the shell it was given to, and without the quotes it was given in.
+fn bare(command: &str) -> String {
     let Some((_, script)) = command.split_once(" -lc ") else {
-        return command;
+        return command.to_owned();
     };
-    ['\'', '"']
-        .iter()
-        .find_map(|quote| script.strip_prefix(*quote)?.strip_suffix(*quote))
-        .unwrap_or(script)
+    unquoted(script).unwrap_or_else(|| script.to_owned())
+}
+
+/// What a shell makes of one word in quotes; nothing where it is cut short or more than one.
+fn unquoted(word: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut quote = None;
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', None | Some('"')) => text.push(rest.next()?),
+            (c, None) if c.is_whitespace() => return None,
+            (c, _) => text.push(c),
+        }
+    }
+    quote.is_none().then_some(text)
 }
 
 #[cfg(test)]

@@ -103,17 +103,22 @@ impl Standby {
         }
         let waiting = |choice: &Choice| {
             let state = self.agents.get(&choice.agent).filter(|it| !it.is_refused)?;
-            Some((state.free_at?, state))
+            // Where there are several, people ask whose limit it is.
+            let reason = match asked.len() {
+                1 => state.reason.clone(),
+                _ => format!("`{}`: {}", choice.agent, state.reason),
+            };
+            Some((state.free_at?, reason))
         };
         let limited = asked.iter().filter_map(waiting);
-        let Some((until, state)) = limited.min_by_key(|(until, _)| *until) else {
+        let Some((until, reason)) = limited.min_by_key(|(until, _)| *until) else {
             return Pick::Nobody(self.refusal(asked));
         };
         match (max_wait, self.since) {
             (Some(most), Some(since)) if until > later(since, most) => {
-                Pick::Nobody(too_long(&state.reason, until, most))
+                Pick::Nobody(too_long(&reason, until, most))
             }
-            _ => Pick::Later(until, state.reason.clone()),
+            _ => Pick::Later(until, reason),
         }
     }
 

@@ -267,3 +267,24 @@ fn a_prompt_that_is_too_large_is_an_overflow() {
     assert_eq!(dialect.end(&ended).len(), 1);
     assert!(dialect.verdict().overflow.is_some());
 }
+
+#[test]
+fn a_command_is_shown_without_its_shell_and_quotes() {
+    for (command, want) in [
+        ("/bin/bash -lc 'seq 1 4; ls'", "seq 1 4; ls"),
+        ("/bin/bash -lc ls", "ls"),
+        (
+            r#"/bin/bash -lc "echo 'a b' > \"c\"""#,
+            r#"echo 'a b' > "c""#,
+        ),
+        (
+            r#"/bin/bash -lc 'mkdir "$(dirname '"'/a'"')"'"#,
+            r#"mkdir "$(dirname '/a')""#,
+        ),
+        ("/bin/bash -lc ls more", "ls more"),
+        ("/bin/bash -lc 'cut sho", "'cut sho"),
+        ("cargo test", "cargo test"),
+    ] {
+        assert_eq!(bare(command), want);
+    }
+}

@@ -26,7 +26,7 @@ fn told(effects: &[Effect]) -> Vec<String> {
         Event::AgentChanged {
             from, to, reason, ..
         } => Some(format!("{from} -> {to}: {reason}")),
-        Event::Waiting { until, .. } => Some(format!("wait until {until}")),
+        Event::Waiting { until, reason, .. } => Some(format!("wait until {until}: {reason}")),
         Event::RunEnded {
             outcome: Outcome::Limited { reason },
             ..
@@ -116,12 +116,12 @@ fn where_all_are_limited_the_first_that_is_free_is_waited_for() {
     after(&mut script, limited(Some(clock(3600))));
     assert_eq!(
         after(&mut script, limited(Some(clock(600)))),
-        ["wait until 2027-01-15T12:10:00Z"]
+        ["wait until 2027-01-15T12:10:00Z: `demo`: usage limit reached"]
     );
     assert_eq!(waited(&mut script, 600), ["`demo` at 1.3"]);
     assert_eq!(
         after(&mut script, limited(Some(clock(7200)))),
-        ["wait until 2027-01-15T13:00:00Z"]
+        ["wait until 2027-01-15T13:00:00Z: `claude`: usage limit reached"]
     );
     assert_eq!(
         waited(&mut script, 3000),
@@ -148,7 +148,7 @@ fn an_agent_that_was_refused_stays_away_and_uses_no_retry() {
     );
     assert_eq!(
         after(&mut script, limited(Some(clock(60)))),
-        ["wait until 2027-01-15T12:01:00Z"]
+        ["wait until 2027-01-15T12:01:00Z: `demo`: usage limit reached"]
     );
     assert_eq!(waited(&mut script, 60), ["`demo` at 1.3"]);
     assert_eq!(
@@ -267,7 +267,7 @@ fn a_user_who_goes_on_is_not_told_of_the_wait_before() {
     script.give(agent_started);
     assert_eq!(
         after(&mut script, limited(Some(clock(37_800)))),
-        ["wait until 2027-01-15T22:30:00Z"]
+        ["wait until 2027-01-15T22:30:00Z: usage limit reached"]
     );
 }
 
@@ -283,6 +283,6 @@ fn a_wait_begins_when_nobody_works_any_more() {
     assert_eq!(after(&mut script, failed("no")), ["`demo` at 1.3"]);
     assert_eq!(
         after(&mut script, limited(Some(clock(7 * 3600)))),
-        ["wait until 2027-01-15T17:00:00Z"]
+        ["wait until 2027-01-15T17:00:00Z: `claude`: usage limit reached"]
     );
 }
