@@ -1,6 +1,6 @@
 //! Which agents can work right now: one that is limited comes back, one that was refused does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +15,8 @@ pub(super) struct Standby {
     agents: BTreeMap<String, State>,
     /// When the first limit was hit since an agent was at work.
     since: Option<Timestamp>,
+    /// Those who were found not to tell what they cost.
+    pub(super) costless: BTreeSet<String>,
     /// Who made the last attempt.
     pub(super) last: Option<Choice>,
     /// It did so because somebody else could not.

@@ -6,7 +6,7 @@ use crate::domain::dialect::Limit;
 use crate::domain::event::{Event, Outcome};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
-use crate::domain::policy::OnFinish;
+use crate::domain::policy::{Budget, OnFinish};
 
 /// A run at its first attempt, with the agents of a configuration file.
 fn working(text: &str, policy: Policy) -> (Script, Vec<String>) {
@@ -285,4 +285,37 @@ fn a_wait_begins_when_nobody_works_any_more() {
         after(&mut script, limited(Some(clock(7 * 3600)))),
         ["wait until 2027-01-15T17:00:00Z: `claude`: usage limit reached"]
     );
+}
+
+#[test]
+fn a_budget_that_does_not_bound_an_agent_is_said_once() {
+    let policy = Policy {
+        budget: Budget {
+            usd: Some(5.0),
+            ..Budget::default()
+        },
+        ..keep()
+    };
+    let (mut script, _) = working("agent = 'demo'", policy);
+    let used = |cost_usd| AgentEnd {
+        usage: Some(Usage {
+            input_tokens: 7,
+            cost_usd,
+            ..Usage::default()
+        }),
+        ..failed("no")
+    };
+    let mut warned = |end: AgentEnd| {
+        let effects = script.give(|ticket| ended(ticket, end));
+        script.give_all(&[was_parked, restored, agent_started]);
+        effects.contains(&warning(
+            "no_cost",
+            "`demo` does not tell what it costs: the budget of $5.00 does not bound it; \
+             `--max-tokens` does",
+        ))
+    };
+    assert!(!warned(failed("no")), "it told nothing at all");
+    assert!(!warned(used(Some(0.1))));
+    assert!(warned(used(None)));
+    assert!(!warned(used(None)));
 }
