@@ -240,10 +240,16 @@ fn an_agent_is_asked_in_the_environment_of_an_attempt_and_outside_of_the_reposit
     let clinic = Clinic::new("").with("elsewhere/claude", &script);
     let root = clinic.sandbox.root.clone();
     let path = format!("{0}/bin/elsewhere:{0}/bin", root.display());
-    clinic
-        .sandbox
-        .write("ralphtool.toml", &settings.replace("BIN", &path));
+    let settings = settings.replace("BIN", &path);
     let variables = [("CLAUDECODE", "1"), ("GIT_DIR", "/nowhere")];
+    // Not by the word of a repository: nobody has trusted it yet.
+    clinic.sandbox.write("ralphtool.toml", &settings);
+    let said = clinic.said("`work`", &variables, 0);
+    let line = "`work`: Claude Code (`ROOT/bin/elsewhere/claude`), not asked: the repository's `ralphtool.toml` sets variables for it";
+    assert_eq!(said, [["good", line, ""]]);
+    assert!(!root.join("--version").exists());
+    fs::create_dir_all(root.join("config/ralphtool")).unwrap();
+    fs::write(root.join("config/ralphtool/config.toml"), &settings).unwrap();
     let said = clinic.said("`work`", &variables, 0);
     let line = "`work`: Claude Code 2.1.325 (`ROOT/bin/elsewhere/claude`), logged in";
     assert_eq!(said, [["good", line, ""]]);

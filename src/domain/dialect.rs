@@ -11,7 +11,9 @@ pub(crate) mod words;
 
 use jiff::Zoned;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::agent_event::{AgentEvent, Usage};
 use super::agents;
@@ -209,9 +211,32 @@ pub(crate) fn json_line(
         .unwrap_or_else(|| vec![unknown(line)])
 }
 
-/// Reads a JSON value, where it is one of this shape.
-pub(crate) fn parse<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Option<T> {
-    serde_json::from_slice(line).ok()
+/// Reads a JSON value, where it is one of this shape; a field that is null counts as absent.
+pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    serde_json::from_slice(line)
+        .ok()
+        .or_else(|| without_nulls(line))
+}
+
+/// Reads what only a null keeps from having this shape: agents differ in what they leave out.
+fn without_nulls<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let mut value: Value = serde_json::from_slice(line).ok()?;
+    drop_nulls(&mut value);
+    serde_json::from_value(value).ok()
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(drop_nulls);
+        }
+        _ => {}
+    }
 }
 
 /// A line nobody understood.

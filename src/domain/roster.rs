@@ -69,13 +69,14 @@ impl Roster {
             model: model.cloned().or_else(|| usual_model(settings, name)),
         };
         let first = settings.agent.value.first();
-        let with_own = settings.stories.value.iter().filter(|story| {
-            let named = story.change.as_deref();
-            named.is_none_or(&is_it)
-        });
+        let mut with_own: Vec<_> = settings.stories.value.iter().collect();
+        with_own.retain(|story| story.change.as_deref().is_none_or(&is_it));
+        // What is said of a change says more than what is said of any.
+        with_own.sort_by_key(|story| story.change.is_none());
         Self {
             usual: list.map(|name| choice(name, None)).collect(),
             stories: with_own
+                .into_iter()
                 .map(|story| {
                     let agent = story.agent.as_deref().unwrap_or(first);
                     (
@@ -268,6 +269,20 @@ mod tests {
         asked(&roster, "1", 2, &escalated);
         let all: Vec<String> = roster.all().into_iter().map(|it| it.agent).collect();
         assert_eq!(all, ["claude", "mine", "claude", "other"]);
+    }
+
+    #[test]
+    fn what_is_said_of_a_change_counts_before_what_is_said_of_any() {
+        let roster = Roster::parsed(indoc! {r#"
+            [[story]]
+            id = "1"
+            model = "any"
+            [[story]]
+            id = "1"
+            change = "my-feature"
+            model = "mine"
+        "#});
+        asked(&roster, "1", 0, &[("claude", "mine")]);
     }
 
     #[test]

@@ -147,13 +147,26 @@ impl Agent {
         }
     }
 
-    /// Whether its command has a place for a model that nobody names.
+    /// Whether its command or environment has a place for a model that nobody names.
     pub(crate) fn lacks_model(&self) -> bool {
+        let (words, env) = match self {
+            Self::BuiltIn { wrap, env, .. } => (wrap, env),
+            Self::Command { command, env, .. } => (&command.words, env),
+            Self::Demo => return false,
+        };
+        let values = env.iter().filter_map(|(_, how)| match how {
+            Variable::Set(value) => Some(value),
+            Variable::Remove | Variable::Pass => None,
+        });
+        let mut texts = words.iter().chain(values);
+        self.model().is_none() && texts.any(|text| text.contains(MODEL))
+    }
+
+    /// The model it is asked for.
+    fn model(&self) -> Option<&str> {
         match self {
-            Self::Command { command, model, .. } => {
-                model.is_none() && command.words.iter().any(|word| word.contains(MODEL))
-            }
-            Self::BuiltIn { .. } | Self::Demo => false,
+            Self::BuiltIn { model, .. } | Self::Command { model, .. } => model.as_deref(),
+            Self::Demo => None,
         }
     }
 
@@ -165,22 +178,14 @@ impl Agent {
     }
 
     fn command_line(&self, own_program: &Path, work: &Work<'_>) -> (OsString, Vec<OsString>) {
+        let fill = |word: &String| filled(word, self.model(), work);
         match self {
-            Self::BuiltIn {
-                adapter,
-                wrap,
-                model,
-                ..
-            } => {
+            Self::BuiltIn { adapter, wrap, .. } => {
                 let own = std::iter::once(adapter.program.to_owned());
-                let own = own.chain((adapter.arguments)(model.as_deref()));
-                let around = wrap.iter().map(|word| filled(word, None, work));
-                split(around.chain(own))
+                let own = own.chain((adapter.arguments)(self.model()));
+                split(wrap.iter().map(fill).chain(own))
             }
-            Self::Command { command, model, .. } => {
-                let fill = |word: &String| filled(word, model.as_deref(), work);
-                split(command.words.iter().map(fill))
-            }
+            Self::Command { command, .. } => split(command.words.iter().map(fill)),
             Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }

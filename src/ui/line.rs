@@ -345,6 +345,8 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
             let text = format!("agent session {}{model}", clean(id));
             Line::new(Weight::Talk, DIM, text)
         }
+        // Some agents speak in lines.
+        AgentEvent::Text { text } if text.trim().is_empty() => return None,
         AgentEvent::Text { text } => headed("agent: ", text, Weight::Talk, Style::new()),
         AgentEvent::Thinking { text } => headed("agent thinks: ", text, Weight::Talk, DIM),
         AgentEvent::ToolCall { tool, summary } => {
@@ -387,6 +389,12 @@ fn headed(head: &str, body: &str, weight: Weight, style: Style) -> Line {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn an_empty_line_of_an_agent_is_not_told() {
+        let says = |text: &str| agent_line(&AgentEvent::Text { text: text.into() }).is_some();
+        assert_eq!((says("hello"), says("")), (true, false));
+    }
 
     #[test]
     fn a_long_reason_keeps_what_tells_most() {

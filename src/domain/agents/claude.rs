@@ -148,7 +148,7 @@ impl Dialect for Claude {
 
 impl Claude {
     fn understand(&mut self, line: &[u8]) -> Option<Vec<AgentEvent>> {
-        let head: Head = serde_json::from_slice(line).ok()?;
+        let head: Head = parse(line)?;
         let events = match (head.kind.as_str(), head.subtype.as_str()) {
             ("system", "init") => self.on_init(parse(line)?),
             ("system", "api_retry") => self.on_retry(&parse(line)?),
@@ -192,6 +192,8 @@ impl Claude {
         }
         if main {
             self.begin_turn();
+            // Whatever was wrong, it goes on.
+            self.trouble = None;
         }
         let mut events = Vec::new();
         if main && line.message.id != self.message_id {

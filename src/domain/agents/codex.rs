@@ -129,6 +129,7 @@ impl Dialect for Codex {
     }
 
     fn end(&mut self, ended: &Ended<'_>) -> Vec<AgentEvent> {
+        let last_error = self.held.clone();
         let mut events: Vec<AgentEvent> = self.let_go().into_iter().collect();
         let failed_early = self.turn == TurnEnd::Open
             && self.trouble.is_none()
@@ -137,6 +138,10 @@ impl Dialect for Codex {
             let trouble = Trouble::Overflow("the prompt is too large for Codex".to_owned());
             events.push(trouble.event());
             self.trouble = Some(trouble);
+        }
+        // Nothing followed it: it is what the process ended of.
+        if self.trouble.is_none() && self.turn == TurnEnd::Open {
+            self.trouble = last_error.map(Trouble::Other);
         }
         events
     }
@@ -277,7 +282,7 @@ impl Codex {
 
     fn tool_call(&self, item: &Item) -> Option<AgentEvent> {
         let (tool, summary) = match item.kind.0.as_str() {
-            "command_execution" => ("shell".to_owned(), one_line(bare(&item.command.0))),
+            "command_execution" => ("shell".to_owned(), one_line(&bare(&item.command.0))),
             "file_change" => ("edit".to_owned(), self.changes(item)),
             "web_search" => ("web_search".to_owned(), one_line(&item.query.0)),
             "todo_list" => ("plan".to_owned(), item.plan()),
@@ -389,15 +394,29 @@ fn reason(about: &str) -> &str {
         .map_or(about, |(_, rest)| rest.strip_suffix(')').unwrap_or(rest))
 }
 
-/// A command without the shell it was given to.
-fn bare(command: &str) -> &str {
+/// A command without the shell it was given to, and without the quotes it was given in.
+fn bare(command: &str) -> String {
     let Some((_, script)) = command.split_once(" -lc ") else {
-        return command;
+        return command.to_owned();
     };
-    ['\'', '"']
-        .iter()
-        .find_map(|quote| script.strip_prefix(*quote)?.strip_suffix(*quote))
-        .unwrap_or(script)
+    unquoted(script).unwrap_or_else(|| script.to_owned())
+}
+
+/// What a shell makes of one word in quotes; nothing where it is cut short or more than one.
+fn unquoted(word: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut quote = None;
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', None | Some('"')) => text.push(rest.next()?),
+            (c, None) if c.is_whitespace() => return None,
+            (c, _) => text.push(c),
+        }
+    }
+    quote.is_none().then_some(text)
 }
 
 #[cfg(test)]

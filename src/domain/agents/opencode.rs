@@ -238,6 +238,8 @@ impl Opencode {
     }
 
     fn on_tool(&mut self, part: Part) -> [AgentEvent; 2] {
+        // What was promised in the same breath came before the answer of the tool.
+        self.words = PromiseScanner::default();
         let state = part.state;
         let is_refused = state.error.0.starts_with(REFUSED);
         let tool = part.tool.0;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use jiff::Zoned;
 use pretty_assertions::assert_eq;
+use serde_json::Value;
 
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::{Ended, Output, StreamEnd, TurnEnd, start_of};
@@ -480,5 +481,47 @@ fn what_is_new_in_a_stream_is_kept() {
         };
         assert_eq!(banner, [kept], "{}", adapter.name);
         assert_eq!(dialect.verdict().turn, TurnEnd::Open, "{}", adapter.name);
+    }
+}
+
+/// The places of all values inside of a JSON value.
+fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(key, it)| (key.clone(), it)).collect(),
+        Value::Array(items) => {
+            let numbered = items.iter().enumerate();
+            numbered.map(|(i, it)| (i.to_string(), it)).collect()
+        }
+        _ => return,
+    };
+    for (name, value) in inner {
+        let place = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+        places(value, &place, all);
+        all.push(place);
+    }
+}
+
+#[test]
+fn a_field_that_is_null_does_not_hide_its_line() {
+    for adapter in super::ADAPTERS {
+        let name = format!("{}-ok", adapter.name);
+        let whole = recording(&name);
+        for line in whole.stdout.split(|byte| *byte == b'\n') {
+            let Ok(value) = serde_json::from_slice::<Value>(line) else {
+                continue;
+            };
+            let mut all = Vec::new();
+            places(&value, "", &mut all);
+            // Without these nobody can tell what the line is.
+            all.retain(|place| !["/type", "/item", "/item/type"].contains(&place.as_str()));
+            for place in &all {
+                let mut changed = value.clone();
+                *changed.pointer_mut(place).expect("a place of the value") = Value::Null;
+                let mut dialect = whole.output.dialect(&when());
+                let events = dialect.line(changed.to_string().as_bytes(), false);
+                let is_hidden = matches!(events.as_slice(), [AgentEvent::Unknown { .. }]);
+                assert!(!is_hidden, "{name}: {place} of {events:?}");
+            }
+        }
     }
 }

@@ -230,6 +230,7 @@ impl Machine {
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);
         self.tell_of_processes(end);
+        self.tell_of_cost(&attempt);
         match judge(end, work.ending) {
             Ok(warning) => {
                 if let Some(message) = warning {
@@ -251,6 +252,22 @@ impl Machine {
             let left = list(&end.still_running);
             let message = format!("the agent left processes behind that cannot be ended: {left}");
             self.warn("still_running", message);
+        }
+    }
+
+    // A budget that bounds nothing must not look like one that does.
+    fn tell_of_cost(&mut self, attempt: &Attempt) {
+        let Some(usd) = self.policy().budget.usd else {
+            return;
+        };
+        let (agent, usage) = (&attempt.choice.agent, &attempt.usage);
+        let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
+        if is_untold && self.standby.costless.insert(agent.clone()) {
+            let message = format!(
+                "`{agent}` does not tell what it costs: the budget of ${usd:.2} does not bound it; \
+                 `--max-tokens` does"
+            );
+            self.warn("no_cost", message);
         }
     }
 

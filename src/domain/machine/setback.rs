@@ -128,8 +128,9 @@ impl Machine {
         let until = self.wait_until(limits, miss);
         self.standby.limited(agent, self.now, until, &miss.reason);
         let is_outage = miss.limit.as_ref().is_some_and(|limit| limit.is_outage);
-        // An API that stays away may be one that was never there.
-        if is_outage && limits > OUTAGES_WAITED_FOR {
+        // An API that stays away may be one that was never there; while others work, it may.
+        let is_alone = !matches!(self.pick(story), Pick::Agent(_));
+        if is_outage && limits > OUTAGES_WAITED_FOR && is_alone {
             return self.after_miss(story, miss);
         }
         self.go_on(story)

@@ -1,6 +1,6 @@
 //! Which agents can work right now: one that is limited comes back, one that was refused does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,6 +13,10 @@ use crate::domain::roster::Choice;
 #[derive(Debug, Default)]
 pub(super) struct Standby {
     agents: BTreeMap<String, State>,
+    /// When the first limit was hit since an agent was at work.
+    since: Option<Timestamp>,
+    /// Those who were found not to tell what they cost.
+    pub(super) costless: BTreeSet<String>,
     /// Who made the last attempt.
     pub(super) last: Option<Choice>,
     /// It did so because somebody else could not.
@@ -24,8 +28,6 @@ pub(super) struct Standby {
 struct State {
     /// Limits in a row.
     limits: u32,
-    /// When the first of them was hit.
-    since: Option<Timestamp>,
     /// When the last of them ends.
     free_at: Option<Timestamp>,
     /// Why it cannot work, in its own words.
@@ -48,8 +50,8 @@ pub(super) enum Pick {
 impl Standby {
     /// Takes note of a limit that will end, as far as one can know, at this moment.
     pub(super) fn limited(&mut self, agent: &str, now: Timestamp, until: Timestamp, reason: &str) {
+        self.since.get_or_insert(now);
         let state = self.state(agent);
-        state.since.get_or_insert(now);
         state.free_at = Some(until);
         reason.clone_into(&mut state.reason);
     }
@@ -71,6 +73,7 @@ impl Standby {
     /// Takes note of an agent that was at work.
     pub(super) fn worked(&mut self, agent: &str) {
         self.agents.remove(agent);
+        self.since = None;
     }
 
     /// Lets everybody who is limited try again now.
@@ -80,12 +83,10 @@ impl Standby {
         }
     }
 
-    /// Lets everybody try again: the user goes on, and may have mended what was wrong.
-    pub(super) fn forget_refusals(&mut self) {
-        self.forget_waits();
-        for state in self.agents.values_mut() {
-            state.is_refused = false;
-        }
+    /// Lets everybody begin anew: the user goes on, and may have mended what was wrong.
+    pub(super) fn forget_all(&mut self) {
+        self.agents.clear();
+        self.since = None;
     }
 
     fn state(&mut self, agent: &str) -> &mut State {
@@ -104,17 +105,22 @@ impl Standby {
         }
         let waiting = |choice: &Choice| {
             let state = self.agents.get(&choice.agent).filter(|it| !it.is_refused)?;
-            Some((state.free_at?, state))
+            // Where there are several, people ask whose limit it is.
+            let reason = match asked.len() {
+                1 => state.reason.clone(),
+                _ => format!("`{}`: {}", choice.agent, state.reason),
+            };
+            Some((state.free_at?, reason))
         };
         let limited = asked.iter().filter_map(waiting);
-        let Some((until, state)) = limited.min_by_key(|(until, _)| *until) else {
+        let Some((until, reason)) = limited.min_by_key(|(until, _)| *until) else {
             return Pick::Nobody(self.refusal(asked));
         };
-        match (max_wait, state.since) {
+        match (max_wait, self.since) {
             (Some(most), Some(since)) if until > later(since, most) => {
-                Pick::Nobody(too_long(&state.reason, until, most))
+                Pick::Nobody(too_long(&reason, until, most))
             }
-            _ => Pick::Later(until, state.reason.clone()),
+            _ => Pick::Later(until, reason),
         }
     }
 

@@ -157,7 +157,7 @@ impl Machine {
             Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
                 self.stop = None;
                 self.skipped.clear();
-                self.standby.forget_refusals();
+                self.standby.forget_all();
                 // What the gates said may not hold any more: there was time to change things.
                 self.before.fill(Verdict::Unknown);
                 self.read_backlog()

@@ -45,7 +45,7 @@ pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
 
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
 pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
-    let mut env = always(agent, rights, |value| filled(value, None, work));
+    let mut env = always(agent, rights, |value| filled(value, agent.model(), work));
     env.extend([
         EnvChange::set(RUN_VARIABLE, &work.run.0),
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),

@@ -119,6 +119,25 @@ fn a_command_of_the_users_is_told_where_things_are() {
 }
 
 #[test]
+fn a_model_is_named_wherever_there_is_a_place_for_it() {
+    let asked = |model: Option<&str>| Agent::BuiltIn {
+        adapter: &agents::claude::ADAPTER,
+        wrap: vec!["box".to_owned(), "--for={model}".to_owned()],
+        model: model.map(str::to_owned),
+        env: vec![("SMALL".into(), Variable::Set("{model}".into()))],
+    };
+    assert!(asked(None).lacks_model());
+    let agent = asked(Some("opus"));
+    assert!(!agent.lacks_model());
+    assert!(line(&agent).starts_with("box --for=opus claude "));
+    let variables = environment(&agent, Rights::User);
+    assert!(
+        variables.contains(&"SMALL=opus".to_owned()),
+        "{variables:?}"
+    );
+}
+
+#[test]
 fn the_process_of_an_attempt_knows_its_place() {
     let spec = with_work(|work| claude(None).process(work)).unwrap();
     assert_eq!(spec.marker, "r1/2.1");

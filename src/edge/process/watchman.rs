@@ -103,10 +103,38 @@ impl Watchman {
         }
     }
 
+    /// Ends a watchman that does not listen: it knows no more what is alive, and would take the
+    /// closed pipe for the end of this program.
+    pub(crate) fn dismiss(mut self) {
+        // Before the pipe closes.
+        let _ = self.child.start_kill();
+    }
+
     fn tell(&mut self, told: &Told) -> io::Result<()> {
         let mut line = serde_json::to_vec(told)?;
         line.push(b'\n');
         // In one piece: a pipe takes a short line as a whole or not at all.
         self.pipe.write_all(&line)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::edge::process::table::Entry;
+
+    #[tokio::test]
+    async fn one_that_does_not_listen_is_ended() {
+        // It lives, and never reads.
+        let mut watchman = Watchman::start(Path::new("yes")).unwrap();
+        let pid = i32::try_from(watchman.child.id().unwrap()).unwrap();
+        while watchman.begins("run/1.1").is_ok() {}
+        watchman.dismiss();
+        let is_gone = async {
+            while Entry::read(pid).is_some_and(|entry| !entry.is_dead) {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(30), is_gone).await.unwrap();
     }
 }

@@ -265,6 +265,20 @@ fn claude_gives_a_refused_login_up_early() {
 }
 
 #[test]
+fn claude_that_goes_on_after_trouble_is_not_in_it() {
+    let limit = r#"{"type":"assistant","is_api_error_message":true,"error":"rate_limit","message":{"id":"e","content":[{"type":"text","text":"limit"}]}}"#;
+    let refused = r#"{"type":"system","subtype":"api_retry","attempt":5,"error":"authentication_failed","error_status":401}"#;
+    let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["too many turns"]}"#;
+    for trouble in [limit, refused] {
+        let (_, end) = claude(&[INIT, trouble, SAYS_COMPLETE]);
+        assert_eq!((end.limit, end.auth), (None, None));
+        let (_, end) = claude(&[INIT, trouble, SAYS_COMPLETE, turns]);
+        assert_eq!((end.limit, end.auth), (None, None));
+        assert_eq!(end.error.as_deref(), Some("too many turns"));
+    }
+}
+
+#[test]
 fn claude_keeps_other_api_errors_apart() {
     let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"error":"invalid_request","is_api_error_message":true,"api_error_status":400}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"overload"}"#;

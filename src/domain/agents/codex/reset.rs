@@ -17,7 +17,8 @@ pub(super) fn told_in(message: &str, started: &Zoned) -> Option<Timestamp> {
         return None;
     }
     let (_, rest) = message.rsplit_once(TRY_AGAIN)?;
-    let end = rest.find("AM").or_else(|| rest.find("PM"))? + 2;
+    let half = ["AM", "PM"].iter().filter_map(|half| rest.find(half));
+    let end = half.min()? + 2;
     let words = rest[..end].trim();
     let local = with_date(words).or_else(|| without_date(words, started))?;
     let zoned = local.to_zoned(started.time_zone().clone()).ok()?;
@@ -81,6 +82,20 @@ mod tests {
         assert_eq!(told(berlin, "8:27 PM"), at("2026-11-15T19:28:00Z"));
         // The run went past midnight.
         assert_eq!(told(berlin, "1:20 AM"), at("2026-11-16T00:21:00Z"));
+        assert_eq!(told(berlin, "12:05 AM"), at("2026-11-15T23:06:00Z"));
+        let noon = "2026-11-15T12:00:00+01:00[Europe/Berlin]";
+        assert_eq!(told(noon, "12:05 PM"), at("2026-11-15T11:06:00Z"));
+        let late = "2026-12-31T23:59:00+01:00[Europe/Berlin]";
+        assert_eq!(told(late, "12:05 AM"), at("2026-12-31T23:06:00Z"));
+        // In the hour that clocks skip, and in one of the two that they repeat.
+        let spring = "2027-03-28T01:00:00+01:00[Europe/Berlin]";
+        assert_eq!(told(spring, "2:30 AM"), at("2027-03-28T01:31:00Z"));
+        let autumn = "2026-10-25T01:00:00+02:00[Europe/Berlin]";
+        assert_eq!(told(autumn, "2:30 AM"), at("2026-10-25T00:31:00Z"));
+        assert_eq!(
+            told(berlin, "11:45 PM. (MAMBO)"),
+            at("2026-11-15T22:46:00Z")
+        );
         assert_eq!(told(berlin, "later"), None);
         assert_eq!(told(berlin, "Foo 1st, 2026 1:00 AM"), None);
         assert_eq!(told("1970-01-01T00:00:00Z[UTC]", "1:20 AM"), None);

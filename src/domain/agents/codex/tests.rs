@@ -214,6 +214,16 @@ fn an_error_is_told_once_and_fatal_only_where_the_turn_fails() {
 }
 
 #[test]
+fn an_error_that_nothing_follows_is_why_it_ended() {
+    let (events, end) = codex(&[THREAD, TURN, &error("out of luck")]);
+    let message = "out of luck".to_owned();
+    assert_eq!(events.last(), Some(&AgentEvent::Error { message }));
+    assert_eq!(end.error.as_deref(), Some("out of luck"));
+    let (_, end) = codex(&[THREAD, TURN, &says("x"), DONE, &error("odd")]);
+    assert_eq!((end.error, end.turn), (None, TurnEnd::Ended));
+}
+
+#[test]
 fn what_it_waits_for_is_known_until_it_goes_on() {
     let many = "exceeded retry limit, last status: 429 Too Many Requests";
     let retry = error(&format!("Reconnecting... 1/5 ({many})"));
@@ -256,4 +266,25 @@ fn a_prompt_that_is_too_large_is_an_overflow() {
     };
     assert_eq!(dialect.end(&ended).len(), 1);
     assert!(dialect.verdict().overflow.is_some());
+}
+
+#[test]
+fn a_command_is_shown_without_its_shell_and_quotes() {
+    for (command, want) in [
+        ("/bin/bash -lc 'seq 1 4; ls'", "seq 1 4; ls"),
+        ("/bin/bash -lc ls", "ls"),
+        (
+            r#"/bin/bash -lc "echo 'a b' > \"c\"""#,
+            r#"echo 'a b' > "c""#,
+        ),
+        (
+            r#"/bin/bash -lc 'mkdir "$(dirname '"'/a'"')"'"#,
+            r#"mkdir "$(dirname '/a')""#,
+        ),
+        ("/bin/bash -lc ls more", "ls more"),
+        ("/bin/bash -lc 'cut sho", "'cut sho"),
+        ("cargo test", "cargo test"),
+    ] {
+        assert_eq!(bare(command), want);
+    }
 }

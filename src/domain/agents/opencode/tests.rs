@@ -115,6 +115,16 @@ fn a_later_step_overrules_an_earlier_answer() {
 }
 
 #[test]
+fn a_promise_before_a_tool_call_is_void() {
+    let complete = says("<promise>COMPLETE</promise>", "");
+    let call = r#"{"type":"tool_use","sessionID":"s1","part":{"tool":"bash","state":{"status":"error","error":"no"}}}"#;
+    let (_, end) = opencode(&[BEGIN, &complete, call, &ends("stop")]);
+    assert_eq!((end.promise, end.turn), (None, TurnEnd::Ended));
+    let (_, end) = opencode(&[BEGIN, call, &complete, &ends("stop")]);
+    assert_eq!(end.promise, Some(Promise::Complete));
+}
+
+#[test]
 fn an_answer_without_a_promise_may_not_be_the_last() {
     let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
     let mut dialect = Opencode::default();

@@ -6,6 +6,7 @@ use crate::domain::dialect::Limit;
 use crate::domain::event::{Event, Outcome};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
+use crate::domain::policy::{Budget, OnFinish};
 
 /// A run at its first attempt, with the agents of a configuration file.
 fn working(text: &str, policy: Policy) -> (Script, Vec<String>) {
@@ -25,7 +26,7 @@ fn told(effects: &[Effect]) -> Vec<String> {
         Event::AgentChanged {
             from, to, reason, ..
         } => Some(format!("{from} -> {to}: {reason}")),
-        Event::Waiting { until, .. } => Some(format!("wait until {until}")),
+        Event::Waiting { until, reason, .. } => Some(format!("wait until {until}: {reason}")),
         Event::RunEnded {
             outcome: Outcome::Limited { reason },
             ..
@@ -115,12 +116,12 @@ fn where_all_are_limited_the_first_that_is_free_is_waited_for() {
     after(&mut script, limited(Some(clock(3600))));
     assert_eq!(
         after(&mut script, limited(Some(clock(600)))),
-        ["wait until 2027-01-15T12:10:00Z"]
+        ["wait until 2027-01-15T12:10:00Z: `demo`: usage limit reached"]
     );
     assert_eq!(waited(&mut script, 600), ["`demo` at 1.3"]);
     assert_eq!(
         after(&mut script, limited(Some(clock(7200)))),
-        ["wait until 2027-01-15T13:00:00Z"]
+        ["wait until 2027-01-15T13:00:00Z: `claude`: usage limit reached"]
     );
     assert_eq!(
         waited(&mut script, 3000),
@@ -147,7 +148,7 @@ fn an_agent_that_was_refused_stays_away_and_uses_no_retry() {
     );
     assert_eq!(
         after(&mut script, limited(Some(clock(60)))),
-        ["wait until 2027-01-15T12:01:00Z"]
+        ["wait until 2027-01-15T12:01:00Z: `demo`: usage limit reached"]
     );
     assert_eq!(waited(&mut script, 60), ["`demo` at 1.3"]);
     assert_eq!(
@@ -217,4 +218,104 @@ fn trying_now_asks_the_preferred_agent_again() {
             "`claude` at 1.3"
         ]
     );
+}
+
+#[test]
+fn an_api_that_stays_away_uses_no_retry_while_another_agent_can_work() {
+    let policy = Policy {
+        max_retries: 0,
+        ..keep()
+    };
+    let (mut script, _) = working("agent = ['claude', 'demo']", policy);
+    for minutes in [1, 2, 4, 8, 16, 32] {
+        assert_eq!(
+            after(&mut script, outage()).len(),
+            2,
+            "the other takes over"
+        );
+        assert_eq!(after(&mut script, outage()).len(), 1, "both are waited for");
+        assert_eq!(waited(&mut script, minutes * 60).len(), 2);
+    }
+    assert_eq!(
+        after(&mut script, outage()),
+        [
+            "`claude` -> `demo`: `claude` is limited until 2027-01-15T14:03:00Z: server error (500)",
+            "`demo` at 1.14",
+        ]
+    );
+    assert_eq!(
+        after(&mut script, outage()),
+        ["exhausted: server error (500)"]
+    );
+}
+
+#[test]
+fn a_user_who_goes_on_is_not_told_of_the_wait_before() {
+    let policy = Policy {
+        on_finish: OnFinish::Ask,
+        max_wait: Some(Duration::from_secs(3600)),
+        ..Policy::default()
+    };
+    let (mut script, _) = working("agent = 'demo'", policy);
+    let said = after(&mut script, limited(Some(clock(7200))));
+    assert!(said[0].starts_with("limited: usage limit reached; waiting until"));
+    script.pass(36_000).ask_for(UserCommand::Again);
+    assert_eq!(
+        told(&script.give(|ticket| backlog(ticket, &two_open()))),
+        ["`demo` at 1.2"]
+    );
+    script.give(agent_started);
+    assert_eq!(
+        after(&mut script, limited(Some(clock(37_800)))),
+        ["wait until 2027-01-15T22:30:00Z: usage limit reached"]
+    );
+}
+
+#[test]
+fn a_wait_begins_when_nobody_works_any_more() {
+    let policy = Policy {
+        max_wait: Some(Duration::from_secs(2 * 3600)),
+        ..keep()
+    };
+    let (mut script, _) = working("agent = ['claude', 'demo']", policy);
+    after(&mut script, limited(Some(clock(5 * 3600))));
+    script.pass(4 * 3600);
+    assert_eq!(after(&mut script, failed("no")), ["`demo` at 1.3"]);
+    assert_eq!(
+        after(&mut script, limited(Some(clock(7 * 3600)))),
+        ["wait until 2027-01-15T17:00:00Z: `claude`: usage limit reached"]
+    );
+}
+
+#[test]
+fn a_budget_that_does_not_bound_an_agent_is_said_once() {
+    let policy = Policy {
+        budget: Budget {
+            usd: Some(5.0),
+            ..Budget::default()
+        },
+        ..keep()
+    };
+    let (mut script, _) = working("agent = 'demo'", policy);
+    let used = |cost_usd| AgentEnd {
+        usage: Some(Usage {
+            input_tokens: 7,
+            cost_usd,
+            ..Usage::default()
+        }),
+        ..failed("no")
+    };
+    let mut warned = |end: AgentEnd| {
+        let effects = script.give(|ticket| ended(ticket, end));
+        script.give_all(&[was_parked, restored, agent_started]);
+        effects.contains(&warning(
+            "no_cost",
+            "`demo` does not tell what it costs: the budget of $5.00 does not bound it; \
+             `--max-tokens` does",
+        ))
+    };
+    assert!(!warned(failed("no")), "it told nothing at all");
+    assert!(!warned(used(Some(0.1))));
+    assert!(warned(used(None)));
+    assert!(!warned(used(None)));
 }

@@ -28,10 +28,15 @@ impl File<'_> {
                 .collect::<Result<_, _>>()?,
             _ => vec![self.string(value)?],
         };
-        AgentList::new(names).ok_or_else(|| {
-            let message = "expected names of agents, each once";
-            self.problem(&value.span(), message)
-        })
+        // As `--agent` takes them.
+        let are_joined = names.iter().any(|name| name.contains(','));
+        AgentList::new(names)
+            .filter(|_| !are_joined)
+            .ok_or_else(|| {
+                let message = "expected names of agents, each once";
+                let problem = self.problem(&value.span(), message);
+                problem.hint("write several as `agent = [\"claude\", \"codex\"]`")
+            })
     }
 
     pub(super) fn agents(
@@ -82,7 +87,7 @@ impl File<'_> {
                 name,
                 wrap: wrap.unwrap_or_default(),
             },
-            (None, None) => return Err(self.no_command(name)),
+            (None, None) if adapter(own_name).is_none() => return Err(self.no_command(name)),
             _ => return Err(self.two_ways(name)),
         };
         Ok(AgentSettings {
@@ -212,9 +217,15 @@ impl File<'_> {
             DeValue::Boolean(false) => Ok(Variable::Remove),
             _ => Err(self.wrong_type(value, "a string, `true` or `false`")),
         };
+        let name = |key: &Key<'_>| {
+            let name = key.get_ref().clone().into_owned();
+            let is_bad = name.is_empty() || name.contains(['=', '\0']);
+            let problem = || self.problem(&key.span(), "this is no name of a variable");
+            if is_bad { Err(problem()) } else { Ok(name) }
+        };
         self.table(value)?
             .iter()
-            .map(|(key, value)| Ok((key.get_ref().clone().into_owned(), variable(value)?)))
+            .map(|(key, value)| Ok((name(key)?, variable(value)?)))
             .collect()
     }
 }
