@@ -306,6 +306,10 @@ fn keys_of_other_agents_are_named_that_an_agent_does_not_get() {
     let said = clinic.said("does not get", &variables, 0);
     let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`: not its own";
     assert_eq!(said[0], ["good", line, ""]);
+    // One that the user takes away is its own all the same.
+    let settings = "[agents.claude]\nenv = { ANTHROPIC_API_KEY = false }\n";
+    let clinic = Clinic::new(settings).with("claude", WELL);
+    assert_eq!(clinic.said("does not get", &variables[..1], 0).len(), 0);
 }
 
 #[test]

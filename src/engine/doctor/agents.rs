@@ -217,7 +217,8 @@ impl Ward<'_> {
         let keys = keys.filter(|name| name.ends_with(KEY) && is_set(&own, name));
         health.keys = keys.map(str::to_owned).collect();
         let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
-        let withheld = all.filter(|name| is_set(&inherited, name) && !is_set(&own, name));
+        let foreign = all.filter(|name| !adapter.credentials.contains(name));
+        let withheld = foreign.filter(|name| is_set(&inherited, name) && !is_set(&own, name));
         health.withheld = withheld.map(|name| (*name).to_owned()).collect();
         health.withheld.sort();
         health.withheld.dedup();
