@@ -49,7 +49,9 @@ impl Engine {
 
     fn tell_watchman(&mut self, tell: impl FnOnce(&mut Watchman) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.watchman.as_mut().map(tell) {
-            self.watchman.take().map(Watchman::dismiss);
+            if let Some(watchman) = self.watchman.take() {
+                watchman.dismiss();
+            }
             self.is_unwatched(&format!("the watchman is gone: {error}"));
         }
     }
