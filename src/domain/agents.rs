@@ -25,7 +25,11 @@ pub(crate) struct Adapter {
     /// The stream it writes.
     pub(crate) output: Output,
     /// Its arguments for one attempt; the prompt comes by standard input.
-    pub(crate) arguments: fn(model: Option<&str>) -> Vec<String>,
+    pub(crate) arguments: &'static [&'static str],
+    /// The flag before the name of a model.
+    pub(crate) model: &'static str,
+    /// Arguments that come after all others.
+    pub(crate) last: &'static [&'static str],
     /// Variables that keep it quiet: no telemetry, no updates, no questions.
     pub(crate) environment: &'static [(&'static str, &'static str)],
     /// Variables it needs besides when it runs with all rights.
@@ -43,6 +47,19 @@ pub(crate) struct Adapter {
     pub(crate) login: Login,
     /// The command that installs it.
     pub(crate) install: &'static str,
+}
+
+impl Adapter {
+    /// The program and its arguments, for a model where one is asked for.
+    pub(crate) fn command_line(&self, model: Option<&str>) -> Vec<String> {
+        let model = model.into_iter().flat_map(|name| [self.model, name]);
+        std::iter::once(self.program)
+            .chain(self.arguments.iter().copied())
+            .chain(model)
+            .chain(self.last.iter().copied())
+            .map(str::to_owned)
+            .collect()
+    }
 }
 
 impl PartialEq for Adapter {

@@ -181,8 +181,7 @@ impl Agent {
         let fill = |word: &String| filled(word, self.model(), work);
         match self {
             Self::BuiltIn { adapter, wrap, .. } => {
-                let own = std::iter::once(adapter.program.to_owned());
-                let own = own.chain((adapter.arguments)(self.model()));
+                let own = adapter.command_line(self.model());
                 split(wrap.iter().map(fill).chain(own))
             }
             Self::Command { command, .. } => split(command.words.iter().map(fill)),

@@ -44,7 +44,15 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "Claude Code",
     program: "claude",
     output: Output::ClaudeJson,
-    arguments,
+    arguments: &[
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--dangerously-skip-permissions",
+    ],
+    model: "--model",
+    last: &[],
     environment: &[
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
@@ -87,18 +95,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @anthropic-ai/claude-code",
 };
 
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "-p",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--dangerously-skip-permissions",
-    ];
-    let model = model.into_iter().flat_map(|model| ["--model", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
-
 /// Reads Claude Code's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claude {
@@ -124,7 +120,7 @@ impl Dialect for Claude {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: match self.turn {
                 TurnEnd::Open => self.message_text.found(),
                 TurnEnd::Ended | TurnEnd::EndedWithError => self.promise.clone(),
@@ -134,11 +130,8 @@ impl Dialect for Claude {
             session: self.session.clone(),
             refused_tools: self.refused_tools.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

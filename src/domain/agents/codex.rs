@@ -38,7 +38,19 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "Codex",
     program: "codex",
     output: Output::CodexJson,
-    arguments,
+    arguments: &[
+        "exec",
+        "--json",
+        // Its sandbox keeps the repository's own folder read-only, so that commits fail.
+        "--dangerously-bypass-approvals-and-sandbox",
+        "-c",
+        "check_for_update_on_startup=false",
+        "-c",
+        "analytics.enabled=false",
+    ],
+    model: "-m",
+    // It reads its prompt from standard input only where told so.
+    last: &["-"],
     // What keeps it quiet are arguments.
     environment: &[],
     as_root: &[],
@@ -79,27 +91,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     },
     install: "npm install -g @openai/codex",
 };
-
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "exec",
-        "--json",
-        // Its sandbox keeps the repository's own folder read-only, so that commits fail.
-        "--dangerously-bypass-approvals-and-sandbox",
-        "-c",
-        "check_for_update_on_startup=false",
-        "-c",
-        "analytics.enabled=false",
-    ];
-    let model = model.into_iter().flat_map(|model| ["-m", model]);
-    let from_stdin = ["-"];
-    fixed
-        .into_iter()
-        .chain(model)
-        .chain(from_stdin)
-        .map(str::to_owned)
-        .collect()
-}
 
 /// Reads Codex's stream.
 #[derive(Debug, Clone)]
@@ -147,18 +138,15 @@ impl Dialect for Codex {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.promise.clone(),
             turn: self.turn,
             usage: self.usage,
             session: self.session.clone(),
             error: self.held.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

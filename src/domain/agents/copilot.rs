@@ -33,7 +33,16 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "GitHub Copilot CLI",
     program: "copilot",
     output: Output::CopilotJson,
-    arguments,
+    arguments: &[
+        "--output-format",
+        "json",
+        "--allow-all",
+        "--no-ask-user",
+        "--no-auto-update",
+        "--disable-client-telemetry",
+    ],
+    model: "--model",
+    last: &[],
     environment: &[("COPILOT_AUTO_UPDATE", "false")],
     as_root: &[],
     credentials: &[
@@ -66,19 +75,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @github/copilot",
 };
 
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "--output-format",
-        "json",
-        "--allow-all",
-        "--no-ask-user",
-        "--no-auto-update",
-        "--disable-client-telemetry",
-    ];
-    let model = model.into_iter().flat_map(|model| ["--model", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
-
 /// Reads Copilot's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Copilot {
@@ -103,16 +99,13 @@ impl Dialect for Copilot {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.promise.clone(),
             turn: self.turn,
             session: self.session.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

@@ -33,7 +33,16 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "Gemini CLI",
     program: "gemini",
     output: Output::GeminiJson,
-    arguments,
+    arguments: &[
+        "--output-format",
+        "stream-json",
+        "--approval-mode",
+        "yolo",
+        // It does nothing in a folder that nobody said to trust.
+        "--skip-trust",
+    ],
+    model: "-m",
+    last: &[],
     environment: &[
         // One process less, and one that heeds signals.
         ("GEMINI_CLI_NO_RELAUNCH", "true"),
@@ -73,19 +82,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     },
     install: "npm install -g @google/gemini-cli",
 };
-
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "--output-format",
-        "stream-json",
-        "--approval-mode",
-        "yolo",
-        // It does nothing in a folder that nobody said to trust.
-        "--skip-trust",
-    ];
-    let model = model.into_iter().flat_map(|model| ["-m", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
 
 /// Reads Gemini CLI's stream.
 #[derive(Debug, Clone, Default)]
@@ -136,17 +132,14 @@ impl Dialect for Gemini {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.words.promise(),
             turn: self.turn,
             usage: self.usage,
             session: self.session.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

@@ -28,7 +28,19 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "goose",
     program: "goose",
     output: Output::GooseJson,
-    arguments,
+    arguments: &[
+        "run",
+        "-q",
+        "-i",
+        "-",
+        "--output-format",
+        "stream-json",
+        "--with-builtin",
+        "developer",
+        "--no-profile",
+    ],
+    model: "--model",
+    last: &[],
     environment: &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")],
     as_root: &[],
     // It takes the key of any provider it knows; these are the common ones.
@@ -57,22 +69,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @aaif/goose",
 };
 
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "run",
-        "-q",
-        "-i",
-        "-",
-        "--output-format",
-        "stream-json",
-        "--with-builtin",
-        "developer",
-        "--no-profile",
-    ];
-    let model = model.into_iter().flat_map(|model| ["--model", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
-
 /// Reads goose's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Goose {
@@ -99,16 +95,13 @@ impl Dialect for Goose {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.words.promise(),
             turn: self.turn,
             usage: self.usage,
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

@@ -34,7 +34,18 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "opencode",
     program: "opencode",
     output: Output::OpencodeJson,
-    arguments,
+    arguments: &[
+        "run",
+        "--format",
+        "json",
+        "--auto",
+        // While it waits at a limit its own log is the only one that says so.
+        "--print-logs",
+        "--log-level",
+        "ERROR",
+    ],
+    model: "-m",
+    last: &[],
     environment: &[
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
@@ -81,21 +92,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     },
     install: "npm install -g opencode-ai",
 };
-
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = [
-        "run",
-        "--format",
-        "json",
-        "--auto",
-        // While it waits at a limit its own log is the only one that says so.
-        "--print-logs",
-        "--log-level",
-        "ERROR",
-    ];
-    let model = model.into_iter().flat_map(|model| ["-m", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
 
 /// Whether any credential is listed. None is only a doubt: a provider in the configuration may
 /// need none.
@@ -162,7 +158,7 @@ impl Dialect for Opencode {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: match self.turn {
                 TurnEnd::Open => self.words.found(),
                 TurnEnd::Ended | TurnEnd::EndedWithError => self.promise.clone(),
@@ -172,11 +168,8 @@ impl Dialect for Opencode {
             session: self.session.clone(),
             refused_tools: self.refused_tools.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

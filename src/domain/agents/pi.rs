@@ -37,7 +37,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "pi",
     program: "pi",
     output: Output::PiJson,
-    arguments,
+    arguments: &["--mode", "json"],
+    model: "--model",
+    last: &[],
     environment: &[("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0")],
     as_root: &[],
     // It takes the key of any provider it knows; these are the common ones.
@@ -80,15 +82,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @earendil-works/pi-coding-agent",
 };
 
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let model = model.into_iter().flat_map(|model| ["--model", model]);
-    ["--mode", "json"]
-        .into_iter()
-        .chain(model)
-        .map(str::to_owned)
-        .collect()
-}
-
 /// Reads pi's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pi {
@@ -110,17 +103,14 @@ impl Dialect for Pi {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.promise.clone(),
             turn: self.turn,
             usage: self.usage,
             session: self.session.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

@@ -31,7 +31,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "Qwen Code",
     program: "qwen",
     output: Output::QwenJson,
-    arguments,
+    arguments: &["--output-format", "stream-json", "--approval-mode", "yolo"],
+    model: "-m",
+    last: &[],
     environment: &[
         // One process less, and one that heeds signals.
         ("QWEN_CODE_NO_RELAUNCH", "true"),
@@ -70,12 +72,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     },
     install: "npm install -g @qwen-code/qwen-code",
 };
-
-fn arguments(model: Option<&str>) -> Vec<String> {
-    let fixed = ["--output-format", "stream-json", "--approval-mode", "yolo"];
-    let model = model.into_iter().flat_map(|model| ["-m", model]);
-    fixed.into_iter().chain(model).map(str::to_owned).collect()
-}
 
 /// Reads Qwen Code's stream.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +114,7 @@ impl Dialect for Qwen {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: match self.turn {
                 TurnEnd::Open => self.words.found(),
                 TurnEnd::Ended | TurnEnd::EndedWithError => self.promise.clone(),
@@ -127,11 +123,8 @@ impl Dialect for Qwen {
             usage: self.usage,
             session: self.session.clone(),
             ..StreamEnd::default()
-        };
-        if let Some(trouble) = &self.trouble {
-            trouble.put_into(&mut end);
         }
-        end
+        .with(self.trouble.as_ref())
     }
 
     fn fork(&self) -> Box<dyn Dialect + Send> {

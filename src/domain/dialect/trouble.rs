@@ -65,14 +65,18 @@ impl Trouble {
             Self::Other(message) => AgentEvent::Error { message },
         }
     }
+}
 
-    /// Makes it part of what a stream amounts to.
-    pub(crate) fn put_into(&self, end: &mut StreamEnd) {
-        match self.clone() {
-            Self::Limit(limit) => end.limit = Some(limit),
-            Self::Auth(message) => end.auth = Some(message),
-            Self::Overflow(message) => end.overflow = Some(message),
-            Self::Other(message) => end.error = Some(message),
+impl StreamEnd {
+    /// With what ended the turn, if anything did.
+    pub(crate) fn with(mut self, trouble: Option<&Trouble>) -> Self {
+        match trouble.cloned() {
+            Some(Trouble::Limit(limit)) => self.limit = Some(limit),
+            Some(Trouble::Auth(message)) => self.auth = Some(message),
+            Some(Trouble::Overflow(message)) => self.overflow = Some(message),
+            Some(Trouble::Other(message)) => self.error = Some(message),
+            None => {}
         }
+        self
     }
 }

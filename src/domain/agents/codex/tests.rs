@@ -38,10 +38,10 @@ fn fails(message: &str) -> StreamEnd {
 
 #[test]
 fn a_prompt_comes_by_standard_input_and_a_model_before_it() {
-    let plain = arguments(None);
-    assert_eq!(plain[..2], ["exec", "--json"]);
+    let plain = ADAPTER.command_line(None);
+    assert_eq!(plain[..3], ["codex", "exec", "--json"]);
     assert_eq!(plain.last().map(String::as_str), Some("-"));
-    let chosen = arguments(Some("gpt-5"));
+    let chosen = ADAPTER.command_line(Some("gpt-5"));
     assert_eq!(chosen[chosen.len() - 3..], ["-m", "gpt-5", "-"]);
 }
 

@@ -38,8 +38,8 @@ fn fails(name: &str, data: &str) -> String {
 
 #[test]
 fn a_model_is_asked_for_with_its_provider() {
-    let chosen = arguments(Some("openai/gpt-5"));
-    assert_eq!(chosen[..4], ["run", "--format", "json", "--auto"]);
+    let chosen = ADAPTER.command_line(Some("openai/gpt-5"));
+    assert_eq!(chosen[..4], ["opencode", "run", "--format", "json"]);
     assert_eq!(chosen[chosen.len() - 2..], ["-m", "openai/gpt-5"]);
 }
 
