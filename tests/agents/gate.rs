@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 use crate::bench::cli::Cli;
 
 /// How much may run at once.
-const ROOM: usize = 4;
+const ROOM: usize = 6;
 
 static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
