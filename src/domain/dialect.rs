@@ -160,8 +160,6 @@ pub(crate) struct StreamEnd {
     pub(crate) usage: Usage,
     /// The agent's own session id.
     pub(crate) session: Option<String>,
-    /// Tools that were refused for want of a permission.
-    pub(crate) refused_tools: Vec<String>,
 }
 
 /// How a turn of the agent ended.

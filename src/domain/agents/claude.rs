@@ -18,9 +18,6 @@ use crate::domain::dialect::{
 };
 use crate::domain::promise::{Promise, PromiseScanner, promise};
 
-/// How many refused tools are named.
-const REFUSALS_KEPT: usize = 20;
-
 /// Why a turn ended whose conversation outgrew the model's context.
 const OVERFLOW: &str = "prompt_too_long";
 /// How the error begins that says so.
@@ -107,7 +104,6 @@ pub(crate) struct Claude {
     message_id: String,
     message_text: PromiseScanner,
     spending: Spending,
-    refused_tools: Vec<String>,
 }
 
 impl Dialect for Claude {
@@ -128,7 +124,6 @@ impl Dialect for Claude {
             turn: self.turn,
             usage: self.spending.total(),
             session: self.session.clone(),
-            refused_tools: self.refused_tools.clone(),
             ..StreamEnd::default()
         }
         .with(self.trouble.as_ref())
@@ -145,11 +140,11 @@ impl Claude {
         let events = match (head.kind.as_str(), head.subtype.as_str()) {
             ("system", "init") => self.on_init(parse(line)?),
             ("system", "api_retry") => self.on_retry(&parse(line)?),
-            ("system", "permission_denied") => self.on_refusal(parse(line)?),
+            ("system", "permission_denied") => on_refusal(&parse(line)?),
             ("assistant", _) => self.on_assistant(parse(line)?),
             ("user", _) => tool_results(&parse(line)?),
             ("rate_limit_event", _) => self.on_rate_limit(&parse(line)?),
-            ("result", _) => self.on_result(parse(line)?),
+            ("result", _) => self.on_result(&parse(line)?),
             // Heartbeats, partial messages and bookkeeping: activity without words.
             ("system" | "stream_event" | "tool_progress", _) => Vec::new(),
             _ => vec![unknown(line)],
@@ -264,24 +259,9 @@ impl Claude {
         Vec::new()
     }
 
-    fn on_refusal(&mut self, line: Refusal) -> Vec<AgentEvent> {
-        let message = format!("{} was refused: {}", line.tool_name.0, line.message.0);
-        self.remember_refusal(line.tool_name.0);
-        vec![AgentEvent::Error { message }]
-    }
-
-    fn remember_refusal(&mut self, tool: String) {
-        if self.refused_tools.len() < REFUSALS_KEPT && !self.refused_tools.contains(&tool) {
-            self.refused_tools.push(tool);
-        }
-    }
-
-    fn on_result(&mut self, mut line: Turn) -> Vec<AgentEvent> {
+    fn on_result(&mut self, line: &Turn) -> Vec<AgentEvent> {
         let is_error = line.is_error || line.subtype.0 != "success";
-        for denial in std::mem::take(&mut line.permission_denials) {
-            self.remember_refusal(denial.tool_name.0);
-        }
-        self.spending.settle(&line);
+        self.spending.settle(line);
         self.promise = match &line.result {
             Some(text) => promise(text),
             None => self.message_text.found(),
@@ -292,7 +272,7 @@ impl Claude {
         if !is_error {
             self.trouble = None;
         } else if self.trouble.is_none() {
-            let trouble = self.result_trouble(&line);
+            let trouble = self.result_trouble(line);
             events.push(trouble.event());
             self.trouble = Some(trouble);
         }
@@ -392,6 +372,11 @@ pub(in crate::domain::agents) fn tool_results(line: &User) -> Vec<AgentEvent> {
             is_error: block.is_error.unwrap_or(false),
         })
         .collect()
+}
+
+fn on_refusal(line: &Refusal) -> Vec<AgentEvent> {
+    let message = format!("{} was refused: {}", line.tool_name.0, line.message.0);
+    vec![AgentEvent::Error { message }]
 }
 
 /// What went wrong with a request.

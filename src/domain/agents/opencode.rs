@@ -20,10 +20,6 @@ use crate::domain::promise::{Promise, PromiseScanner};
 
 /// How to log in.
 const LOG_IN: &str = "log in with `opencode auth login`, or check the key of its provider";
-/// How many refused tools are named.
-const REFUSALS_KEPT: usize = 20;
-/// How the tool error begins that tells of a permission that was refused.
-const REFUSED: &str = "The user rejected permission";
 
 /// The tool that stands for one that is not there.
 const UNKNOWN_TOOL: &str = "invalid";
@@ -118,7 +114,6 @@ pub(crate) struct Opencode {
     promise: Option<Promise>,
     trouble: Option<Trouble>,
     usage: Usage,
-    refused_tools: Vec<String>,
 }
 
 impl Dialect for Opencode {
@@ -166,7 +161,6 @@ impl Dialect for Opencode {
             turn: self.turn,
             usage: self.usage,
             session: self.session.clone(),
-            refused_tools: self.refused_tools.clone(),
             ..StreamEnd::default()
         }
         .with(self.trouble.as_ref())
@@ -234,12 +228,7 @@ impl Opencode {
         // What was promised in the same breath came before the answer of the tool.
         self.words = PromiseScanner::default();
         let state = part.state;
-        let is_refused = state.error.0.starts_with(REFUSED);
         let tool = part.tool.0;
-        let is_new = !self.refused_tools.contains(&tool);
-        if is_refused && is_new && self.refused_tools.len() < REFUSALS_KEPT {
-            self.refused_tools.push(tool.clone());
-        }
         let answer = AgentEvent::ToolResult {
             bytes: state.output.0 + state.error.0.len() as u64,
             is_error: state.status.0 == "error"

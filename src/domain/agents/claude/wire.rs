@@ -40,7 +40,7 @@ pub(in crate::domain::agents) struct ApiRetry {
     pub(in crate::domain::agents) error: Short,
 }
 
-/// `system` / `permission_denied`, and an entry of `permission_denials`.
+/// `system` / `permission_denied`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::domain::agents) struct Refusal {
@@ -123,7 +123,6 @@ pub(in crate::domain::agents) struct Turn {
     pub(in crate::domain::agents) usage: Tokens,
     #[serde(rename = "modelUsage")]
     pub(in crate::domain::agents) model_usage: BTreeMap<String, ModelTokens>,
-    pub(in crate::domain::agents) permission_denials: Vec<Refusal>,
 }
 
 /// `usage` of a message or turn.
