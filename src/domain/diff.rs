@@ -86,7 +86,7 @@ pub(crate) enum FileStatus {
 
 impl FileStatus {
     /// The letter git says for it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the terminal UI will show it"))]
+    #[cfg(test)]
     pub(crate) const fn letter(self) -> char {
         match self {
             Self::Added => 'A',
