@@ -23,6 +23,7 @@ pub(crate) mod js;
 pub(crate) mod label;
 pub(crate) mod machine;
 pub(crate) mod note;
+pub(crate) mod notify;
 pub(crate) mod outline;
 pub(crate) mod policy;
 pub(crate) mod preview;

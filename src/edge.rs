@@ -9,6 +9,7 @@ pub(crate) mod file_lines;
 pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
+pub(crate) mod herald;
 pub(crate) mod isolation;
 pub(crate) mod kill_point;
 pub(crate) mod manifest;

@@ -35,9 +35,11 @@ use crate::domain::event::{Event, Record, Request};
 use crate::domain::ids::RunId;
 use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
 use crate::domain::policy::Gate;
+use crate::domain::settings::NotifySettings;
 use crate::domain::size::SizeLimit;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
 use crate::edge::files::FileError;
+use crate::edge::herald::Herald;
 use crate::edge::process::watchman::Watchman;
 use crate::edge::source::Surroundings;
 
@@ -77,6 +79,8 @@ pub(crate) struct Job {
     pub(crate) isolate: bool,
     /// This goes on with an open run.
     pub(crate) resumed: bool,
+    /// Whom to tell of what.
+    pub(crate) notify: NotifySettings,
     /// What was said before the machine started: warnings, recoveries.
     pub(crate) preface: Vec<Event>,
 }
@@ -140,7 +144,10 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let folder: PathBuf = checkpoints.run_folder(&job.run);
         Ok(Self {
-            recorder: Recorder::open(&folder, job.run.clone(), audience)?,
+            recorder: Recorder::open(&folder, job.run.clone(), audience)?.with_herald(Herald::of(
+                &job.notify,
+                checkpoints.repository().work_tree.clone(),
+            )),
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
@@ -169,6 +176,7 @@ impl Engine {
             }
             self.say_unsaid().await?;
             if let Some(end) = self.end.take() {
+                self.recorder.finish().await?;
                 self.relieve_watchman().await;
                 return Ok(end);
             }

@@ -5,6 +5,7 @@
 
 pub(crate) mod afterwards;
 pub(crate) mod attempts;
+pub(crate) mod bell;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod gc;

@@ -83,7 +83,9 @@ async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> 
         Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
         Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
         Outlook::Ready(ready) => {
-            let code = show_run(ready, terminal::face(wish.flags, context)).await?;
+            let face = terminal::face(wish.flags, context);
+            let face = terminal::with_bell(face, ready.caller(), wish.flags, context);
+            let code = show_run(ready, face).await?;
             Ok(code.into())
         }
     }

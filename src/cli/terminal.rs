@@ -9,7 +9,9 @@ use super::arguments::ColorArgument;
 use super::context::Context;
 use super::loop_command::RunArguments;
 use super::output;
+use crate::domain::notify::Listener;
 use crate::ui::Face;
+use crate::ui::bell::Bell;
 use crate::ui::json::Json;
 use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
 use crate::ui::style::Paint;
@@ -23,6 +25,20 @@ pub(super) fn face(arguments: &RunArguments, context: &Context) -> Box<dyn Face 
         return Box::new(Json::new(output::stdout()));
     }
     plain(arguments.verbosity(), NextSteps::Told, context)
+}
+
+/// The face, which also calls the user where it is on a terminal that can.
+pub(super) fn with_bell(
+    face: Box<dyn Face + Send>,
+    caller: Option<Listener>,
+    arguments: &RunArguments,
+    context: &Context,
+) -> Box<dyn Face + Send> {
+    let can_call = std::io::stdout().is_terminal() && !is_dumb(&context.environment);
+    match caller.filter(|_| can_call && !arguments.json) {
+        Some(caller) => Box::new(Bell::new(face, caller, output::stdout())),
+        None => face,
+    }
 }
 
 /// The log, as the terminal can show it.

@@ -192,7 +192,14 @@ impl Stage {
 
     async fn play(&mut self, ready: Box<Ready>, commands: Receiver<UserCommand>) -> RunOver {
         let (sender, records) = mpsc::channel(RECORDS);
-        let collected = self.mailbox.collect(records);
+        let mut caller = ready.caller();
+        let messages = self.messages.clone();
+        let collected = self.mailbox.collect(records, move |record| {
+            let caller = caller.as_mut();
+            if let Some(told) = caller.and_then(|caller| caller.hear(record)) {
+                let _ = messages.send(Msg::Call(told.message));
+            }
+        });
         let end = Box::pin(ready.run(sender, Some(commands))).await;
         // All records are in the mailbox before the end is told.
         let _ = collected.join();

@@ -267,6 +267,8 @@ pub(crate) enum Event {
         /// What the run used.
         usage: Usage,
     },
+    /// The loop is over, and waits for the user to choose how to finish.
+    ChoiceNeeded,
     /// The branch was taken home or kept.
     Finished {
         /// Which.

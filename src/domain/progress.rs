@@ -81,7 +81,7 @@ impl Progress {
         let at = record.at;
         match &record.event {
             Event::RunStarted { .. } => self.on_run_started(record),
-            Event::Recovered { .. } | Event::AgentChanged { .. } => {}
+            Event::Recovered { .. } | Event::AgentChanged { .. } | Event::ChoiceNeeded => {}
             Event::Warning { code, message } => self.warnings.push(Warning {
                 code: code.clone(),
                 message: message.clone(),

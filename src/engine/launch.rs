@@ -14,6 +14,7 @@ use crate::domain::change::{Change, StoryState};
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
+use crate::domain::notify::Listener;
 use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
@@ -72,6 +73,12 @@ impl Ready {
     /// Where the run's transcripts and records are.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.checkpoints.run_folder(&self.job.run)
+    }
+
+    /// Who calls the user at the terminal, where the settings want that.
+    pub(crate) fn caller(&self) -> Option<Listener> {
+        let notify = &self.job.notify;
+        notify.bell.then(|| Listener::new(notify))
     }
 
     /// Runs the loop; records go to `audience`, and what the user at a screen asks for comes from
@@ -146,6 +153,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         surroundings: order.surroundings,
         agents: Agents::of(&order.settings),
         preface,
+        notify: order.settings.notify.value.clone(),
         change: order.change.clone(),
     };
     let machine = Machine::new(Setup {

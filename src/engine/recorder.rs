@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::RunId;
 use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
+use crate::edge::herald::Herald;
 
 /// What the record of a run says; a line that a crash cut off says nothing.
 pub(super) fn read_records(path: &Path) -> Vec<Record> {
@@ -37,6 +38,7 @@ pub(super) struct Recorder {
     run: RunId,
     next: u64,
     audience: mpsc::Sender<Record>,
+    herald: Option<Herald>,
 }
 
 impl Recorder {
@@ -56,11 +58,41 @@ impl Recorder {
             run,
             next,
             audience,
+            herald: None,
         })
+    }
+
+    /// Tells somebody else, too.
+    pub(super) fn with_herald(mut self, herald: Option<Herald>) -> Self {
+        self.herald = herald;
+        self
     }
 
     /// Records an event.
     pub(super) async fn record(&mut self, event: Event) -> Result<(), FileError> {
+        let complaint = self.herald.as_mut().and_then(Herald::complaint);
+        self.complain(complaint).await?;
+        self.write(event).await
+    }
+
+    /// Waits until everything is told.
+    pub(super) async fn finish(&mut self) -> Result<(), FileError> {
+        let complaint = match &mut self.herald {
+            Some(herald) => herald.finish().await,
+            None => None,
+        };
+        self.complain(complaint).await
+    }
+
+    async fn complain(&mut self, complaint: Option<String>) -> Result<(), FileError> {
+        let Some(message) = complaint else {
+            return Ok(());
+        };
+        let code = "notify".to_owned();
+        self.write(Event::Warning { code, message }).await
+    }
+
+    async fn write(&mut self, event: Event) -> Result<(), FileError> {
         let record = Record {
             v: WIRE_VERSION,
             seq: self.next,
@@ -75,6 +107,9 @@ impl Recorder {
                 .tried("write", &self.path)?;
             line.push(b'\n');
             self.file.write_all(&line).tried("write", &self.path)?;
+        }
+        if let Some(herald) = &mut self.herald {
+            herald.hear(&record);
         }
         // A face that is gone is no reason to stop the run.
         let _ = self.audience.send(record).await;

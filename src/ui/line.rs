@@ -132,7 +132,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         )),
         Event::FinishFailed { .. } => Some(finish_failed(&record.event)),
         // The summary speaks of these.
-        Event::RunEnded { .. } | Event::Finished { .. } => None,
+        Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => None,
     }
 }
 

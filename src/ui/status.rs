@@ -100,6 +100,7 @@ impl Status {
             Event::RunEnded { .. } | Event::Finished { .. } => *self = Self::new(),
             Event::RunStarted { .. }
             | Event::NoteAdded { .. }
+            | Event::ChoiceNeeded
             | Event::FinishFailed { .. }
             | Event::Recovered { .. }
             | Event::AgentChanged { .. }

@@ -116,3 +116,25 @@ fn with_colours_there_are_some() {
     terminal.keys("q");
     ends(&mut terminal, 0);
 }
+
+/// What a terminal is sent to call its user.
+const CALL: &[u8] = b"\x1b]9;ralphtool: c: 2 of 2 stories done\x1b\\\x07";
+
+#[test]
+fn the_terminal_calls_its_user_at_the_end_with_a_screen_and_without() {
+    let sandbox = Sandbox::new();
+    let mut terminal = open(&sandbox, &["loop", "c"]);
+    terminal.waits_for_bytes(CALL);
+    crate::stage::leaves(&mut terminal, 0);
+
+    let sandbox = Sandbox::new();
+    let mut terminal = open(&sandbox, &["loop", "c", "--no-tui"]);
+    ends(&mut terminal, 0);
+    terminal.waits_for_bytes(CALL);
+
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[notify]\nbell = false\n");
+    let mut terminal = open(&sandbox, &["loop", "c", "--no-tui"]);
+    ends(&mut terminal, 0);
+    assert!(!terminal.bytes().contains(&7), "{}", terminal.screen());
+}

@@ -21,11 +21,16 @@ pub(super) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Collects what comes until the sender is gone.
-    pub(super) fn collect(&self, mut records: Receiver<Record>) -> std::thread::JoinHandle<()> {
+    /// Collects what comes until the sender is gone, and lets somebody else hear it first.
+    pub(super) fn collect(
+        &self,
+        mut records: Receiver<Record>,
+        mut hear: impl FnMut(&Record) + Send + 'static,
+    ) -> std::thread::JoinHandle<()> {
         let mailbox = self.clone();
         std::thread::spawn(move || {
             while let Some(record) = records.blocking_recv() {
+                hear(&record);
                 mailbox.put(record);
             }
         })

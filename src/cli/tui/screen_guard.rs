@@ -17,6 +17,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{execute, queue};
 use rustix::process::{Signal, getpid, kill_process};
 
+use crate::ui::bell;
 use crate::ui::tui::app::App;
 use crate::ui::tui::view;
 
@@ -98,6 +99,13 @@ impl ScreenGuard {
             io::stdout(),
             CopyToClipboard::to_clipboard_from(text.as_bytes())
         )
+    }
+
+    /// Lets the terminal call its user.
+    pub(super) fn call(message: &str) -> io::Result<()> {
+        let mut out = io::stdout();
+        out.write_all(bell::call(message).as_bytes())?;
+        out.flush()
     }
 
     /// Gives the terminal back and stops this process; going on is told by a signal.

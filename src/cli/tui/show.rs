@@ -169,6 +169,8 @@ impl Screen {
     fn perform(&mut self, request: Option<Request>) -> io::Result<Next> {
         match request {
             None => {}
+            // The terminal is somebody else's at the moment.
+            Some(Request::Call(_)) if self.suspended => {}
             Some(Request::Quit) => return Ok(Next::Quit),
             Some(Request::Suspend) => self.suspend()?,
             Some(Request::Redraw) => {
@@ -177,6 +179,7 @@ impl Screen {
             }
             Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
             Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
+            Some(Request::Call(message)) => ScreenGuard::call(&message)?,
             Some(Request::Export(path, export)) => self.desk.export(path, export),
             Some(Request::Look(looks)) => looks.into_iter().for_each(|look| self.desk.look(look)),
             Some(Request::Command(command)) => self.command(command),

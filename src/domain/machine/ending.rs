@@ -157,6 +157,7 @@ impl Machine {
 
     fn ask_finish(&mut self, outcome: Outcome) -> Phase {
         self.over_since.get_or_insert(self.now);
+        self.announce(Event::ChoiceNeeded);
         let ticket = self.ask();
         self.emit(Effect::AskFinish { ticket });
         Phase::Asking(outcome)

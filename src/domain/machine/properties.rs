@@ -665,6 +665,7 @@ impl Order {
         let may_follow_the_end = matches!(
             event,
             Event::Finished { .. }
+                | Event::ChoiceNeeded
                 | Event::RunStarted { .. }
                 | Event::FinishFailed { .. }
                 | Event::NoteAdded { .. }
@@ -723,6 +724,7 @@ impl Order {
             | Event::Warning { .. }
             | Event::Requested { .. }
             | Event::NoteAdded { .. }
+            | Event::ChoiceNeeded
             | Event::FinishFailed { .. } => {}
         }
     }

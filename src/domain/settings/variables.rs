@@ -39,13 +39,15 @@ const KNOWN: [&str; 23] = [
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 11] = [
+const INTERNAL: [&str; 13] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
     "RALPHTOOL_CHANGE",
     "RALPHTOOL_LEARNINGS",
     "RALPHTOOL_PROMPT",
+    "RALPHTOOL_OCCASION",
+    "RALPHTOOL_MESSAGE",
     "RALPHTOOL_TEST_AGENTS",
     "RALPHTOOL_REQUIRE_AGENTS",
     "RALPHTOOL_REQUIRE_BWRAP",

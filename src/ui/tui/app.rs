@@ -243,6 +243,7 @@ impl App {
             }
             Msg::RunOver(over) => self.on_run_over(over),
             Msg::Answer(answer) => self.on_answer(*answer),
+            Msg::Call(message) => Some(Request::Call(message)),
             Msg::Leave => Some(Request::Quit),
         };
         self.changed = true;

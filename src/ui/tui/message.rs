@@ -45,6 +45,8 @@ pub(crate) enum Msg {
     RunOver(RunOver),
     /// A request was carried out.
     Answer(Box<Answer>),
+    /// The user is to be called.
+    Call(String),
     /// The system wants the program to end.
     Leave,
 }
@@ -93,6 +95,8 @@ pub(crate) enum Request {
     Mouse(bool),
     /// Put a text into the clipboard.
     Copy(String),
+    /// Call the user with this message.
+    Call(String),
     /// Write something to a file.
     Export(PathBuf, Export),
     /// Start a run.

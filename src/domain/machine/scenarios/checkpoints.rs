@@ -296,6 +296,7 @@ fn chosen(choice: FinishChoice) {
         effects,
         [
             run_ended(Outcome::AllDone, 2, 1),
+            say(Event::ChoiceNeeded),
             Effect::AskFinish { ticket }
         ]
     );

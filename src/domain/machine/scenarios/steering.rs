@@ -386,6 +386,7 @@ fn a_finish_that_is_half_done_can_only_be_carried_through() {
                 hint: "end that process".to_owned(),
                 begun: true,
             }),
+            say(Event::ChoiceNeeded),
             Effect::AskFinish { ticket: Ticket(8) }
         ]
     );
@@ -413,6 +414,7 @@ fn a_finish_that_fails_leaves_the_choice_open() {
                 hint: "free some space".to_owned(),
                 begun: false,
             }),
+            say(Event::ChoiceNeeded),
             Effect::AskFinish { ticket: Ticket(8) }
         ]
     );
@@ -442,7 +444,7 @@ fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
     // Its only attempt is there again.
     script.give(agent_started);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
-    assert!(matches!(effects[2], Effect::AskFinish { .. }));
+    assert!(matches!(effects[3], Effect::AskFinish { .. }));
 }
 
 #[test]

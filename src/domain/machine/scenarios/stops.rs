@@ -188,7 +188,7 @@ fn while_the_user_is_asked_a_stop_keeps_the_branch() {
     });
     script.stop();
     let asked = script.give_all(&[ended_by_us, was_parked, restored]);
-    assert_eq!(asked[2], Effect::AskFinish { ticket: Ticket(6) });
+    assert_eq!(asked[3], Effect::AskFinish { ticket: Ticket(6) });
     assert_eq!(
         script.stop(),
         [requested(Request::Stop), finish(7, FinishChoice::Keep)]
