@@ -102,6 +102,7 @@ impl Status {
             | Event::Recovered { .. }
             | Event::AgentChanged { .. }
             | Event::Warning { .. }
+            | Event::TamperFound { .. }
             | Event::Agent { .. } => {}
         }
     }
