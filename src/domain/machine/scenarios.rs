@@ -10,3 +10,4 @@ mod steering;
 mod stops;
 mod stories;
 mod tamper;
+mod whole;

@@ -67,13 +67,15 @@ impl Checkpoints {
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count();
-        Ok(Changed {
+        let changed = Changed {
             count: counted + new_repositories(&taken, &base.submodules).len(),
             tops: tops(&base.manifest),
             paths: self
                 .read(&paths, (&base.manifest, &taken), wants_text)
                 .await?,
-        })
+        };
+        self.looked(taken);
+        Ok(changed)
     }
 
     /// The path of a file from the top of the work tree, if it is in it; it need not exist.
