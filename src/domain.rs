@@ -37,6 +37,7 @@ pub(crate) mod size;
 pub(crate) mod stories;
 pub(crate) mod story_ids;
 pub(crate) mod summary;
+pub(crate) mod tamper;
 pub(crate) mod task_id;
 pub(crate) mod tasks;
 pub(crate) mod transcript;

@@ -21,6 +21,7 @@ pub(crate) mod preview;
 mod recorder;
 mod signals;
 mod start;
+mod tampering;
 mod timers;
 mod watch;
 
@@ -37,6 +38,7 @@ use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserComma
 use crate::domain::policy::Gate;
 use crate::domain::settings::NotifySettings;
 use crate::domain::size::SizeLimit;
+use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
 use crate::edge::files::FileError;
 use crate::edge::herald::Herald;
@@ -71,6 +73,8 @@ pub(crate) struct Job {
     pub(crate) gates: Vec<Gate>,
     /// A box the agent left open fails the attempt.
     pub(crate) strict_tasks: bool,
+    /// What attempts had better leave alone.
+    pub(crate) tamper: TamperPolicy,
     /// The shell for gates.
     pub(crate) shell: std::ffi::OsString,
     /// How large the vault may get.

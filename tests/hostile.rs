@@ -187,12 +187,13 @@ fn boxes_ticked_elsewhere_are_put_back_with_a_warning() {
             .replace("[ ] 1.1", "[x] 1.1")
             .replace("[ ] 1.2", "[x] 1.2")
     );
+    let found = sandbox.events_named("tamper_found");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["check"], "boxes");
     assert_eq!(
-        sandbox.warnings(),
-        [
-            "foreign_boxes: the agent changed boxes of other stories; they are put back: \
-          `2.1 Do c (story 2)`, `2.2 Do d (story 2)`"
-        ]
+        found[0]["message"],
+        "boxes of other stories were changed, and are put back: \
+         `2.1 Do c (story 2)`, `2.2 Do d (story 2)`"
     );
 }
 

@@ -9,6 +9,7 @@ use super::change::StoryState;
 use super::dialect::Output;
 use super::ids::{AttemptNumber, RunId, StoryId};
 use super::roster::Choice;
+use super::settings::TamperCheck;
 
 /// The version of the wire format.
 pub(crate) const WIRE_VERSION: u32 = 1;
@@ -177,6 +178,21 @@ pub(crate) enum Event {
         result: GateResult,
         /// How long it took.
         duration_ms: u64,
+    },
+    /// An attempt changed something it had better not.
+    TamperFound {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What sort of thing.
+        check: TamperCheck,
+        /// Where, from the top of the work tree.
+        paths: Vec<String>,
+        /// What, for people.
+        message: String,
+        /// The attempt fails because of it; else it is only told.
+        failed: bool,
     },
     /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
     AttemptFailed {
@@ -381,6 +397,8 @@ pub(crate) enum FailureKind {
     Gate,
     /// Boxes left open (`strict_tasks`), nothing changed (`require_changes`), or tasks removed.
     Tasks,
+    /// A tamper check that is set to fail found something.
+    Tamper,
     /// The agent ended without a promise.
     NoSignal,
     /// The agent ended with an error or a signal and no promise.

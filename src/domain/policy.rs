@@ -8,6 +8,7 @@ use super::agent_event::Usage;
 use super::event::{BudgetLimits, FailureKind};
 use super::ids::StoryId;
 pub(crate) use super::settings::{OnFinish, When};
+use super::tamper::TamperPolicy;
 
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +35,8 @@ pub(crate) struct Policy {
     pub(crate) strict_tasks: bool,
     /// An attempt that changed nothing but boxes fails.
     pub(crate) require_changes: bool,
+    /// What follows from an attempt that changes what it had better not.
+    pub(crate) tamper: TamperPolicy,
     /// The checks of every attempt, in order.
     pub(crate) gates: Vec<Gate>,
     /// What happens to the branch at the end.
@@ -54,6 +57,7 @@ impl Default for Policy {
             budget: Budget::default(),
             strict_tasks: false,
             require_changes: false,
+            tamper: TamperPolicy::default(),
             gates: Vec::new(),
             on_finish: OnFinish::Ask,
         }
@@ -160,6 +164,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         FailureKind::Failed
         | FailureKind::Gate
         | FailureKind::Tasks
+        | FailureKind::Tamper
         | FailureKind::NoSignal
         | FailureKind::Crashed
         | FailureKind::Timeout
@@ -178,6 +183,7 @@ pub(crate) const fn is_told(kind: FailureKind) -> bool {
         FailureKind::Failed
             | FailureKind::Gate
             | FailureKind::Tasks
+            | FailureKind::Tamper
             | FailureKind::Timeout
             | FailureKind::Overflow
     )
@@ -219,6 +225,7 @@ mod tests {
         row(FailureKind::Failed, Retry, true);
         row(FailureKind::Gate, Retry, true);
         row(FailureKind::Tasks, Retry, true);
+        row(FailureKind::Tamper, Retry, true);
         row(FailureKind::NoSignal, Retry, false);
         row(FailureKind::Crashed, Retry, false);
         row(FailureKind::Timeout, Retry, true);

@@ -86,6 +86,10 @@ impl Progress {
                 code: code.clone(),
                 message: message.clone(),
             }),
+            Event::TamperFound { check, message, .. } => self.warnings.push(Warning {
+                code: format!("tamper_{}", check.name()),
+                message: format!("{}: {message}", check.name()),
+            }),
             Event::StoryStarted { .. } | Event::StorySkipped { .. } => self.on_story(record),
             Event::AttemptStarted { .. } => self.on_attempt_started(record),
             Event::Agent { agent, .. } => self.on_agent(agent),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::change::{Change, Scenario, Story};
 use super::ids::AttemptNumber;
+use super::tamper::TamperPolicy;
 
 /// The most scenario text that goes into a prompt, in bytes; beyond it only names do.
 const SCENARIO_BUDGET: usize = 40 * 1024;
@@ -31,6 +32,8 @@ pub(crate) struct PromptInput<'a> {
     pub(crate) notes: &'a [String],
     /// Whether an unticked box fails the attempt.
     pub(crate) strict_tasks: bool,
+    /// What it had better leave alone.
+    pub(crate) tamper: &'a TamperPolicy,
 }
 
 /// How the attempt before this one failed.
@@ -218,6 +221,8 @@ fn rules(input: &PromptInput<'_>) -> String {
     } else {
         ""
     };
+    let leave_alone = input.tamper.rule().map(|rule| format!("\n- {rule}"));
+    let leave_alone = leave_alone.unwrap_or_default();
     format!(
         "## How To Work\n\n\
          - Work through the open tasks of the story in order. Keep changes small and within what each task asks for.\n\
@@ -230,7 +235,7 @@ fn rules(input: &PromptInput<'_>) -> String {
          - Boxes marked `[~]`, `[-]` or `[/]` are set aside: leave them as they are. Boxes inside code fences are examples.\n\
          - You need not commit: the work is committed for you when the story is accepted. Do not switch or \
          create branches, rewrite history, stash, or push.\n\
-         - Leave no process running and no scratch files behind.",
+         - Leave no process running and no scratch files behind.{leave_alone}",
         files.join(", ")
     )
 }

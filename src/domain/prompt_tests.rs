@@ -3,8 +3,19 @@ use std::path::PathBuf;
 use indoc::indoc;
 
 use super::super::change::{Document, SourceKind, TaskFile};
+use super::super::settings::Severity;
 use super::super::stories::{Grouping, read_stories};
 use super::*;
+
+/// No rule of its own.
+static QUIET: TamperPolicy = TamperPolicy {
+    boxes: Severity::Off,
+    specs: Severity::Off,
+    tests: Severity::Off,
+    config: Severity::Off,
+    outside: Severity::Off,
+    roots: Vec::new(),
+};
 
 const TASKS: &str = indoc! {"
     # Tasks
@@ -82,6 +93,7 @@ fn input(change: &Change) -> PromptInput<'_> {
         previous: None,
         notes: &[],
         strict_tasks: false,
+        tamper: &QUIET,
     }
 }
 
@@ -116,6 +128,7 @@ fn a_retry_is_told_why_the_last_attempt_failed() {
         learnings: Some("Tests need `--all-features`.\n"),
         previous: Some(&failure),
         strict_tasks: true,
+        tamper: &QUIET,
         ..input(&change)
     }));
 }

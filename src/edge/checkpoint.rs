@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `preflight` | refuses to start where it cannot work, touching nothing |
 //! | `begin` | the branch and its "initial state" commit |
+//! | `changed` | what an attempt changed, with the texts that are looked at |
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
 //! | `isolated` | a finished attempt on an overlay is merged into the tree |
@@ -42,6 +43,7 @@
 
 mod agent_git;
 mod begin;
+mod changed;
 mod control;
 mod converge;
 mod finish;
@@ -96,6 +98,7 @@ use crate::domain::guard::Limits;
 use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
+pub(crate) use changed::Changed;
 pub(crate) use finish::{FinishReport, PreparedFinish};
 pub(crate) use gc::GcPlan;
 pub(crate) use look::{JournalHealth, look, strays};

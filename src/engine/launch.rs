@@ -19,6 +19,7 @@ use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
+use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::source::Surroundings;
 use crate::edge::vault::random_name;
@@ -146,6 +147,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         run,
         gates: policy.gates.clone(),
         strict_tasks: policy.strict_tasks,
+        tamper: policy.tamper.clone(),
         shell: shell(&order.environment),
         vault_limit: order.settings.vault_limit.value,
         isolate: order.settings.isolate.value,
@@ -292,6 +294,7 @@ fn policy(order: &Order) -> Policy {
         max_wait: settings.max_wait.value.0,
         strict_tasks: settings.strict_tasks.value,
         require_changes: settings.require_changes.value,
+        tamper: TamperPolicy::of(&settings.tamper),
         gates: settings
             .gates
             .value

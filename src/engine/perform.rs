@@ -157,26 +157,30 @@ impl Engine {
             .iter()
             .map(|file| file.path.clone())
             .collect();
-        let looked = self.checkpoints.changed_files(&files).await;
+        let watch = self.watch(&base);
+        let wants_text = |path: &str| watch.wants_text(path);
+        let looked = self.checkpoints.changed(&files, wants_text).await;
         if self.has_story_gates() {
             self.checkpoints.mark_looked().await;
         }
-        match looked {
-            Ok(changed_files) => self.ready.push_back(Input::StoryChecked {
-                ticket,
-                check: machine::StoryCheck {
-                    missing: lost(&check),
-                    foreign: check
-                        .foreign
-                        .iter()
-                        .map(|it| format!("{} (story {})", it.task, it.story))
-                        .collect(),
-                    still_open: check.still_open.clone(),
-                    changed_files,
-                },
-            }),
-            Err(error) => self.failed(ticket, "could not look at what the attempt changed", &error),
-        }
+        let changed = match looked {
+            Ok(changed) => changed,
+            Err(error) => {
+                self.failed(ticket, "could not look at what the attempt changed", &error);
+                return Ok(());
+            }
+        };
+        let changed_files = changed.count;
+        let tamper = self.findings((&base, &check), watch, changed).await;
+        self.ready.push_back(Input::StoryChecked {
+            ticket,
+            check: machine::StoryCheck {
+                missing: lost(&check),
+                still_open: check.still_open.clone(),
+                changed_files,
+                tamper,
+            },
+        });
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use crate::domain::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::domain::roster::never_asked;
 use crate::domain::settings::Settings;
+use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{
     CheckpointError, OpenRun, branch_obstacles, look as look_at, obstacles, passing_obstacles,
     peek, peek_last,
@@ -184,6 +185,7 @@ pub(crate) fn prompt_of(
         previous: previous.as_ref(),
         notes: &[],
         strict_tasks: settings.strict_tasks.value,
+        tamper: &TamperPolicy::of(&settings.tamper),
     }))
 }
 

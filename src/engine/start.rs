@@ -215,6 +215,7 @@ impl Engine {
             previous: previous.as_ref(),
             notes: &told.notes,
             strict_tasks: self.job.strict_tasks,
+            tamper: &self.job.tamper,
         }))
     }
 

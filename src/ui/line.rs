@@ -7,6 +7,7 @@ use super::text::{clean, clean_lines};
 use super::words::{self, Count, Noun};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{Event, FailureKind, GateResult, Record};
+use crate::domain::settings::TamperCheck;
 
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 12;
@@ -62,6 +63,12 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             Some(Line::new(Weight::Alert, WARN, text))
         }
         Event::Warning { message, .. } => Some(headed("warning: ", message, Weight::Alert, WARN)),
+        Event::TamperFound {
+            check,
+            message,
+            failed,
+            ..
+        } => Some(tamper_found(*check, message, *failed)),
         Event::StoryStarted { .. } => Some(story_started(&record.event)),
         Event::StorySkipped {
             story,
@@ -134,6 +141,15 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         // The summary speaks of these.
         Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => None,
     }
+}
+
+fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
+    let (head, style) = if failed {
+        (format!("tampered, {}: ", check.name()), BAD)
+    } else {
+        (format!("warning: {}: ", check.name()), WARN)
+    };
+    headed(&head, message, Weight::Alert, style)
 }
 
 fn run_started(record: &Record) -> Line {
@@ -406,6 +422,18 @@ fn headed(head: &str, body: &str, weight: Weight, style: Style) -> Line {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_tampering_is_a_warning_or_a_failure_and_names_its_check() {
+        let message = "a test is gone:\u{1b}[31m `a`";
+        let told = |failed| {
+            let line = tamper_found(TamperCheck::Tests, message, failed);
+            (line.weight, line.style, line.text)
+        };
+        let text = |head: &str| format!("{head} a test is gone: `a`");
+        assert_eq!(told(false), (Weight::Alert, WARN, text("warning: tests:")));
+        assert_eq!(told(true), (Weight::Alert, BAD, text("tampered, tests:")));
+    }
 
     #[test]
     fn an_empty_line_of_an_agent_is_not_told() {

@@ -105,6 +105,7 @@ impl Status {
             | Event::Recovered { .. }
             | Event::AgentChanged { .. }
             | Event::Warning { .. }
+            | Event::TamperFound { .. }
             | Event::Agent { .. } => {}
         }
     }

@@ -144,6 +144,7 @@ pub(crate) const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Failed => "the agent says it failed",
         FailureKind::Gate => "a gate failed",
         FailureKind::Tasks => "the tasks are not in order",
+        FailureKind::Tamper => "the agent changed what it must leave alone",
         FailureKind::NoSignal => "the agent ended without a promise",
         FailureKind::Crashed => "the agent crashed",
         FailureKind::Timeout => "the agent took too long",

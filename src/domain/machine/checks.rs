@@ -9,6 +9,7 @@ use super::{Machine, Phase, Verdict, in_ms, list};
 use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::policy::{Gate, When};
+use crate::domain::tamper::{Finding, Severity};
 
 /// How many lines of a red gate the next attempt is told.
 const TAIL_LINES: usize = 60;
@@ -76,13 +77,7 @@ impl Machine {
     }
 
     pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
-        if !check.foreign.is_empty() {
-            let boxes = list(&check.foreign);
-            self.warn(
-                "foreign_boxes",
-                format!("the agent changed boxes of other stories; they are put back: {boxes}"),
-            );
-        }
+        self.tell_tampering(&attempt.id, &check.tamper);
         if self.stop.is_some() {
             return self.fail(attempt, Miss::stopped());
         }
@@ -96,11 +91,31 @@ impl Machine {
             );
             return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
         }
+        if let Some(reason) = self.policy().tamper.failure(&check.tamper) {
+            return self.fail(attempt, Miss::new(FailureKind::Tamper, reason));
+        }
         self.next_gate(Gating {
             attempt,
             check,
             verdicts: Vec::new(),
         })
+    }
+
+    fn tell_tampering(&mut self, attempt: &AttemptId, findings: &[Finding]) {
+        for finding in findings {
+            let severity = self.policy().tamper.severity(finding.check);
+            if severity == Severity::Off {
+                continue;
+            }
+            self.announce(Event::TamperFound {
+                story: attempt.story.clone(),
+                attempt: attempt.attempt,
+                check: finding.check,
+                paths: finding.paths.clone(),
+                message: finding.message.clone(),
+                failed: severity == Severity::Fail,
+            });
+        }
     }
 
     fn next_gate(&mut self, mut gating: Gating) -> Phase {

@@ -14,6 +14,7 @@ use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
 use crate::domain::roster::Choice;
+use crate::domain::tamper::Finding;
 
 /// Ties an answer to the effect that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -328,12 +329,12 @@ pub(crate) struct StoryView {
 pub(crate) struct StoryCheck {
     /// Tasks of the story that are no longer there.
     pub(crate) missing: Vec<String>,
-    /// Boxes of other stories that the attempt changed; they are put back.
-    pub(crate) foreign: Vec<String>,
     /// Tasks of the story whose box is still open.
     pub(crate) still_open: Vec<String>,
     /// Paths the attempt changed, the task file not counted.
     pub(crate) changed_files: usize,
+    /// What the attempt changed that it had better not.
+    pub(crate) tamper: Vec<Finding>,
 }
 
 /// How an agent process ended.

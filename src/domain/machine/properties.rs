@@ -13,6 +13,8 @@ use crate::domain::ids::{AttemptNumber, RunId};
 use crate::domain::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
 use crate::domain::progress::Progress;
 use crate::domain::promise::Promise;
+use crate::domain::settings::TamperCheck;
+use crate::domain::tamper::{Finding, Severity, TamperPolicy};
 
 /// Steps that legal answers may take after the random part; far more than any history needs.
 const BOUND: usize = 400;
@@ -85,22 +87,34 @@ fn policies() -> impl Strategy<Value = Policy> {
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (seconds(1..20_000), prop::option::of(1_u64..5000));
     let only = prop::option::weighted(0.2, 1_u8..4);
-    (rules, gates, times, budget, only).prop_map(|(rules, gates, times, budget, only)| Policy {
-        strict_tasks: rules.0,
-        require_changes: rules.1,
-        max_retries: rules.2,
-        on_finish: rules.3,
-        gates: gates.into_iter().map(any_gate).collect(),
-        idle_timeout: times.0,
-        total_timeout: times.1,
-        max_wait: times.2,
-        budget: Budget {
-            time: budget.0,
-            tokens: budget.1,
-            usd: None,
-        },
-        only_story: only.map(|only| id(&only.to_string())),
-        ..Policy::default()
+    let tests = prop_oneof![
+        Just(Severity::Off),
+        Just(Severity::Warn),
+        Just(Severity::Fail)
+    ];
+    let times = (times, tests);
+    (rules, gates, times, budget, only).prop_map(|(rules, gates, (times, tests), budget, only)| {
+        Policy {
+            tamper: TamperPolicy {
+                tests,
+                ..TamperPolicy::default()
+            },
+            strict_tasks: rules.0,
+            require_changes: rules.1,
+            max_retries: rules.2,
+            on_finish: rules.3,
+            gates: gates.into_iter().map(any_gate).collect(),
+            idle_timeout: times.0,
+            total_timeout: times.1,
+            max_wait: times.2,
+            budget: Budget {
+                time: budget.0,
+                tokens: budget.1,
+                usd: None,
+            },
+            only_story: only.map(|only| id(&only.to_string())),
+            ..Policy::default()
+        }
     })
 }
 
@@ -595,11 +609,23 @@ fn check(ticket: Ticket, pick: u8) -> Input {
     let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
     let check = StoryCheck {
         missing: some(pick % 16 == 1),
-        foreign: some(pick % 4 == 2),
         still_open: some(pick % 8 == 3),
         changed_files: usize::from(pick % 8),
+        tamper: findings(pick),
     };
     Input::StoryChecked { ticket, check }
+}
+
+fn findings(pick: u8) -> Vec<Finding> {
+    let found = TamperCheck::NAMES.into_iter().enumerate();
+    found
+        .filter(|(place, _)| pick & (1 << place) != 0)
+        .map(|(_, (name, check))| Finding {
+            check,
+            paths: vec![name.to_owned()],
+            message: name.to_owned(),
+        })
+        .collect()
 }
 
 fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
@@ -703,6 +729,10 @@ impl Order {
             Event::AttemptFailed { story, attempt, .. } => {
                 self.is_at(story, *attempt);
                 self.attempt = None;
+            }
+            Event::TamperFound { story, attempt, .. } => {
+                self.is_at(story, *attempt);
+                assert!(self.gate.is_none());
             }
             Event::Waiting { .. } | Event::Paused { .. } | Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());

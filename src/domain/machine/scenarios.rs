@@ -9,4 +9,5 @@ mod limits;
 mod steering;
 mod stops;
 mod stories;
+mod tamper;
 mod whole;

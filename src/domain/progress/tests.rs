@@ -9,6 +9,7 @@ use crate::domain::event::{
     BudgetLimits, FailureKind, FinishChoice, GateResult, StoryOutline, WIRE_VERSION,
 };
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
+use crate::domain::settings::TamperCheck;
 
 /// A fold and the clock of its records.
 struct Tape {
@@ -387,14 +388,28 @@ fn warnings_skips_and_requests_are_kept() {
         title: "First".to_owned(),
         reason: "deferred".to_owned(),
     });
+    tape.hear(Event::TamperFound {
+        story: one(),
+        attempt: AttemptNumber(1),
+        check: TamperCheck::Tests,
+        paths: vec!["tests/a.rs".to_owned()],
+        message: "a test is gone".to_owned(),
+        failed: false,
+    });
     tape.hear(Event::Requested {
         request: Request::Stop,
     });
     let want = Progress {
-        warnings: vec![Warning {
-            code: "deferred".to_owned(),
-            message: "story `1` is skipped".to_owned(),
-        }],
+        warnings: vec![
+            Warning {
+                code: "deferred".to_owned(),
+                message: "story `1` is skipped".to_owned(),
+            },
+            Warning {
+                code: "tamper_tests".to_owned(),
+                message: "tests: a test is gone".to_owned(),
+            },
+        ],
         stories: vec![StoryProgress {
             state: StoryStanding::Skipped {
                 reason: "deferred".to_owned(),
@@ -404,7 +419,7 @@ fn warnings_skips_and_requests_are_kept() {
         doing: Doing::Between,
         requested: Some(Request::Stop),
         started_at: Some(clock(0)),
-        last_at: Some(clock(2)),
+        last_at: Some(clock(3)),
         ..Progress::default()
     };
     assert_eq!(tape.progress, want);

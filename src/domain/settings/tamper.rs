@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Origin, Sourced};
 
 /// Something an attempt should leave alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum TamperCheck {
     /// Boxes of other stories; they are put back whatever is made of it.
     Boxes,
@@ -28,6 +34,17 @@ impl TamperCheck {
         ("config", Self::Config),
         ("outside", Self::Outside),
     ];
+
+    /// The name users write.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Boxes => "boxes",
+            Self::Specs => "specs",
+            Self::Tests => "tests",
+            Self::Config => "config",
+            Self::Outside => "outside",
+        }
+    }
 
     /// Its key in a configuration.
     pub(super) const fn key(self) -> &'static str {

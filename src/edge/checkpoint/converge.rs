@@ -34,7 +34,7 @@ use crate::edge::walk::absolute;
 const PORTION: u64 = 32 * 1024 * 1024;
 
 /// One path to write back.
-type Wanted = (Vec<u8>, Entry);
+pub(super) type Wanted = (Vec<u8>, Entry);
 
 /// What the tree is to become.
 pub(super) struct Goal<'a> {
@@ -239,7 +239,7 @@ impl Checkpoints {
     }
 
     /// The bytes of the objects a portion needs.
-    async fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
+    pub(super) async fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
         let mut input = String::new();
         for (_, entry) in portion {
             if let Content::Git(id) = entry.content {

@@ -1,7 +1,6 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
@@ -18,7 +17,6 @@ use crate::edge::git::Git;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{Step, StoryNote};
-use crate::edge::walk::absolute;
 
 /// When a save makes a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,36 +179,6 @@ impl Checkpoints {
         self.commit(git, &[parent], message).await
     }
 
-    /// How many files differ from the checkpoint, the given ones not counted.
-    pub(crate) async fn changed_files(&mut self, besides: &[PathBuf]) -> Result<usize> {
-        let base = self.checkpoint().await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let look = || self.take(&base.manifest, Self::known_of(&base), &index);
-        let mut looked = look().await;
-        if looked.is_err() {
-            // The git directory may be gone, or be another one.
-            let current = self.current()?;
-            let trash = self.new_trash("look");
-            let mended = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
-            looked = look().await;
-            self.unsaid = mended.notices;
-        }
-        let taken = looked?;
-        let top = &self.places.repository.work_tree;
-        let besides: Vec<PathBuf> = besides
-            .iter()
-            .filter_map(|path| path.canonicalize().ok())
-            .collect();
-        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let changed = paths
-            .iter()
-            .filter(|path| !besides.contains(&absolute(top, path)))
-            .count();
-        let repositories = new_repositories(&taken, &base.submodules).len();
-        self.looked(taken);
-        Ok(changed + repositories)
-    }
-
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
     pub(super) fn drop_index(&self, snapshot: &str) {
         // What stays behind only takes up room.
@@ -329,7 +297,10 @@ fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes)
 }
 
 /// Folders a story made into repositories of their own: git cannot hold what is in them.
-fn new_repositories(taken: &super::taking::Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub(super) fn new_repositories(
+    taken: &super::taking::Taken,
+    submodules: &[Vec<u8>],
+) -> Vec<Vec<u8>> {
     let holds_visible = |folder: &[u8]| {
         let entries = &taken.manifest.entries;
         below(entries, folder).any(|(_, entry)| entry.is_visible())

@@ -235,21 +235,6 @@ fn a_red_gate_names_the_failure_before_open_boxes_do() {
 }
 
 #[test]
-fn boxes_of_other_stories_are_put_back_with_a_warning() {
-    let mut script = Script::promised(keep());
-    let check = StoryCheck {
-        foreign: vec!["2.1 c".to_owned()],
-        changed_files: 1,
-        ..StoryCheck::default()
-    };
-    let message = "the agent changed boxes of other stories; they are put back: `2.1 c`";
-    assert_eq!(
-        script.give(|ticket| Input::StoryChecked { ticket, check }),
-        [warning("foreign_boxes", message), tick(5)]
-    );
-}
-
-#[test]
 fn an_attempt_that_changed_nothing_but_boxes_gets_a_warning() {
     let mut script = Script::promised(keep());
     let check = StoryCheck::default();

@@ -51,7 +51,7 @@ async fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
         let attempt = attempt("1", u32::try_from(number).unwrap());
         checkpoints.attempt_started(&attempt).await.unwrap();
         yard.sh(misdeed);
-        checkpoints.changed_files(&[]).await.unwrap();
+        checkpoints.changed(&[], |_| false).await.unwrap();
         checkpoints.park(setback(&attempt, None)).await.unwrap();
         checkpoints.restore().await.unwrap();
         assert_eq!((misdeed, count(&checkpoints)), (misdeed, 1));
@@ -62,7 +62,7 @@ async fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     // Other bytes of the same length are noticed, and copied once however often they are looked at.
     let other = format!("{}y", "x".repeat(SIZE - 1));
     yard.write("large.bin", &other);
-    checkpoints.changed_files(&[]).await.unwrap();
+    checkpoints.changed(&[], |_| false).await.unwrap();
     checkpoints.save(&story("1")).await.unwrap();
     assert_eq!(count(&checkpoints), 2);
     yard.write("large.bin", &large);
