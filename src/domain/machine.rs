@@ -5,6 +5,7 @@
 //! effects in `effects`.
 
 mod attempt;
+mod budget;
 mod carry;
 mod checks;
 mod choosing;
@@ -30,6 +31,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
+use self::budget::Ledger;
 pub(crate) use self::carry::Carry;
 use self::checks::{Baseline, Gating, Verified};
 pub(crate) use self::io::{
@@ -40,6 +42,7 @@ use self::setback::Setback;
 use self::standby::Standby;
 use self::stories::Current;
 use super::agent_event::Usage;
+use super::budget::Used;
 use super::event::{Event, FinishChoice, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
@@ -71,7 +74,9 @@ pub(crate) enum Origin {
         /// The story it was at, if it was at one.
         carry: Option<Carry>,
         /// What the run used so far.
-        usage: Usage,
+        used: Used,
+        /// What each of its stories used so far.
+        stories: BTreeMap<StoryId, Used>,
         /// The highest attempt of each story so far: no number is used twice.
         attempts: BTreeMap<StoryId, u32>,
         /// What the user wrote that is not over yet.
@@ -103,6 +108,9 @@ pub(crate) struct Machine {
     /// Who can work.
     standby: Standby,
     tally: Tally,
+    ledger: Ledger,
+    /// How long the run was at work before it was resumed.
+    earlier: Duration,
     /// The stories as last read.
     stories: Vec<StoryView>,
     /// Stories announced as set aside.
@@ -206,14 +214,15 @@ impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
         let before = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let (carry, usage, attempts, notes) = match setup.origin.clone() {
-            Origin::Fresh => (None, Usage::default(), BTreeMap::new(), Notes::default()),
+        let (carry, used, used_by_stories, attempts, notes) = match setup.origin.clone() {
+            Origin::Fresh => Default::default(),
             Origin::Resumed {
                 carry,
-                usage,
+                used,
+                stories,
                 attempts,
                 notes,
-            } => (carry, usage, attempts, notes),
+            } => (carry, used, stories, attempts, notes),
         };
         let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
         Self {
@@ -231,9 +240,11 @@ impl Machine {
             notes,
             standby: Standby::default(),
             tally: Tally {
-                usage,
+                usage: used.usage,
                 ..Tally::default()
             },
+            ledger: Ledger::new(used_by_stories),
+            earlier: used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
@@ -251,7 +262,8 @@ impl Machine {
     pub(crate) fn start(&mut self, now: Timestamp) -> Vec<Effect> {
         if matches!(self.phase, Phase::New) {
             self.now = now;
-            self.started = now;
+            // The time the run worked before counts, the pause since does not.
+            self.started = now.saturating_sub(self.earlier).unwrap_or(now);
             self.phase = self.read_backlog();
         }
         mem::take(&mut self.effects)
@@ -393,14 +405,6 @@ impl Machine {
 
     fn ms_since(&self, then: Timestamp) -> u64 {
         in_ms(self.since(then))
-    }
-
-    /// Says what of the budget is used up, an attempt in flight included.
-    fn used_up(&self, in_flight: &Usage) -> Option<String> {
-        let mut usage = self.tally.usage;
-        usage.add(in_flight);
-        let elapsed = self.since(self.started);
-        self.policy().budget.used_up(&usage, elapsed)
     }
 }
 

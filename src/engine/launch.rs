@@ -209,7 +209,8 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
     let so_far = progress_so_far(&records);
     Origin::Resumed {
         carry,
-        usage: so_far.usage(),
+        used: so_far.used(),
+        stories: so_far.used_by_stories(),
         attempts: open.attempts,
         notes: so_far.notes,
     }

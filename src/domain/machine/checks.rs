@@ -62,12 +62,17 @@ impl Machine {
         duration: Duration,
     ) -> Phase {
         let Baseline { story, gate } = baseline;
+        let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
             return self.leave_and_end(*story, Outcome::Stopped);
         }
         if self.skip {
             return self.skip_story(*story);
+        }
+        if let Some(used_up) = overrun {
+            let reason = used_up.in_full();
+            return self.leave_and_end(*story, Outcome::Limited { reason });
         }
         self.before[gate] = verdict(&result);
         self.announce_gate(&story.view.id, gate, true, (result, duration));
@@ -85,6 +90,7 @@ impl Machine {
         });
         let ticket = self.ask();
         self.emit(Effect::RunGate { ticket, gate, name });
+        self.watch_gate(&attempt.story);
     }
 
     fn announce_gate(
@@ -102,6 +108,17 @@ impl Machine {
             duration_ms: in_ms(duration),
         };
         self.announce(event);
+    }
+
+    /// Looks at the time while a gate runs.
+    pub(super) fn on_gate_timer(&mut self, phase: Phase) -> Phase {
+        let story = match &phase {
+            Phase::Baseline(baseline) => baseline.story.view.id.clone(),
+            Phase::Gating(gating) => gating.attempt.id.story.clone(),
+            _ => return phase,
+        };
+        self.look_at_gate(&story);
+        phase
     }
 
     fn gate_name(&self, gate: usize) -> String {
@@ -152,6 +169,7 @@ impl Machine {
         duration: Duration,
     ) -> Phase {
         let gate = gating.verdicts.len();
+        let overrun = self.unwatch_gate();
         let story = gating.attempt.id.story.clone();
         self.announce_gate(&story, gate, false, (result.clone(), duration));
         if self.stop.is_some() {
@@ -159,6 +177,9 @@ impl Machine {
         }
         if self.skip {
             return self.fail(gating.attempt, Miss::skipped());
+        }
+        if let Some(used_up) = overrun {
+            return self.fail(gating.attempt, Miss::budget(used_up.reason));
         }
         gating.verdicts.push(verdict(&result));
         let GateResult::Failed { how, tail } = result else {
@@ -239,6 +260,7 @@ impl Machine {
             story, id, choice, ..
         } = verified.attempt;
         self.standby.worked(&choice.agent);
+        self.ledger.stop_clock(self.now);
         // The gates just judged this very tree: that is the next story's baseline.
         self.before = verified.verdicts;
         self.completed.insert(id.story.clone());

@@ -83,7 +83,12 @@ fn policies() -> impl Strategy<Value = Policy> {
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
     let gates = prop::collection::vec(any::<bool>(), 0..3);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
-    let budget = (seconds(1..20_000), prop::option::of(1_u64..5000));
+    let budget = (
+        seconds(1..20_000),
+        prop::option::of(1_u64..5000),
+        seconds(1..9000),
+        prop::option::of(1_u64..3000),
+    );
     let only = prop::option::weighted(0.2, 1_u8..4);
     (rules, gates, times, budget, only).prop_map(|(rules, gates, times, budget, only)| Policy {
         strict_tasks: rules.0,
@@ -97,6 +102,11 @@ fn policies() -> impl Strategy<Value = Policy> {
         budget: Budget {
             time: budget.0,
             tokens: budget.1,
+            usd: None,
+        },
+        story_budget: Budget {
+            time: budget.2,
+            tokens: budget.3,
             usd: None,
         },
         only_story: only.map(|only| id(&only.to_string())),
@@ -113,7 +123,8 @@ fn origins() -> impl Strategy<Value = Origin> {
     });
     let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
         carry,
-        usage: Usage::default(),
+        used: Used::default(),
+        stories: BTreeMap::new(),
         attempts: BTreeMap::new(),
         notes: Notes::default(),
     });
@@ -354,7 +365,7 @@ impl World {
         let text = "words".to_owned();
         let event = match pick % 16 {
             0 => AgentEvent::Text { text },
-            1 => AgentEvent::Usage { usage },
+            1 => AgentEvent::usage(usage),
             2 => return Input::AgentActive { ticket },
             3 => return Input::AgentFinal { ticket },
             12 if pick > 200 => AgentEvent::Auth { message: text },

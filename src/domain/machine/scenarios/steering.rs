@@ -349,7 +349,8 @@ fn notes_survive_an_interruption() {
     let mut script = Script::start_with(Setup {
         origin: Origin::Resumed {
             carry: None,
-            usage: Usage::default(),
+            used: Used::default(),
+            stories: BTreeMap::new(),
             attempts: BTreeMap::new(),
             notes,
         },

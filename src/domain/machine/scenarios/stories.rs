@@ -127,7 +127,8 @@ fn resumed(carry: Option<Carry>) -> Setup {
     Setup {
         origin: Origin::Resumed {
             carry,
-            usage: Usage::default(),
+            used: Used::default(),
+            stories: BTreeMap::new(),
             attempts: BTreeMap::new(),
             notes: Notes::default(),
         },
