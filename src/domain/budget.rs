@@ -160,9 +160,9 @@ impl Budget {
     fn raised(&self, bound: Bound, used: &Used) -> String {
         match bound {
             Bound::Cost => {
-                let usd = self.usd.unwrap_or(0.0);
+                let twice = self.usd.unwrap_or(0.0) * 2.0;
                 let cost = used.usage.cost_usd.unwrap_or(0.0);
-                let raised = format!("{:.2}", (usd * 2.0).max(cost * 1.5));
+                let raised = format!("{:.2}", twice.max(cost * 1.5));
                 raised.strip_suffix(".00").unwrap_or(&raised).to_owned()
             }
             Bound::Tokens => {

@@ -70,18 +70,22 @@ pub(crate) enum Origin {
     /// A new run.
     Fresh,
     /// Goes on with an interrupted or stopped run, whose branch exists.
-    Resumed {
-        /// The story it was at, if it was at one.
-        carry: Option<Carry>,
-        /// What the run used so far.
-        used: Used,
-        /// What each of its stories used so far.
-        stories: BTreeMap<StoryId, Used>,
-        /// The highest attempt of each story so far: no number is used twice.
-        attempts: BTreeMap<StoryId, u32>,
-        /// What the user wrote that is not over yet.
-        notes: Notes,
-    },
+    Resumed(Box<Resumption>),
+}
+
+/// Where a run goes on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Resumption {
+    /// The story it was at, if it was at one.
+    pub(crate) carry: Option<Carry>,
+    /// What the run used so far.
+    pub(crate) used: Used,
+    /// What each of its stories used so far.
+    pub(crate) stories: BTreeMap<StoryId, Used>,
+    /// The highest attempt of each story so far: no number is used twice.
+    pub(crate) attempts: BTreeMap<StoryId, u32>,
+    /// What the user wrote that is not over yet.
+    pub(crate) notes: Notes,
 }
 
 /// The loop over one change.
@@ -213,18 +217,16 @@ struct Tally {
 impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
-        let before = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let (carry, used, used_by_stories, attempts, notes) = match setup.origin.clone() {
-            Origin::Fresh => Default::default(),
-            Origin::Resumed {
-                carry,
-                used,
-                stories,
-                attempts,
-                notes,
-            } => (carry, used, stories, attempts, notes),
+        let verdicts = vec![Verdict::Unknown; setup.policy.gates.len()];
+        let before = match &setup.origin {
+            Origin::Fresh => Resumption::default(),
+            Origin::Resumed(resumption) => (**resumption).clone(),
         };
-        let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
+        let left = before
+            .carry
+            .into_iter()
+            .map(|it| (it.story.clone(), it))
+            .collect();
         Self {
             setup,
             phase: Phase::New,
@@ -237,23 +239,23 @@ impl Machine {
             leaving: false,
             pause: false,
             skip: false,
-            notes,
+            notes: before.notes,
             standby: Standby::default(),
             tally: Tally {
-                usage: used.usage,
+                usage: before.used.usage,
                 ..Tally::default()
             },
-            ledger: Ledger::new(used_by_stories),
-            earlier: used.time,
+            ledger: Ledger::new(before.stories),
+            earlier: before.used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
             completed: HashSet::new(),
             left,
-            attempts,
+            attempts: before.attempts,
             over_since: None,
             under_way: None,
-            before,
+            before: verdicts,
             effects: Vec::new(),
         }
     }

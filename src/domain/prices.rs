@@ -5,47 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::agent_event::Usage;
-
-/// Tokens a price is for.
-const PER: f64 = 1_000_000.0;
-
-/// US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Price {
-    /// Input that was not served from a cache.
-    pub(crate) input: f64,
-    /// Output.
-    pub(crate) output: f64,
-    /// Input read from a cache; the price of other input where it is not set.
-    pub(crate) cached_input: Option<f64>,
-    /// Input written to a cache; the price of other input where it is not set.
-    pub(crate) cache_write: Option<f64>,
-}
+use super::allowance::Price;
 
 /// The prices by name of a model or an agent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Prices(pub(crate) BTreeMap<String, Price>);
-
-impl Price {
-    /// What so many tokens cost, in US dollars.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "no attempt uses more tokens than a float can count"
-    )]
-    pub(crate) fn of(&self, usage: &Usage) -> f64 {
-        let cost = |tokens: u64, price: f64| tokens as f64 * price / PER;
-        cost(usage.input_tokens, self.input)
-            + cost(usage.output_tokens, self.output)
-            + cost(
-                usage.cache_read_tokens,
-                self.cached_input.unwrap_or(self.input),
-            )
-            + cost(
-                usage.cache_write_tokens,
-                self.cache_write.unwrap_or(self.input),
-            )
-    }
-}
 
 impl Prices {
     /// The first of these names that has a price, and that price.
@@ -55,52 +19,48 @@ impl Prices {
     }
 }
 
+/// What an attempt cost at a price, in US dollars.
+pub(crate) fn cost(price: &Price, usage: &Usage) -> f64 {
+    price.input.usd(usage.input_tokens)
+        + price.output.usd(usage.output_tokens)
+        + price.cached_input.usd(usage.cache_read_tokens)
+        + price.cache_write.usd(usage.cache_write_tokens)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    const USAGE: Usage = Usage {
-        input_tokens: 1_000_000,
-        output_tokens: 2_000_000,
-        cache_read_tokens: 4_000_000,
-        cache_write_tokens: 8_000_000,
-        cost_usd: None,
-    };
-
-    fn close(left: f64, right: f64) -> bool {
-        (left - right).abs() < 1e-9
+    fn price(input: &str, output: &str, cached: &str, write: &str) -> Price {
+        Price {
+            input: input.parse().unwrap(),
+            output: output.parse().unwrap(),
+            cached_input: cached.parse().unwrap(),
+            cache_write: write.parse().unwrap(),
+        }
     }
 
     #[test]
     fn every_sort_of_token_has_its_price() {
-        let price = Price {
-            input: 1.0,
-            output: 10.0,
-            cached_input: Some(0.1),
-            cache_write: Some(1.25),
+        let usage = Usage {
+            input_tokens: 1_000_000,
+            output_tokens: 2_000_000,
+            cache_read_tokens: 4_000_000,
+            cache_write_tokens: 8_000_000,
+            cost_usd: None,
         };
-        assert!(close(price.of(&USAGE), 1.0 + 20.0 + 0.4 + 10.0));
-        let plain = Price {
-            cached_input: None,
-            cache_write: None,
-            ..price
-        };
-        assert!(close(plain.of(&USAGE), 1.0 + 20.0 + 4.0 + 8.0));
-        assert!(close(price.of(&Usage::default()), 0.0));
+        let total = cost(&price("1", "10", "0.1", "1.25"), &usage);
+        assert!((total - (1.0 + 20.0 + 0.4 + 10.0)).abs() < 1e-9, "{total}");
+        let nothing = cost(&price("1", "10", "0.1", "1.25"), &Usage::default());
+        assert!(nothing.abs() < f64::EPSILON);
     }
 
     #[test]
     fn the_model_wins_over_the_agent() {
-        let price = |input: f64| Price {
-            input,
-            output: 0.0,
-            cached_input: None,
-            cache_write: None,
-        };
         let table = [
-            ("gpt-5".to_owned(), price(1.0)),
-            ("codex".to_owned(), price(2.0)),
+            ("gpt-5".to_owned(), price("1", "1", "1", "1")),
+            ("codex".to_owned(), price("2", "2", "2", "2")),
         ];
         let prices = Prices(table.into_iter().collect());
         let name = |names: &[&str]| prices.find(names).map(|(name, _)| name.to_owned());

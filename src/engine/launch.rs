@@ -13,8 +13,9 @@ use super::{Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
-use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
+use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
+use crate::domain::prices::Prices;
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
@@ -207,13 +208,13 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
         .map(|last| Carry::after(last.attempt, last.retries_used, last.reason, max_retries));
     let records = checkpoints.run_folder(&open.run).join("events.jsonl");
     let so_far = progress_so_far(&records);
-    Origin::Resumed {
+    Origin::Resumed(Box::new(Resumption {
         carry,
         used: so_far.used(),
         stories: so_far.used_by_stories(),
         attempts: open.attempts,
         notes: so_far.notes,
-    }
+    }))
 }
 
 fn progress_so_far(records: &Path) -> Progress {
@@ -296,6 +297,14 @@ fn policy(order: &Order) -> Policy {
             ..Backoff::default()
         },
         budget: settings.budget(),
+        story_budget: settings.story_budget(),
+        prices: Prices(
+            settings
+                .prices
+                .iter()
+                .map(|(name, price)| (name.clone(), price.value))
+                .collect(),
+        ),
         ..Policy::default()
     }
 }

@@ -11,6 +11,7 @@ use super::io::{Effect, TimerKind};
 use crate::domain::agent_event::Usage;
 use crate::domain::budget::{Bound, Scope, Used, UsedUp};
 use crate::domain::ids::StoryId;
+use crate::domain::prices::cost;
 
 /// What stories have used, and what was said of it.
 #[derive(Debug, Default)]
@@ -188,7 +189,7 @@ impl Machine {
             .chain([choice.agent.as_str()])
             .collect();
         if let Some((name, price)) = self.policy().prices.find(&names) {
-            attempt.usage.cost_usd = Some(price.of(&told));
+            attempt.usage.cost_usd = Some(cost(price, &told));
             attempt.prices = Some(name.to_owned());
         }
     }

@@ -1,6 +1,6 @@
 //! What holds in every history: random answers, stray ones, stops and timers at any moment.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
@@ -121,12 +121,11 @@ fn origins() -> impl Strategy<Value = Origin> {
         retries_used,
         previous: None,
     });
-    let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
-        carry,
-        used: Used::default(),
-        stories: BTreeMap::new(),
-        attempts: BTreeMap::new(),
-        notes: Notes::default(),
+    let resumed = prop::option::of(carry).prop_map(|carry| {
+        Origin::Resumed(Box::new(Resumption {
+            carry,
+            ..Resumption::default()
+        }))
     });
     prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
 }

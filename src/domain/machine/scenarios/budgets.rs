@@ -4,11 +4,12 @@ use pretty_assertions::assert_eq;
 
 use super::attempts::heard;
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::allowance::Price;
 use crate::domain::event::{Event, FailureKind, FinishChoice};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
 use crate::domain::policy::Budget;
-use crate::domain::prices::{Price, Prices};
+use crate::domain::prices::Prices;
 
 fn tokens(count: u64) -> Usage {
     Usage {
@@ -349,13 +350,13 @@ fn resumed(policy: Policy) -> Script {
         time: Duration::from_secs(seconds),
     };
     let mut script = Script::start_with(Setup {
-        origin: Origin::Resumed {
+        origin: Origin::Resumed(Box::new(Resumption {
             carry: None,
             used: used(1.5, 300),
             stories: BTreeMap::from([(id("1"), used(0.9, 200))]),
             attempts: BTreeMap::new(),
             notes: Notes::default(),
-        },
+        })),
         ..setup(policy)
     });
     script.give(|ticket| backlog(ticket, &two_open()));
@@ -431,18 +432,19 @@ fn a_wait_that_is_longer_than_the_time_of_a_story_is_not_begun() {
     );
 }
 
-fn at(input: f64) -> Price {
+fn at(rate: &str) -> Price {
+    let rate = rate.parse().unwrap();
     Price {
-        input,
-        output: 0.0,
-        cached_input: None,
-        cache_write: None,
+        input: rate,
+        output: rate,
+        cached_input: rate,
+        cache_write: rate,
     }
 }
 
 #[test]
 fn where_the_agent_tells_only_tokens_the_prices_tell_the_cost() {
-    let table = [("demo".to_owned(), at(1.0)), ("big".to_owned(), at(10.0))];
+    let table = [("demo".to_owned(), at("1")), ("big".to_owned(), at("10"))];
     let mut script = Script::working(Policy {
         prices: Prices(table.into_iter().collect()),
         budget: of_dollars(10.0),

@@ -347,13 +347,13 @@ fn notes_survive_an_interruption() {
     let mut notes = Notes::default();
     notes.add("use tabs".to_owned());
     let mut script = Script::start_with(Setup {
-        origin: Origin::Resumed {
+        origin: Origin::Resumed(Box::new(Resumption {
             carry: None,
             used: Used::default(),
             stories: BTreeMap::new(),
             attempts: BTreeMap::new(),
             notes,
-        },
+        })),
         ..setup(keep())
     });
     script.give(|ticket| backlog(ticket, &two_open()));

@@ -125,13 +125,13 @@ fn just_the_story_asked_for_is_run() {
 
 fn resumed(carry: Option<Carry>) -> Setup {
     Setup {
-        origin: Origin::Resumed {
+        origin: Origin::Resumed(Box::new(Resumption {
             carry,
             used: Used::default(),
             stories: BTreeMap::new(),
             attempts: BTreeMap::new(),
             notes: Notes::default(),
-        },
+        })),
         ..setup(keep())
     }
 }
