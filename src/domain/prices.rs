@@ -19,6 +19,15 @@ impl Prices {
     }
 }
 
+/// The heading of prices in a configuration file.
+pub(crate) fn heading(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !name.is_empty() && name.chars().all(is_bare) {
+        return format!("[prices.{name}]");
+    }
+    format!("[prices.\"{name}\"]")
+}
+
 /// What an attempt cost at a price, in US dollars.
 pub(crate) fn cost(price: &Price, usage: &Usage) -> f64 {
     price.input.usd(usage.input_tokens)
@@ -54,6 +63,12 @@ mod tests {
         assert!((total - (1.0 + 20.0 + 0.4 + 10.0)).abs() < 1e-9, "{total}");
         let nothing = cost(&price("1", "10", "0.1", "1.25"), &Usage::default());
         assert!(nothing.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_heading_is_quoted_where_it_must_be() {
+        assert_eq!(heading("gpt-5"), "[prices.gpt-5]");
+        assert_eq!(heading("gpt-5.1"), "[prices.\"gpt-5.1\"]");
     }
 
     #[test]

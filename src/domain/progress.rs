@@ -177,6 +177,11 @@ impl Progress {
         used.collect()
     }
 
+    /// The last moment the loop was surely at work.
+    pub(crate) const fn worked_until(&self) -> Option<Timestamp> {
+        self.worked_until
+    }
+
     /// How long the loop was at work, as far as the records tell.
     pub(crate) fn time_at_work(&self) -> Duration {
         let until = self.ended_at.or(self.worked_until);

@@ -11,7 +11,7 @@ use super::io::{Effect, TimerKind};
 use crate::domain::agent_event::Usage;
 use crate::domain::budget::{Bound, Scope, Used, UsedUp};
 use crate::domain::ids::StoryId;
-use crate::domain::prices::cost;
+use crate::domain::prices::{cost, heading};
 
 /// What stories have used, and what was said of it.
 #[derive(Debug, Default)]
@@ -204,10 +204,10 @@ impl Machine {
         let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
         if is_untold && self.standby.costless.insert(agent.clone()) {
             let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
-            let name = model.unwrap_or(agent);
+            let prices = heading(model.unwrap_or(agent));
             let message = format!(
                 "`{agent}` does not tell what it costs: the budget of ${usd:.2} does not bound it; \
-                 say what tokens cost in `[prices.\"{name}\"]`, or set `--max-tokens`"
+                 say what tokens cost in `{prices}`, or set `--max-tokens`"
             );
             self.warn("no_cost", message);
         }
