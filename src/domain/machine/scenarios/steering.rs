@@ -348,11 +348,8 @@ fn notes_survive_an_interruption() {
     notes.add("use tabs".to_owned());
     let mut script = Script::start_with(Setup {
         origin: Origin::Resumed(Box::new(Resumption {
-            carry: None,
-            used: Used::default(),
-            stories: BTreeMap::new(),
-            attempts: BTreeMap::new(),
             notes,
+            ..Resumption::default()
         })),
         ..setup(keep())
     });

@@ -127,10 +127,7 @@ fn resumed(carry: Option<Carry>) -> Setup {
     Setup {
         origin: Origin::Resumed(Box::new(Resumption {
             carry,
-            used: Used::default(),
-            stories: BTreeMap::new(),
-            attempts: BTreeMap::new(),
-            notes: Notes::default(),
+            ..Resumption::default()
         })),
         ..setup(keep())
     }
