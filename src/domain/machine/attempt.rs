@@ -176,7 +176,9 @@ impl Machine {
                 *usage = work.attempt.usage;
                 prices.clone_from(&work.attempt.prices);
             }
-            AgentEvent::Session { model, .. } => work.attempt.model.clone_from(model),
+            AgentEvent::Session {
+                model: Some(model), ..
+            } => work.attempt.model = Some(model.clone()),
             AgentEvent::Text { text } => work.place = first_line(text),
             AgentEvent::ToolCall { tool, summary } => {
                 work.place = first_line(&format!("{tool}: {summary}"));
@@ -302,7 +304,8 @@ impl Machine {
             }
             Phase::Waiting(story, until) => self.on_waited(story, until),
             Phase::Baseline(_) | Phase::Gating(_) if kind == TimerKind::Budget => {
-                self.on_gate_timer(phase)
+                self.look_at_gate();
+                phase
             }
             phase => phase,
         }

@@ -9,7 +9,7 @@ use super::Machine;
 use super::attempt::Attempt;
 use super::io::{Effect, TimerKind};
 use crate::domain::agent_event::Usage;
-use crate::domain::budget::{Bound, Scope, Used, UsedUp};
+use crate::domain::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::domain::ids::StoryId;
 use crate::domain::prices::{cost, heading};
 
@@ -87,20 +87,20 @@ impl Machine {
 
     /// Warns once of each bound that is nearly used up.
     pub(super) fn warn_of_budget(&mut self, story: &StoryId, in_flight: &Usage) {
-        let of_run = self.used_by_run(in_flight);
+        let policy = self.policy();
         let of_story = self.ledger.used_by(story, in_flight, self.now);
-        let budgets = [
-            (self.policy().budget, Scope::Run, of_run),
-            (
-                self.policy().story_budget,
-                Scope::Story(story.clone()),
-                of_story,
-            ),
-        ];
+        let scope = Scope::Story(story.clone());
+        self.warn_of(&[
+            (policy.budget, Scope::Run, self.used_by_run(in_flight)),
+            (policy.story_budget, scope, of_story),
+        ]);
+    }
+
+    fn warn_of(&mut self, budgets: &[(Budget, Scope, Used)]) {
         for (budget, scope, used) in budgets {
-            for bound in budget.nearly_used_up(&used) {
+            for bound in budget.nearly_used_up(used) {
                 if self.ledger.warned.insert((scope.clone(), bound)) {
-                    self.warn("budget", budget.warning(bound, &scope, &used));
+                    self.warn("budget", budget.warning(bound, scope, used));
                 }
             }
         }
@@ -134,33 +134,54 @@ impl Machine {
     }
 
     /// Bounds the time of a gate that was just started.
-    pub(super) fn watch_gate(&mut self, story: &StoryId) {
+    pub(super) fn watch_gate(&mut self) {
         self.ledger.overrun = None;
-        if let Some(after) = self.next_look(story) {
+        self.look_at_gate_later();
+    }
+
+    fn look_at_gate_later(&mut self) {
+        let looks = self.clocks().into_iter();
+        let next = looks.filter_map(|(budget, _, used)| budget.next_look(used.time));
+        if let Some(after) = next.min() {
             let timer = self.timer(TimerKind::Budget);
             self.emit(Effect::SetTimer { timer, after });
         }
     }
 
-    /// Looks at the time while a gate runs, and ends the gate when it is used up.
-    pub(super) fn look_at_gate(&mut self, story: &StoryId) {
+    /// The budgets whose time goes by, and what is used of them: that of a story does so from its
+    /// first attempt to its checkpoint.
+    fn clocks(&self) -> Vec<(Budget, Scope, Used)> {
         let nothing = Usage::default();
-        self.warn_of_budget(story, &nothing);
+        let policy = self.policy();
+        let run = (policy.budget, Scope::Run, self.used_by_run(&nothing));
+        let story = self.ledger.clock.as_ref().map(|(story, _)| {
+            let used = self.ledger.used_by(story, &nothing, self.now);
+            (policy.story_budget, Scope::Story(story.clone()), used)
+        });
+        [Some(run), story].into_iter().flatten().collect()
+    }
+
+    /// Looks at the time while a gate runs, and ends the gate when it is used up.
+    pub(super) fn look_at_gate(&mut self) {
+        let clocks = self.clocks();
+        self.warn_of(&clocks);
         if self.ledger.overrun.is_some() {
             return;
         }
-        match (self.used_up(story, &nothing), self.pending) {
-            (Some(used_up), Some(ticket)) => {
-                self.ledger.overrun = Some(used_up);
-                let grace = self.policy().stop_grace;
-                self.emit(Effect::StopGate { ticket, grace });
-            }
-            _ => {
-                if let Some(after) = self.next_look(story) {
-                    let timer = self.timer(TimerKind::Budget);
-                    self.emit(Effect::SetTimer { timer, after });
-                }
-            }
+        let mut used_up = clocks.iter().filter_map(|(budget, scope, used)| {
+            let time = Budget {
+                time: budget.time,
+                ..Budget::default()
+            };
+            time.used_up(scope, used)
+        });
+        let Some(used_up) = used_up.next() else {
+            return self.look_at_gate_later();
+        };
+        self.ledger.overrun = Some(used_up);
+        let grace = self.policy().stop_grace;
+        if let Some(ticket) = self.pending {
+            self.emit(Effect::StopGate { ticket, grace });
         }
     }
 

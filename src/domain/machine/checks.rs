@@ -90,7 +90,7 @@ impl Machine {
         });
         let ticket = self.ask();
         self.emit(Effect::RunGate { ticket, gate, name });
-        self.watch_gate(&attempt.story);
+        self.watch_gate();
     }
 
     fn announce_gate(
@@ -108,17 +108,6 @@ impl Machine {
             duration_ms: in_ms(duration),
         };
         self.announce(event);
-    }
-
-    /// Looks at the time while a gate runs.
-    pub(super) fn on_gate_timer(&mut self, phase: Phase) -> Phase {
-        let story = match &phase {
-            Phase::Baseline(baseline) => baseline.story.view.id.clone(),
-            Phase::Gating(gating) => gating.attempt.id.story.clone(),
-            _ => return phase,
-        };
-        self.look_at_gate(&story);
-        phase
     }
 
     fn gate_name(&self, gate: usize) -> String {

@@ -425,7 +425,8 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::StartAgent { notes, .. } => {
+            Effect::StartAgent { notes, story, .. } => {
+                self.see_budget(story);
                 assert!(notes.len() >= self.untold, "a note was lost");
                 self.untold = 0;
                 assert!(nothing_runs, "two at a time");
@@ -479,6 +480,18 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// No agent starts where something is used up.
+    fn see_budget(&self, story: &StoryId) {
+        let tokens = |usage: Usage| usage.total_tokens();
+        let of_run = self.policy.budget.tokens;
+        assert!(of_run.is_none_or(|most| tokens(self.progress.usage()) < most));
+        let of_story = self.policy.story_budget.tokens;
+        let stories = &self.progress.stories;
+        let at_hand = stories.iter().find(|it| it.id == *story);
+        let used = at_hand.map_or(0, |it| tokens(it.usage()));
+        assert!(of_story.is_none_or(|most| used < most));
     }
 
     fn see_save(&self) {
