@@ -5,6 +5,7 @@
 //! effects in `effects`.
 
 mod attempt;
+mod before;
 mod budget;
 mod carry;
 mod checks;
@@ -16,6 +17,7 @@ mod standby;
 mod stories;
 mod user;
 mod verdict;
+mod whole;
 
 #[cfg(test)]
 mod properties;
@@ -31,19 +33,21 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
+use self::before::{Baseline, Before};
 use self::budget::Ledger;
 pub(crate) use self::carry::Carry;
-use self::checks::{Baseline, Gating, Verified};
+use self::checks::{Gating, Verified};
 pub(crate) use self::io::{
-    AgentEnd, AgentExit, AgentStart, Effect, Input, Previous, Save, StoppedBy, StoryCheck,
+    AgentEnd, AgentExit, AgentStart, Effect, Ground, Input, Previous, Save, StoppedBy, StoryCheck,
     StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::setback::Setback;
 use self::standby::Standby;
 use self::stories::Current;
+use self::whole::{Reopening, Whole};
 use super::agent_event::Usage;
 use super::budget::Used;
-use super::event::{Event, FinishChoice, Outcome};
+use super::event::{Event, FinishChoice, GateResult, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
 use super::policy::Policy;
@@ -73,7 +77,7 @@ pub(crate) enum Origin {
     Resumed(Box<Resumption>),
 }
 
-/// Where a run goes on.
+/// What is known of a run that is gone on with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Resumption {
     /// The story it was at, if it was at one.
@@ -86,6 +90,8 @@ pub(crate) struct Resumption {
     pub(crate) attempts: BTreeMap<StoryId, u32>,
     /// What the user wrote that is not over yet.
     pub(crate) notes: Notes,
+    /// Gates that were red where the run began.
+    pub(crate) red_before: Vec<String>,
 }
 
 /// The loop over one change.
@@ -132,7 +138,11 @@ pub(crate) struct Machine {
     /// A finish that was broken off half-way.
     under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
-    before: Vec<Verdict>,
+    before: Before,
+    /// The story that was done last.
+    last_done: Option<StoryId>,
+    /// How many retries the stories that are done took.
+    retries_used: BTreeMap<StoryId, u32>,
     effects: Vec<Effect>,
 }
 
@@ -145,6 +155,8 @@ enum Phase {
     Reading,
     /// The checkpoint branch is made.
     Beginning,
+    /// What is known of the checkpoint is looked up.
+    Looking(Box<Current>),
     /// A gate runs on the checkpoint.
     Baseline(Baseline),
     /// An agent is alive.
@@ -153,6 +165,10 @@ enum Phase {
     Checking(Attempt),
     /// A gate runs on the attempt.
     Gating(Gating),
+    /// A gate runs on the whole change.
+    Whole(Whole),
+    /// A story that was done gets its boxes open again.
+    Reopening(Reopening),
     /// Open boxes are ticked.
     Ticking(Verified),
     /// The checkpoint commit is written.
@@ -201,8 +217,19 @@ struct Stop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Unknown,
+    /// An earlier process saw it pass on the same tree.
+    Remembered,
     Green,
     Red,
+}
+
+impl Verdict {
+    const fn of(result: &GateResult) -> Self {
+        match result {
+            GateResult::Passed => Self::Green,
+            GateResult::Failed { .. } => Self::Red,
+        }
+    }
 }
 
 /// The figures of the run.
@@ -217,16 +244,21 @@ struct Tally {
 impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
-        let verdicts = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let before = match &setup.origin {
+        let is_start = setup.origin == Origin::Fresh;
+        let mut before = Before::unknown(setup.policy.gates.len(), is_start);
+        let Resumption {
+            carry,
+            used,
+            stories: used_by_stories,
+            attempts,
+            notes,
+            red_before,
+        } = match setup.origin.clone() {
             Origin::Fresh => Resumption::default(),
-            Origin::Resumed(resumption) => (**resumption).clone(),
+            Origin::Resumed(resumption) => *resumption,
         };
-        let left = before
-            .carry
-            .into_iter()
-            .map(|it| (it.story.clone(), it))
-            .collect();
+        before.was_red(&red_before, &setup.policy.gates);
+        let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
         Self {
             setup,
             phase: Phase::New,
@@ -239,23 +271,25 @@ impl Machine {
             leaving: false,
             pause: false,
             skip: false,
-            notes: before.notes,
+            notes,
             standby: Standby::default(),
             tally: Tally {
-                usage: before.used.usage,
+                usage: used.usage,
                 ..Tally::default()
             },
-            ledger: Ledger::new(before.stories),
-            earlier: before.used.time,
+            ledger: Ledger::new(used_by_stories),
+            earlier: used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
             completed: HashSet::new(),
             left,
-            attempts: before.attempts,
+            attempts,
             over_since: None,
             under_way: None,
-            before: verdicts,
+            before,
+            last_done: None,
+            retries_used: BTreeMap::new(),
             effects: Vec::new(),
         }
     }
@@ -338,6 +372,18 @@ impl Machine {
                     result, duration, ..
                 },
             ) => self.on_gate_ended(gating, result, duration),
+            (
+                Phase::Whole(whole),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_whole_ended(whole, result, duration),
+            (Phase::Looking(story), Input::Looked { commit, green, .. }) => {
+                self.on_looked(story, commit, &green)
+            }
+            (Phase::Reopening(reopening), Input::Reopened { commit, .. }) => {
+                self.on_reopened(reopening, &commit)
+            }
             (Phase::Ticking(verified), Input::Ticked { tasks, .. }) => {
                 self.on_ticked(verified, &tasks)
             }

@@ -8,7 +8,7 @@ pub(crate) use super::budget::Budget;
 use super::event::FailureKind;
 use super::ids::StoryId;
 use super::prices::Prices;
-pub(crate) use super::settings::OnFinish;
+pub(crate) use super::settings::{OnFinish, When};
 
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +78,10 @@ pub(crate) struct Gate {
     pub(crate) timeout: Option<Duration>,
     /// A gate that was red at the story's start does not fail the attempt.
     pub(crate) baseline: bool,
+    /// When it runs.
+    pub(crate) when: When,
+    /// What it changes in the tree is part of the work.
+    pub(crate) keep_changes: bool,
 }
 
 /// Pauses that double from `first` up to `most`.

@@ -65,6 +65,9 @@ pub(crate) struct Receipt {
     pub(crate) totals: Totals,
     /// The stories in document order.
     pub(crate) stories: Vec<StoryReceipt>,
+    /// Gates that judged the whole change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) gates_at_end: Vec<GateReceipt>,
     /// What the user should know, in order.
     pub(crate) warnings: Vec<WarningReceipt>,
 }

@@ -28,6 +28,10 @@ pub(crate) fn write(out: &mut dyn Write, paint: Paint, receipt: &Receipt) -> io:
     for (name, value) in figures(receipt) {
         writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 8)))?;
     }
+    for gate in &receipt.gates_at_end {
+        let name = paint.apply(DIM, pad("the end", 8));
+        writeln!(out, "  {name} {}", gate_line(gate))?;
+    }
     for story in &receipt.stories {
         writeln!(out)?;
         write_story(out, paint, story)?;

@@ -7,7 +7,8 @@ mod escape;
 
 use self::escape::{fenced, in_html, inline};
 use super::receipt::{
-    attempts, cost, cost_and_source, result, short, story_state, tokens, tokens_apart, verdict,
+    attempts, cost, cost_and_source, gate_line, result, short, story_state, tokens, tokens_apart,
+    verdict,
 };
 use super::text::clean;
 use super::words::{self, Count, Noun};
@@ -140,6 +141,9 @@ fn bottom(receipt: &Receipt) -> String {
     }
     if let Some(files) = totals.changed_files {
         line("files changed", files.to_string());
+    }
+    for gate in &receipt.gates_at_end {
+        line("at the end", inline(&gate_line(gate), LINE));
     }
     if let Some(branch) = &receipt.branch {
         line("branch", inline(branch, TITLE));

@@ -303,7 +303,9 @@ impl Machine {
                 Phase::Working(work)
             }
             Phase::Waiting(story, until) => self.on_waited(story, until),
-            Phase::Baseline(_) | Phase::Gating(_) if kind == TimerKind::Budget => {
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
+                if kind == TimerKind::Budget =>
+            {
                 self.look_at_gate();
                 phase
             }

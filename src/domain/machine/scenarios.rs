@@ -10,3 +10,4 @@ mod limits;
 mod steering;
 mod stops;
 mod stories;
+mod whole;

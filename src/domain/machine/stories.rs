@@ -101,7 +101,7 @@ impl Machine {
             open_tasks: view.open_tasks,
         });
         let story = self.take_up(view);
-        self.next_baseline(story)
+        self.look_before(story)
     }
 
     /// The place of the story to run next.
@@ -171,7 +171,7 @@ impl Machine {
                 ),
             },
         };
-        self.end(outcome)
+        self.judge_whole(outcome)
     }
 
     fn name_deferred(&mut self) {

@@ -1,6 +1,6 @@
 //! From records to a receipt: where they say it, it is taken; nothing is looked up elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,14 +17,23 @@ use crate::domain::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
 
+/// A run of a gate: the story it was told with, and its place among that story's.
+type GatePlace = (StoryId, usize);
+
 /// What the records say beyond where the run stands.
 #[derive(Default)]
 struct Notes {
     commits: HashMap<StoryId, Vec<CommitReceipt>>,
     /// How long the attempts took that completed their stories.
     took: HashMap<(StoryId, AttemptNumber), u64>,
-    /// Gates that failed as they had before, by story and place.
-    red_before: HashMap<StoryId, Vec<usize>>,
+    /// Stories a gate at the end opened again; their commits stay.
+    reopened: HashSet<StoryId>,
+    /// The run of a gate that ended last.
+    last_gate: Option<GatePlace>,
+    /// Runs of gates that failed as they had before.
+    red_before: HashSet<GatePlace>,
+    /// Runs of gates over the whole change, in order.
+    at_end: Vec<GatePlace>,
     warnings: Vec<WarningReceipt>,
 }
 
@@ -82,6 +91,7 @@ impl Receipt {
                 spending: Spending::sum(stories.iter().map(|it| &it.spending)),
             },
             stories,
+            gates_at_end: notes.gates_at_end(&progress),
             warnings: notes.warnings,
         }
     }
@@ -92,17 +102,25 @@ impl Notes {
         match &record.event {
             Event::Warning { code, message } => {
                 let at_hand = before.current_story();
-                if let Some(story) = at_hand.filter(|_| code == "red_before")
-                    && let Some(place) = story.gates.len().checked_sub(1)
-                {
-                    let gates = self.red_before.entry(story.id.clone()).or_default();
-                    gates.push(place);
+                if code == "red_before" {
+                    self.red_before.extend(self.last_gate.take());
                 }
                 self.warnings.push(WarningReceipt {
                     code: code.clone(),
                     message: message.clone(),
                     story: at_hand.map(|story| story.id.clone()),
                 });
+            }
+            Event::GateStarted { story, whole, .. } => {
+                let at = before.stories.iter().find(|it| it.id == *story);
+                let place = (story.clone(), at.map_or(0, |it| it.gates.len()));
+                if *whole {
+                    self.at_end.push(place.clone());
+                }
+                self.last_gate = Some(place);
+            }
+            Event::StoryReopened { story, .. } => {
+                self.reopened.insert(story.clone());
             }
             Event::StoryCompleted {
                 story,
@@ -112,8 +130,10 @@ impl Notes {
                 ..
             } => {
                 let commits = self.commits.entry(story.clone()).or_default();
-                for earlier in commits.iter_mut() {
-                    earlier.superseded = true;
+                if !self.reopened.remove(story) {
+                    for earlier in commits.iter_mut() {
+                        earlier.superseded = true;
+                    }
                 }
                 commits.push(CommitReceipt {
                     id: commit.clone(),
@@ -137,7 +157,7 @@ impl Notes {
     fn story(&self, story: &StoryProgress, until: Timestamp, is_at_work: bool) -> StoryReceipt {
         let (state, reason) = standing(&story.state, is_at_work);
         let mut commits = self.commits.get(&story.id).cloned().unwrap_or_default();
-        if state != StoryResult::Completed {
+        if state != StoryResult::Completed && !self.reopened.contains(&story.id) {
             for commit in &mut commits {
                 commit.superseded = true;
             }
@@ -203,13 +223,24 @@ impl Notes {
     }
 
     fn gates(&self, story: &StoryProgress, attempt: Option<AttemptNumber>) -> Vec<GateReceipt> {
-        let red_before = self.red_before.get(&story.id);
-        let is_red_before = |place: usize| red_before.is_some_and(|it| it.contains(&place));
-        let gates = story.gates.iter().enumerate();
-        gates
-            .filter(|(_, gate)| gate.attempt == attempt)
-            .map(|(place, it)| gate(it, is_red_before(place)))
+        let places = story.gates.iter().enumerate();
+        places
+            .map(|(place, gate)| ((story.id.clone(), place), gate))
+            .filter(|(place, gate)| gate.attempt == attempt && !self.at_end.contains(place))
+            .map(|(place, it)| {
+                let was_red = attempt.is_none() || self.red_before.contains(&place);
+                gate(it, was_red)
+            })
             .collect()
+    }
+
+    fn gates_at_end(&self, progress: &Progress) -> Vec<GateReceipt> {
+        let found = self.at_end.iter().filter_map(|place| {
+            let story = progress.stories.iter().find(|it| it.id == place.0)?;
+            let ran = story.gates.get(place.1)?;
+            Some(gate(ran, self.red_before.contains(place)))
+        });
+        found.collect()
     }
 }
 
@@ -260,7 +291,7 @@ fn gate(gate: &GateProgress, is_red_before: bool) -> GateReceipt {
     let (verdict, how) = match &gate.result {
         None => (GateVerdict::Unknown, None),
         Some(GateResult::Passed) => (GateVerdict::Passed, None),
-        Some(GateResult::Failed { how, .. }) if is_red_before || gate.attempt.is_none() => {
+        Some(GateResult::Failed { how, .. }) if is_red_before => {
             (GateVerdict::RedBefore, Some(how.clone()))
         }
         Some(GateResult::Failed { how, .. }) => (GateVerdict::Failed, Some(how.clone())),

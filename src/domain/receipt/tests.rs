@@ -163,6 +163,32 @@ fn a_story_that_was_done_again_has_both_commits_and_one_that_counts() {
     assert_eq!(again.totals.duration_ms, 268_000 + 10_000);
 }
 
+const REOPENED: &str = r#"
+0 {"event":"run_started","change":"add-retry","branch":"ralph/add-retry","original":"main","original_commit":"c0","agent":"codex","model":null,"stories_total":1,"stories_done":0,"max_retries":3,"gates":["all"],"resumed":false,"stories":[{"id":"1","title":"Retry","state":"open","tasks_done":0,"tasks_total":2}]}
+0 {"event":"story_started","story":"1","title":"Retry","position":1,"total":1,"open_tasks":2}
+0 {"event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"t"}
+9 {"event":"story_completed","story":"1","title":"Retry","attempts":1,"commit":"aaaa","changed_files":1,"duration_ms":9000,"usage":{"input_tokens":7,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}
+0 {"event":"gate_started","story":"1","gate":"all","baseline":false,"whole":true}
+1 {"event":"gate_finished","story":"1","gate":"all","baseline":false,"whole":true,"result":{"verdict":"failed","how":"exit code 1","tail":"x"},"duration_ms":1000}
+0 {"event":"story_reopened","story":"1","gate":"all","reason":"gate `all` failed","commit":"bbbb"}
+0 {"event":"story_started","story":"1","title":"Retry","position":1,"total":1,"open_tasks":2}
+0 {"event":"attempt_started","story":"1","attempt":2,"max_attempts":4,"transcript":"t"}
+9 {"event":"story_completed","story":"1","title":"Retry","attempts":2,"commit":"cccc","changed_files":1,"duration_ms":9000,"usage":{"input_tokens":7,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}
+0 {"event":"gate_started","story":"1","gate":"all","baseline":false,"whole":true}
+1 {"event":"gate_finished","story":"1","gate":"all","baseline":false,"whole":true,"result":{"verdict":"passed"},"duration_ms":1000}
+"#;
+
+#[test]
+fn a_story_that_a_gate_at_the_end_opened_again_keeps_its_commits() {
+    let receipt = receipt(REOPENED, RunState::AllDone);
+    let commits = receipt.stories[0].commits.iter();
+    let commits: Vec<_> = commits.map(|it| (it.id.as_str(), it.superseded)).collect();
+    assert_eq!(commits, [("aaaa", false), ("cccc", false)]);
+    let at_end: Vec<_> = receipt.gates_at_end.iter().map(|it| it.verdict).collect();
+    assert_eq!(at_end, [GateVerdict::Failed, GateVerdict::Passed]);
+    assert_eq!(receipt.stories[0].gates_before, []);
+}
+
 #[test]
 fn a_run_that_did_not_begin_has_a_receipt_too() {
     let nothing = receipt("", RunState::Interrupted);

@@ -8,7 +8,7 @@ use crate::domain::allowance::Price;
 use crate::domain::event::{Event, FailureKind, FinishChoice};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
-use crate::domain::policy::Budget;
+use crate::domain::policy::{Budget, Gate, When};
 use crate::domain::prices::Prices;
 
 fn tokens(count: u64) -> Usage {
@@ -290,8 +290,33 @@ fn a_gate_on_the_checkpoint_is_bounded_by_the_time_too() {
         ..keep()
     });
     script.give(|ticket| backlog(ticket, &two_open()));
-    script.give(begin_done);
+    script.give_all(&[begin_done, looked]);
     script.pass(100).fire(TimerKind::Budget);
+    script.give(gate_green);
+    ended_for(
+        &mut script,
+        "the time of 1m 40s is used up\n\
+         go on with a higher one: `ralphtool resume --max-time 3m20s`",
+    );
+}
+
+#[test]
+fn a_gate_at_the_end_is_bounded_by_the_time_of_the_run() {
+    let mut script = Script::promised(Policy {
+        budget: of_seconds(100),
+        story_budget: of_dollars(1.0),
+        gates: vec![Gate {
+            when: When::End,
+            ..gate("all", false)
+        }],
+        ..keep()
+    });
+    script.give_all(&[checked, ticked, saved, all_done]);
+    let (ticket, grace) = (script.ticket, Duration::from_secs(5));
+    assert_eq!(
+        script.pass(100).fire(TimerKind::Budget),
+        [Effect::StopGate { ticket, grace }]
+    );
     script.give(gate_green);
     ended_for(
         &mut script,
@@ -351,11 +376,9 @@ fn resumed(policy: Policy) -> Script {
     };
     let mut script = Script::start_with(Setup {
         origin: Origin::Resumed(Box::new(Resumption {
-            carry: None,
             used: used(1.5, 300),
             stories: BTreeMap::from([(id("1"), used(0.9, 200))]),
-            attempts: BTreeMap::new(),
-            notes: Notes::default(),
+            ..Resumption::default()
         })),
         ..setup(policy)
     });

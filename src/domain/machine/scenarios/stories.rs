@@ -137,7 +137,7 @@ fn resumed(carry: Option<Carry>) -> Setup {
 fn a_resumed_run_goes_on_where_it_was() {
     let previous = Previous {
         reason: Some("no database".to_owned()),
-        parked: parked("2", 2),
+        parked: Some(parked("2", 2)),
     };
     let mut script = Script::start_with(resumed(Some(Carry {
         story: id("2"),
