@@ -15,6 +15,8 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod plain;
 pub(crate) mod plan;
+pub(crate) mod receipt;
+pub(crate) mod receipt_markdown;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod style;

@@ -55,9 +55,11 @@ fn past_runs_are_listed_and_shown_again() {
     let ids: Vec<&str> = runs.iter().filter_map(|run| run["run"].as_str()).collect();
     assert_eq!(names, ids);
 
-    let shown = sandbox.run(&["log", "last"]).ends_with(0).stdout;
+    let shown = sandbox.run(&["log", "last", "--events"]).ends_with(0);
+    let shown = shown.stdout;
     assert_eq!(shown.lines().next(), live.stdout.lines().next());
-    let lines = records(&sandbox.run(&["log", ids[1], "--json"]).ends_with(0).stdout);
+    let lines = sandbox.run(&["log", ids[1], "--events", "--json"]);
+    let lines = records(&lines.ends_with(0).stdout);
     let file = std::fs::read_to_string(
         sandbox
             .vault()

@@ -11,32 +11,45 @@ use super::launch::{no_repository, on_runtime};
 use super::output;
 use super::tui;
 use crate::domain::event::Record;
+use crate::domain::receipt::Receipt;
 use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, state_directory};
 use crate::engine::history::{find_run, past_runs, read_run};
 use crate::failure::Failure;
 use crate::ui::json::Json;
 use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
-use crate::ui::{Face, log};
+use crate::ui::{Face, log, receipt, receipt_markdown};
 
 const EXAMPLES: &str = "\
 Examples:
   ralphtool log                     the runs of this repository, the newest first
-  ralphtool log last                what happened in the newest
-  ralphtool log last --tui          the same, on the screen of a run
-  ralphtool log last --json         the same, as JSON lines for a program";
+  ralphtool log last                the receipt of the newest, story by story
+  ralphtool log last --markdown     the same, for the body of a pull request
+  ralphtool log last --json         the same, as one JSON object for a program
+  ralphtool log last --events       everything that happened in it, in order
+  ralphtool log last --tui          the same, on the screen of a run";
 
 /// Flags of `log`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag people can give"
+)]
 pub(super) struct LogArguments {
     /// The run, as `ralphtool log` lists it, or `last`
     run: Option<String>,
-    /// Write JSON: an array of runs, or the records of the run, one a line
+    /// Write JSON: an array of runs, the receipt of the run, or with `--events` its records, one a line
     #[arg(long)]
     json: bool,
-    /// Show the run on the screen it was, or would have been, shown on while it ran
+    /// Write the receipt as Markdown, fit for the body of a pull request
     #[arg(long, requires = "run", conflicts_with = "json")]
+    markdown: bool,
+    /// Show everything that happened, as it was, or would have been, shown while the run was at work
+    #[arg(long, requires = "run", conflicts_with = "markdown")]
+    events: bool,
+    /// Show the run on the screen it was, or would have been, shown on while it ran
+    #[arg(long, requires = "run", conflicts_with_all = ["json", "markdown", "events"])]
     tui: bool,
 }
 
@@ -52,11 +65,16 @@ async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, F
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {
-        let records = read_run(&vault, &find_run(&runs, name)?.run);
+        let run = find_run(&runs, name)?;
+        let records = read_run(&vault, &run.run);
         if arguments.tui {
             return replay(records, context).await;
         }
-        return show(&records, face(arguments, context));
+        if arguments.events {
+            return show(&records, face(arguments, context));
+        }
+        let receipt = Receipt::of(run, &records, Timestamp::now());
+        return show_receipt(&receipt, arguments, context);
     }
     if arguments.json {
         return output::json(&runs);
@@ -66,6 +84,21 @@ async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, F
         [] => log::write_empty(out),
         runs => log::write(out, paint, runs, Timestamp::now()),
     })
+}
+
+fn show_receipt(
+    receipt: &Receipt,
+    arguments: &LogArguments,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    if arguments.json {
+        return output::json(receipt);
+    }
+    if arguments.markdown {
+        return output::print(receipt_markdown::page(receipt).as_bytes());
+    }
+    let paint = context.paint_for(&std::io::stdout());
+    output::present(|out| receipt::write(out, paint, receipt))
 }
 
 async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {

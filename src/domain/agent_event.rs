@@ -15,7 +15,7 @@ pub(crate) struct Usage {
     pub(crate) cache_read_tokens: u64,
     /// Input tokens written to a cache.
     pub(crate) cache_write_tokens: u64,
-    /// What the agent says it cost, in US dollars.
+    /// What it cost, in US dollars: as the agent says, or as the prices of the configuration do.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) cost_usd: Option<f64>,
 }
@@ -95,6 +95,9 @@ pub(crate) enum AgentEvent {
     Usage {
         /// The figures.
         usage: Usage,
+        /// The prices of the configuration the cost is computed from; none where the agent tells it.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        prices: Option<String>,
     },
     /// The agent waits and tries again by itself.
     Retrying {
@@ -135,4 +138,12 @@ pub(crate) enum AgentEvent {
         /// The start of the line.
         line: String,
     },
+}
+
+impl AgentEvent {
+    /// What an agent says it used.
+    pub(crate) const fn usage(usage: Usage) -> Self {
+        let prices = None;
+        Self::Usage { usage, prices }
+    }
 }

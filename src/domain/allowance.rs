@@ -55,7 +55,6 @@ impl FromStr for Rate {
 
 impl Rate {
     /// What so many tokens cost, in US dollars.
-    #[expect(dead_code, reason = "nothing computes costs yet")]
     #[expect(
         clippy::cast_precision_loss,
         reason = "an estimate of money, not a count"

@@ -65,6 +65,9 @@ pub(crate) enum Event {
         /// What the run may use.
         #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
         budget: BudgetLimits,
+        /// What each of its stories may use.
+        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+        story_budget: BudgetLimits,
         /// Agents that take over where that one cannot work, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fallback: Vec<String>,
@@ -333,7 +336,7 @@ pub(crate) struct StoryOutline {
     pub(crate) tasks_total: usize,
 }
 
-/// What a run may use; what is not set has no bound.
+/// What a run or a story may use; what is not set has no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BudgetLimits {
     /// Money, in US dollars.
@@ -411,7 +414,7 @@ pub(crate) enum FailureKind {
     Limit,
     /// Not logged in, bad key, no credit, no such model.
     Auth,
-    /// Cost, tokens or time of the run are used up.
+    /// Cost, tokens or time of the run or the story are used up.
     Budget,
     /// The user stopped it.
     Stopped,

@@ -1,6 +1,7 @@
 //! Past runs: what is said of one in a list.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{FinishChoice, Outcome};
@@ -36,7 +37,7 @@ pub(crate) struct RunSummary {
 }
 
 /// How a run stands, or how it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
     /// It is at work right now.

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod before;
+mod budget;
 mod carry;
 mod checks;
 mod choosing;
@@ -33,6 +34,7 @@ use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
 use self::before::{Baseline, Before};
+use self::budget::Ledger;
 pub(crate) use self::carry::Carry;
 use self::checks::{Gating, Verified};
 pub(crate) use self::io::{
@@ -44,6 +46,7 @@ use self::standby::Standby;
 use self::stories::Current;
 use self::whole::{Reopening, Whole};
 use super::agent_event::Usage;
+use super::budget::Used;
 use super::event::{Event, FinishChoice, GateResult, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
@@ -80,7 +83,9 @@ pub(crate) struct Resumption {
     /// The story it was at, if it was at one.
     pub(crate) carry: Option<Carry>,
     /// What the run used so far.
-    pub(crate) usage: Usage,
+    pub(crate) used: Used,
+    /// What each of its stories used so far.
+    pub(crate) stories: BTreeMap<StoryId, Used>,
     /// The highest attempt of each story so far: no number is used twice.
     pub(crate) attempts: BTreeMap<StoryId, u32>,
     /// What the user wrote that is not over yet.
@@ -113,6 +118,9 @@ pub(crate) struct Machine {
     /// Who can work.
     standby: Standby,
     tally: Tally,
+    ledger: Ledger,
+    /// How long the run was at work before it was resumed.
+    earlier: Duration,
     /// The stories as last read.
     stories: Vec<StoryView>,
     /// Stories announced as set aside.
@@ -240,7 +248,8 @@ impl Machine {
         let mut before = Before::unknown(setup.policy.gates.len(), is_start);
         let Resumption {
             carry,
-            usage,
+            used,
+            stories: used_by_stories,
             attempts,
             notes,
             red_before,
@@ -265,9 +274,11 @@ impl Machine {
             notes,
             standby: Standby::default(),
             tally: Tally {
-                usage,
+                usage: used.usage,
                 ..Tally::default()
             },
+            ledger: Ledger::new(used_by_stories),
+            earlier: used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
@@ -287,7 +298,8 @@ impl Machine {
     pub(crate) fn start(&mut self, now: Timestamp) -> Vec<Effect> {
         if matches!(self.phase, Phase::New) {
             self.now = now;
-            self.started = now;
+            // The time the run worked before counts, the pause since does not.
+            self.started = now.saturating_sub(self.earlier).unwrap_or(now);
             self.phase = self.read_backlog();
         }
         mem::take(&mut self.effects)
@@ -441,14 +453,6 @@ impl Machine {
 
     fn ms_since(&self, then: Timestamp) -> u64 {
         in_ms(self.since(then))
-    }
-
-    /// Says what of the budget is used up, an attempt in flight included.
-    fn used_up(&self, in_flight: &Usage) -> Option<String> {
-        let mut usage = self.tally.usage;
-        usage.add(in_flight);
-        let elapsed = self.since(self.started);
-        self.policy().budget.used_up(&usage, elapsed)
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
-use super::agent_event::Usage;
-use super::event::{BudgetLimits, FailureKind};
+pub(crate) use super::budget::Budget;
+use super::event::FailureKind;
 use super::ids::StoryId;
+use super::prices::Prices;
 pub(crate) use super::settings::{OnFinish, When};
 use super::tamper::TamperPolicy;
 
@@ -31,6 +32,10 @@ pub(crate) struct Policy {
     pub(crate) backoff: Backoff,
     /// What the whole run may use.
     pub(crate) budget: Budget,
+    /// What each story may use, over all of its attempts in the run.
+    pub(crate) story_budget: Budget,
+    /// What tokens cost where the agent does not say so.
+    pub(crate) prices: Prices,
     /// A box the agent left open fails the attempt.
     pub(crate) strict_tasks: bool,
     /// An attempt that changed nothing but boxes fails.
@@ -55,6 +60,8 @@ impl Default for Policy {
             max_wait: None,
             backoff: Backoff::default(),
             budget: Budget::default(),
+            story_budget: Budget::default(),
+            prices: Prices::default(),
             strict_tasks: false,
             require_changes: false,
             tamper: TamperPolicy::default(),
@@ -104,42 +111,6 @@ impl Backoff {
     pub(crate) fn after(self, limits: u32) -> Duration {
         let factor = 2_u32.saturating_pow(limits.saturating_sub(1));
         self.first.saturating_mul(factor).min(self.most)
-    }
-}
-
-/// What the whole run may use; nothing set means no bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Budget {
-    /// Money, in US dollars.
-    pub(crate) usd: Option<f64>,
-    /// Tokens of all sorts.
-    pub(crate) tokens: Option<u64>,
-    /// Wall clock time.
-    pub(crate) time: Option<Duration>,
-}
-
-impl Budget {
-    /// The same, for the wire.
-    pub(crate) fn limits(&self) -> BudgetLimits {
-        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        BudgetLimits {
-            usd: self.usd,
-            tokens: self.tokens,
-            time_ms: self.time.map(in_ms),
-        }
-    }
-
-    /// Says what is used up, if anything is.
-    pub(crate) fn used_up(&self, usage: &Usage, elapsed: Duration) -> Option<String> {
-        let cost = usage.cost_usd.unwrap_or(0.0);
-        if let Some(usd) = self.usd.filter(|usd| cost >= *usd) {
-            return Some(format!("the budget of ${usd:.2} is used up"));
-        }
-        if let Some(tokens) = self.tokens.filter(|most| usage.total_tokens() >= *most) {
-            return Some(format!("the budget of {tokens} tokens is used up"));
-        }
-        let time = self.time.filter(|time| elapsed >= *time)?;
-        Some(format!("the time of {} is used up", in_words(time)))
     }
 }
 
@@ -236,35 +207,5 @@ mod tests {
         row(FailureKind::Stopped, Stop, false);
         row(FailureKind::Interrupted, Stop, false);
         row(FailureKind::Skipped, Skip, false);
-    }
-
-    #[test]
-    fn a_budget_names_what_is_used_up() {
-        #[track_caller]
-        fn case(budget: Budget, cost: f64, tokens: u64, minutes: u64, want: Option<&str>) {
-            let usage = Usage {
-                input_tokens: tokens,
-                cost_usd: Some(cost),
-                ..Usage::default()
-            };
-            let said = budget.used_up(&usage, Duration::from_secs(minutes * 60));
-            assert_eq!(said.as_deref(), want);
-        }
-        let budget = Budget {
-            usd: Some(2.0),
-            tokens: Some(100),
-            time: Some(Duration::from_secs(90 * 60)),
-        };
-        case(budget, 1.9, 99, 89, None);
-        case(budget, 2.0, 0, 0, Some("the budget of $2.00 is used up"));
-        case(
-            budget,
-            0.0,
-            100,
-            0,
-            Some("the budget of 100 tokens is used up"),
-        );
-        case(budget, 0.0, 0, 90, Some("the time of 1h 30m is used up"));
-        case(Budget::default(), 1e9, u64::MAX, 9_999, None);
     }
 }

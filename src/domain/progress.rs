@@ -8,6 +8,7 @@ mod stories;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -18,7 +19,8 @@ pub(crate) use self::parts::{
     LastFailure, StoryProgress, StoryStanding, Warning,
 };
 use super::agent_event::{AgentEvent, Usage};
-use super::event::{Event, Outcome, Record, Request};
+use super::budget::Used;
+use super::event::{Event, FailureKind, Outcome, Record, Request};
 use super::ids::{AttemptId, StoryId};
 use super::note::Notes;
 
@@ -73,6 +75,8 @@ pub(crate) struct Progress {
     in_flight: Usage,
     /// How long the parts of the run before it was resumed took.
     earlier: Duration,
+    /// The last moment the loop was surely at work.
+    worked_until: Option<Timestamp>,
 }
 
 impl Progress {
@@ -141,6 +145,9 @@ impl Progress {
         }
         self.started_at.get_or_insert(at);
         self.last_at = Some(at);
+        if is_of_a_loop_at_work(&record.event) {
+            self.worked_until = Some(at);
+        }
     }
 
     /// Tokens and cost of the run, the attempt in flight included.
@@ -154,6 +161,41 @@ impl Progress {
     pub(crate) fn elapsed(&self, now: Timestamp) -> Duration {
         let until = self.ended_at.unwrap_or(now);
         let current = self.started_at.map(|started| between(started, until));
+        self.earlier + current.unwrap_or_default()
+    }
+
+    /// What the run used so far, without the time since it was last surely at work.
+    pub(crate) fn used(&self) -> Used {
+        Used {
+            usage: self.usage(),
+            time: self.time_at_work(),
+        }
+    }
+
+    /// What each story used so far, from its first attempt on.
+    pub(crate) fn used_by_stories(&self) -> BTreeMap<StoryId, Used> {
+        let until = self.ended_at.or(self.worked_until);
+        let tried = self.stories.iter().filter(|it| !it.attempts.is_empty());
+        let used = tried.map(|story| {
+            let used = Used {
+                usage: story.usage(),
+                time: until.map(|at| story.time_tried(at)).unwrap_or_default(),
+            };
+            (story.id.clone(), used)
+        });
+        used.collect()
+    }
+
+    /// The last moment the loop was surely at work.
+    pub(crate) const fn worked_until(&self) -> Option<Timestamp> {
+        self.worked_until
+    }
+
+    /// How long the loop was at work, as far as the records tell.
+    pub(crate) fn time_at_work(&self) -> Duration {
+        let until = self.ended_at.or(self.worked_until);
+        let current = self.started_at.zip(until);
+        let current = current.map(|(started, until)| between(started, until));
         self.earlier + current.unwrap_or_default()
     }
 
@@ -205,12 +247,13 @@ impl Progress {
             resumed,
             stories,
             budget,
+            story_budget,
             fallback: _,
         } = &record.event
         else {
             return;
         };
-        let last = self.ended_at.or(self.last_at).unwrap_or(record.at);
+        let last = self.ended_at.or(self.worked_until).unwrap_or(record.at);
         self.break_off(last);
         if let Some(started) = self.started_at {
             self.earlier += between(started, last);
@@ -239,6 +282,7 @@ impl Progress {
             gates: gates.clone(),
             resumed: *resumed,
             budget: *budget,
+            story_budget: *story_budget,
         });
     }
 
@@ -281,15 +325,18 @@ impl Progress {
             isolated: *isolated,
             agent: agent.clone(),
             usage: Usage::default(),
+            prices: None,
             state: AttemptStanding::Running,
         });
+        progress.tried_since.get_or_insert(record.at);
     }
 
     fn on_agent(&mut self, agent: &AgentEvent) {
-        if let AgentEvent::Usage { usage } = agent {
+        if let AgentEvent::Usage { usage, prices } = agent {
             self.in_flight = *usage;
             if let Some(attempt) = self.running_attempt() {
                 attempt.usage = *usage;
+                attempt.prices.clone_from(prices);
             }
             return;
         }
@@ -381,5 +428,18 @@ impl Progress {
         let stories = self.stories.iter_mut();
         let mut attempts = stories.filter_map(|story| story.attempts.last_mut());
         attempts.find(|attempt| attempt.state == AttemptStanding::Running)
+    }
+}
+
+/// Whether only a loop at work says this: all else may be said by the next start, much later.
+const fn is_of_a_loop_at_work(event: &Event) -> bool {
+    match event {
+        Event::Recovered { .. }
+        | Event::Warning { .. }
+        | Event::StoryCompleted { .. }
+        | Event::Finished { .. }
+        | Event::FinishFailed { .. } => false,
+        Event::AttemptFailed { kind, .. } => !matches!(kind, FailureKind::Interrupted),
+        _ => true,
     }
 }

@@ -406,7 +406,6 @@ impl Settings {
     }
 
     /// What one story may use.
-    #[expect(dead_code, reason = "the machine does not bound stories yet")]
     pub(crate) fn story_budget(&self) -> Budget {
         Budget {
             usd: self.max_story_cost.value.usd(),

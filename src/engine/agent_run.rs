@@ -76,7 +76,7 @@ impl AgentRun {
         if events.is_empty() {
             inputs.push(Input::AgentActive { ticket });
         }
-        for event in events {
+        for event in last_figures_last(events) {
             if let AgentEvent::Text { text } = &event {
                 self.last_line = last_line(text).or(self.last_line.take());
             }
@@ -117,6 +117,18 @@ impl AgentRun {
         });
         inputs
     }
+}
+
+/// What an agent used is the last thing heard of its final line: a budget that is used up by then
+/// must not end an agent that is done.
+fn last_figures_last(mut events: Vec<AgentEvent>) -> Vec<AgentEvent> {
+    let has_final = events
+        .iter()
+        .any(|event| matches!(event, AgentEvent::Final { .. }));
+    if has_final {
+        events.sort_by_key(|event| matches!(event, AgentEvent::Usage { .. }));
+    }
+    events
 }
 
 fn last_line(text: &str) -> Option<String> {

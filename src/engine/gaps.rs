@@ -1,14 +1,16 @@
 //! Gaps in the record of a run: a program that dies between a step and the event that tells of it
 //! leaves one. The journal knows what happened; the record is completed from it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::recorder::{next_number, read_records};
-use crate::domain::agent_event::Usage;
+use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::event::{Event, FinishChoice, Record, WIRE_VERSION};
-use crate::domain::ids::{RunId, StoryId};
+use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use crate::edge::checkpoint::Checkpoints;
 use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
 use crate::edge::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
@@ -65,7 +67,8 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
             Step::Parked { attempt, note, .. }
                 if note.label == attempt.to_string() && told.failed.insert(note.label.clone()) =>
             {
-                missing.push(failed(&attempt.story, attempt.attempt.0, note));
+                let (usage, duration_ms) = told.spent(&note.label);
+                missing.push(failed(attempt, note, usage, duration_ms));
             }
             Step::Verified { story: note } => story = Some(note),
             Step::SaveIntent {
@@ -107,6 +110,8 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
 
 /// What the record tells of.
 struct Told {
+    /// When attempts started, when they were last heard of, and what they used by then.
+    spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
     failed: HashSet<String>,
     saved: HashSet<String>,
     finishes: usize,
@@ -118,9 +123,23 @@ impl Told {
             failed: HashSet::new(),
             saved: HashSet::new(),
             finishes: 0,
+            spent: HashMap::new(),
         };
         for record in records {
             match &record.event {
+                Event::AttemptStarted { story, attempt, .. } => {
+                    let spent = (record.at, record.at, Usage::default());
+                    told.spent.insert(label(story, *attempt), spent);
+                }
+                Event::Agent {
+                    story,
+                    attempt,
+                    agent: AgentEvent::Usage { usage, .. },
+                } => {
+                    if let Some(spent) = told.spent.get_mut(&label(story, *attempt)) {
+                        (spent.1, spent.2) = (record.at, *usage);
+                    }
+                }
                 Event::AttemptFailed { parked, .. } => {
                     told.failed.insert(parked.clone());
                 }
@@ -133,19 +152,33 @@ impl Told {
         }
         told
     }
+
+    /// What an attempt used, and how long it was surely at work.
+    fn spent(&self, label: &str) -> (Usage, u64) {
+        let Some((started, last, usage)) = self.spent.get(label) else {
+            return (Usage::default(), 0);
+        };
+        let time = last.duration_since(*started).as_millis();
+        (*usage, u64::try_from(time).unwrap_or(0))
+    }
 }
 
-fn failed(story: &StoryId, attempt: u32, note: &ParkedNote) -> Event {
+fn label(story: &StoryId, attempt: AttemptNumber) -> String {
+    let story = story.clone();
+    AttemptId { story, attempt }.to_string()
+}
+
+fn failed(attempt: &AttemptId, note: &ParkedNote, usage: Usage, duration_ms: u64) -> Event {
     Event::AttemptFailed {
-        story: story.clone(),
-        attempt: crate::domain::ids::AttemptNumber(attempt),
+        story: attempt.story.clone(),
+        attempt: attempt.attempt,
         kind: note.kind,
         reason: note.why.clone(),
         parked: note.label.clone(),
         changed_files: note.changed_files,
         retrying: true,
-        duration_ms: 0,
-        usage: Usage::default(),
+        duration_ms,
+        usage,
     }
 }
 

@@ -16,6 +16,7 @@ use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::notify::Listener;
 use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
+use crate::domain::prices::Prices;
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
@@ -228,7 +229,8 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
     };
     Origin::Resumed(Box::new(Resumption {
         carry,
-        usage: so_far.usage(),
+        used: so_far.used(),
+        stories: so_far.used_by_stories(),
         attempts: open.attempts,
         notes: so_far.notes,
         red_before: so_far.red_before,
@@ -318,6 +320,14 @@ fn policy(order: &Order) -> Policy {
             ..Backoff::default()
         },
         budget: settings.budget(),
+        story_budget: settings.story_budget(),
+        prices: Prices(
+            settings
+                .prices
+                .iter()
+                .map(|(name, price)| (name.clone(), price.value))
+                .collect(),
+        ),
         ..Policy::default()
     }
 }

@@ -1,5 +1,6 @@
 //! The record of a run: every event is written to the run's file before any face sees it. What an
-//! agent says is not written again: it is in the attempt's transcript.
+//! agent says is not written again: it is in the attempt's transcript. What it used is, so that a
+//! run that is killed and resumed knows what it has spent.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::RunId;
 use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
@@ -23,6 +25,14 @@ pub(super) fn read_records(path: &Path) -> Vec<Record> {
         .map_while(Result::ok)
         .filter_map(|line| serde_json::from_str::<Record>(&line).ok())
         .collect()
+}
+
+/// Whether an event is part of the record.
+const fn is_kept(event: &Event) -> bool {
+    match event {
+        Event::Agent { agent, .. } => matches!(agent, AgentEvent::Usage { .. }),
+        _ => true,
+    }
 }
 
 /// The number of the next record.
@@ -101,7 +111,7 @@ impl Recorder {
             event,
         };
         self.next += 1;
-        if !matches!(record.event, Event::Agent { .. }) {
+        if is_kept(&record.event) {
             let mut line = serde_json::to_vec(&record)
                 .map_err(std::io::Error::other)
                 .tried("write", &self.path)?;

@@ -40,6 +40,7 @@ impl Face for Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::receipt::Receipt;
     use crate::ui::plain::script;
     use pretty_assertions::assert_eq;
 
@@ -63,17 +64,22 @@ mod tests {
 
     /// `UPDATE_SCHEMA=1 cargo test schema` writes it anew.
     #[test]
-    fn the_committed_schema_is_the_schema_of_the_types() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/events.schema.json");
-        let schema = schemars::schema_for!(Record);
-        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    fn the_committed_schemas_are_those_of_the_types() {
+        check("events.schema.json", &schemars::schema_for!(Record));
+        check("receipt.schema.json", &schemars::schema_for!(Receipt));
+    }
+
+    #[track_caller]
+    fn check(name: &str, schema: &schemars::Schema) {
+        let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
-            std::fs::write(path, &text).unwrap();
+            std::fs::write(&path, &text).unwrap();
         }
         let committed = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
             committed == text,
-            "docs/events.schema.json is out of date: run `UPDATE_SCHEMA=1 cargo test schema`"
+            "docs/{name} is out of date: run `UPDATE_SCHEMA=1 cargo test schema`"
         );
     }
 }

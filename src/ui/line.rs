@@ -167,6 +167,7 @@ fn run_started(record: &Record) -> Line {
         resumed,
         stories: _,
         budget,
+        story_budget,
         fallback,
     } = &record.event
     else {
@@ -205,6 +206,7 @@ fn run_started(record: &Record) -> Line {
         details.push(format!("gates: {}", names.join(", ")));
     }
     details.extend(words::budget(budget).map(|budget| format!("budget: {budget}")));
+    details.extend(words::budget(story_budget).map(|it| format!("budget of a story: {it}")));
     Line::new(Weight::Step, STRONG, text).with(details)
 }
 

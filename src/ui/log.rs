@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
 use super::text::{clean, columns, pad};
 use super::words;
-use crate::domain::event::FinishChoice;
 use crate::domain::history::{RunState, RunSummary};
 
 /// What stands between two columns.
@@ -67,28 +66,8 @@ fn cells(run: &RunSummary, now: Timestamp) -> Cells {
         words::ago(now.duration_since(run.began).as_secs()),
         format!("{}/{}", run.stories_done, run.stories_total),
         cost,
-        outcome(run),
+        words::run_state(run.state, run.finish),
     ]
-}
-
-fn outcome(run: &RunSummary) -> String {
-    let state = match run.state {
-        RunState::AtWork => "at work",
-        RunState::Interrupted => "interrupted",
-        RunState::AllDone => "all done",
-        RunState::StoryDone => "story done",
-        RunState::Exhausted => "a story failed",
-        RunState::Stopped => "stopped",
-        RunState::Skipped => "stories skipped",
-        RunState::Limited => "limited",
-        RunState::Broken => "broken",
-    };
-    match run.finish {
-        None => state.to_owned(),
-        Some(FinishChoice::Cleanup) => format!("{state}, cleaned up"),
-        Some(FinishChoice::Keep) => format!("{state}, kept"),
-        Some(FinishChoice::Abandon) => format!("{state}, abandoned"),
-    }
 }
 
 fn style(state: RunState) -> anstyle::Style {
@@ -103,6 +82,7 @@ fn style(state: RunState) -> anstyle::Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::event::FinishChoice;
     use crate::domain::ids::RunId;
 
     #[test]

@@ -73,7 +73,7 @@ impl Status {
                 };
             }
             Event::Agent {
-                agent: AgentEvent::Usage { usage },
+                agent: AgentEvent::Usage { usage, .. },
                 ..
             } => self.current = *usage,
             Event::GateStarted { gate, .. } => {

@@ -4,12 +4,14 @@ use std::fmt;
 
 use crate::domain::agent_event::Usage;
 use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
+use crate::domain::history::RunState;
 use crate::domain::size::rounded;
 
 /// Things that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noun {
     Attempt,
+    Commit,
     File,
     Note,
     Run,
@@ -17,12 +19,14 @@ pub(crate) enum Noun {
     Snapshot,
     Story,
     Task,
+    Warning,
 }
 
 impl Noun {
     const fn forms(self) -> (&'static str, &'static str) {
         match self {
             Self::Attempt => ("attempt", "attempts"),
+            Self::Commit => ("commit", "commits"),
             Self::File => ("file", "files"),
             Self::Note => ("note", "notes"),
             Self::Run => ("run", "runs"),
@@ -30,6 +34,7 @@ impl Noun {
             Self::Snapshot => ("snapshot", "snapshots"),
             Self::Story => ("story", "stories"),
             Self::Task => ("task", "tasks"),
+            Self::Warning => ("warning", "warnings"),
         }
     }
 }
@@ -189,6 +194,27 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
         Outcome::Stopped => "stopped on request".to_owned(),
         Outcome::Limited { .. } => "the agent cannot go on now".to_owned(),
         Outcome::Broken { .. } => "git or the system failed; nothing is lost".to_owned(),
+    }
+}
+
+/// How a run stands or ended, and what became of its branch.
+pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String {
+    let state = match state {
+        RunState::AtWork => "at work",
+        RunState::Interrupted => "interrupted",
+        RunState::AllDone => "all done",
+        RunState::StoryDone => "story done",
+        RunState::Exhausted => "a story failed",
+        RunState::Stopped => "stopped",
+        RunState::Skipped => "stories skipped",
+        RunState::Limited => "limited",
+        RunState::Broken => "broken",
+    };
+    match finish {
+        None => state.to_owned(),
+        Some(FinishChoice::Cleanup) => format!("{state}, cleaned up"),
+        Some(FinishChoice::Keep) => format!("{state}, kept"),
+        Some(FinishChoice::Abandon) => format!("{state}, abandoned"),
     }
 }
 

@@ -140,7 +140,7 @@ mod tests {
                 output_tokens: seq,
                 ..Usage::default()
             };
-            said(seq, 1, AgentEvent::Usage { usage })
+            said(seq, 1, AgentEvent::usage(usage))
         };
         let warning = |seq: u64| {
             let warning = Event::Warning {

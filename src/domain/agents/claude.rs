@@ -210,9 +210,7 @@ impl Claude {
             }
         }
         if self.spending.count(line.message.id, line.message.usage) {
-            events.push(AgentEvent::Usage {
-                usage: self.spending.total(),
-            });
+            events.push(AgentEvent::usage(self.spending.total()));
         }
         events
     }
@@ -266,9 +264,7 @@ impl Claude {
             Some(text) => promise(text),
             None => self.message_text.found(),
         };
-        let mut events = vec![AgentEvent::Usage {
-            usage: self.spending.total(),
-        }];
+        let mut events = vec![AgentEvent::usage(self.spending.total())];
         if !is_error {
             self.trouble = None;
         } else if self.trouble.is_none() {

@@ -336,7 +336,7 @@ impl Codex {
         self.turn = TurnEnd::Ended;
         self.usage = usage;
         vec![
-            AgentEvent::Usage { usage },
+            AgentEvent::usage(usage),
             AgentEvent::Final { is_error: false },
         ]
     }

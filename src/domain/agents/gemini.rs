@@ -215,7 +215,7 @@ impl Gemini {
     fn on_result(&mut self, line: &Line) -> Vec<AgentEvent> {
         let mut events: Vec<AgentEvent> = self.words.flush().into_iter().collect();
         self.usage = line.stats.into();
-        events.push(AgentEvent::Usage { usage: self.usage });
+        events.push(AgentEvent::usage(self.usage));
         let is_error = line.status.0 != "success";
         if is_error {
             let told_at = line.timestamp.0.parse::<Timestamp>().ok();

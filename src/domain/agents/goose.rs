@@ -202,7 +202,7 @@ impl Goose {
         } else {
             TurnEnd::Ended
         };
-        events.push(AgentEvent::Usage { usage: self.usage });
+        events.push(AgentEvent::usage(self.usage));
         events.push(AgentEvent::Final { is_error });
         events
     }

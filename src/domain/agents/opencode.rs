@@ -244,7 +244,7 @@ impl Opencode {
 
     fn on_step_end(&mut self, part: &Part) -> Vec<AgentEvent> {
         self.count(part.tokens, part.cost.0);
-        let mut events = vec![AgentEvent::Usage { usage: self.usage }];
+        let mut events = vec![AgentEvent::usage(self.usage)];
         match part.reason.0.as_str() {
             "tool-calls" | "unknown" => {}
             "stop" => {

@@ -171,7 +171,7 @@ impl Pi {
         let usage = Usage::from(message.usage);
         if usage.total_tokens() > 0 {
             self.usage.add(&usage);
-            events.push(AgentEvent::Usage { usage: self.usage });
+            events.push(AgentEvent::usage(self.usage));
         }
         events
     }

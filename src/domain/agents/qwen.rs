@@ -195,7 +195,7 @@ impl Qwen {
         let usage = wire::without_cached(line.message.usage.into());
         if usage.total_tokens() > 0 {
             self.usage.add(&usage);
-            events.push(AgentEvent::Usage { usage: self.usage });
+            events.push(AgentEvent::usage(self.usage));
         }
         events
     }
@@ -208,7 +208,7 @@ impl Qwen {
             Some(text) => promise(text),
             None => self.words.found(),
         };
-        let mut events = vec![AgentEvent::Usage { usage: self.usage }];
+        let mut events = vec![AgentEvent::usage(self.usage)];
         self.trouble = is_error.then(|| {
             let message = &line.error.message;
             if message.is_empty() {

@@ -27,6 +27,10 @@ pub(super) struct Attempt {
     pub(super) choice: Choice,
     pub(super) started: Timestamp,
     pub(super) usage: Usage,
+    /// The model the agent says it uses.
+    pub(super) model: Option<String>,
+    /// The prices its cost is computed from.
+    pub(super) prices: Option<String>,
 }
 
 /// An attempt whose agent is alive.
@@ -60,7 +64,8 @@ pub(super) enum Ending {
 
 impl Machine {
     pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
-        if let Some(reason) = self.used_up(&Usage::default()) {
+        if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
+            let reason = used_up.in_full();
             return self.leave_and_end(*story, Outcome::Limited { reason });
         }
         if self.pause {
@@ -81,6 +86,7 @@ impl Machine {
         self.attempts.insert(id.story.clone(), id.attempt.0);
         let notes = self.notes.deliver(&id.story);
         story.started.get_or_insert(self.now);
+        self.ledger.start_clock(&id.story, self.now);
         self.emit(Effect::StartAgent {
             ticket,
             story: id.story.clone(),
@@ -95,6 +101,8 @@ impl Machine {
             choice,
             started: self.now,
             usage: Usage::default(),
+            model: None,
+            prices: None,
         };
         Phase::Working(Work {
             attempt,
@@ -125,14 +133,10 @@ impl Machine {
         self.announce_attempt(work, start);
         work.last_active = self.now;
         let policy = self.policy();
-        let time_left = policy
-            .budget
-            .time
-            .map(|time| time.saturating_sub(self.since(self.started)));
         let timers = [
             (TimerKind::Idle, policy.idle_timeout),
             (TimerKind::Total, policy.total_timeout),
-            (TimerKind::Budget, time_left),
+            (TimerKind::Budget, self.next_look(&work.attempt.id.story)),
         ];
         for (kind, after) in timers {
             if let Some(after) = after {
@@ -161,13 +165,20 @@ impl Machine {
         });
     }
 
-    fn on_agent_said(&mut self, work: &mut Work, event: AgentEvent) {
+    fn on_agent_said(&mut self, work: &mut Work, mut event: AgentEvent) {
         if !work.announced {
             return;
         }
         work.last_active = self.now;
-        match &event {
-            AgentEvent::Usage { usage } => work.attempt.usage = *usage,
+        match &mut event {
+            AgentEvent::Usage { usage, prices } => {
+                self.price(&mut work.attempt, *usage);
+                *usage = work.attempt.usage;
+                prices.clone_from(&work.attempt.prices);
+            }
+            AgentEvent::Session {
+                model: Some(model), ..
+            } => work.attempt.model = Some(model.clone()),
             AgentEvent::Text { text } => work.place = first_line(text),
             AgentEvent::ToolCall { tool, summary } => {
                 work.place = first_line(&format!("{tool}: {summary}"));
@@ -185,14 +196,16 @@ impl Machine {
             attempt: work.attempt.id.attempt,
             agent: event,
         });
+        let story = work.attempt.id.story.clone();
+        self.warn_of_budget(&story, &work.attempt.usage);
         if work.ending != Ending::Open {
             return;
         }
         if let Some(message) = refused {
             // It would only go on trying.
             self.end_agent(work, Miss::new(FailureKind::Auth, message));
-        } else if let Some(reason) = self.used_up(&work.attempt.usage) {
-            self.end_agent(work, Miss::budget(reason));
+        } else if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
+            self.end_agent(work, Miss::budget(used_up.reason));
         } else if gave_up {
             // It may exit by itself, or go on after all; some wait without end.
             self.on_agent_final(work);
@@ -229,8 +242,10 @@ impl Machine {
         let mut attempt = work.attempt;
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);
+        self.ledger.add(&attempt.id.story, &attempt.usage);
         self.tell_of_processes(end);
         self.tell_of_cost(&attempt);
+        self.warn_of_budget(&attempt.id.story, &Usage::default());
         match judge(end, work.ending) {
             Ok(warning) => {
                 if let Some(message) = warning {
@@ -255,32 +270,21 @@ impl Machine {
         }
     }
 
-    // A budget that bounds nothing must not look like one that does.
-    fn tell_of_cost(&mut self, attempt: &Attempt) {
-        let Some(usd) = self.policy().budget.usd else {
-            return;
-        };
-        let (agent, usage) = (&attempt.choice.agent, &attempt.usage);
-        let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
-        if is_untold && self.standby.costless.insert(agent.clone()) {
-            let message = format!(
-                "`{agent}` does not tell what it costs: the budget of ${usd:.2} does not bound it; \
-                 `--max-tokens` does"
-            );
-            self.warn("no_cost", message);
-        }
-    }
-
     // Announced, so that a fold of the events comes to the same totals.
     fn settle_usage(&mut self, attempt: &mut Attempt, at_end: Option<Usage>) {
-        let Some(usage) = at_end.filter(|usage| *usage != attempt.usage) else {
+        let before = attempt.usage;
+        if let Some(told) = at_end {
+            self.price(attempt, told);
+        }
+        let usage = attempt.usage;
+        if usage == before {
             return;
-        };
-        attempt.usage = usage;
+        }
+        let prices = attempt.prices.clone();
         self.announce(Event::Agent {
             story: attempt.id.story.clone(),
             attempt: attempt.id.attempt,
-            agent: AgentEvent::Usage { usage },
+            agent: AgentEvent::Usage { usage, prices },
         });
     }
 
@@ -299,6 +303,12 @@ impl Machine {
                 Phase::Working(work)
             }
             Phase::Waiting(story, until) => self.on_waited(story, until),
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
+                if kind == TimerKind::Budget =>
+            {
+                self.look_at_gate();
+                phase
+            }
             phase => phase,
         }
     }
@@ -316,7 +326,7 @@ impl Machine {
             }
             (TimerKind::Idle, Ending::Open) => self.on_idle(work),
             (TimerKind::Total, Ending::Open) => self.on_total(work),
-            (TimerKind::Budget, Ending::Open) => self.on_time_used_up(work),
+            (TimerKind::Budget, Ending::Open) => self.on_budget_timer(work),
             _ => {}
         }
     }
@@ -354,12 +364,15 @@ impl Machine {
         self.end_agent(work, miss);
     }
 
-    fn on_time_used_up(&mut self, work: &mut Work) {
-        let Some(time) = self.policy().budget.time else {
-            return;
-        };
-        let reason = format!("the time of {} is used up", in_words(time));
-        self.end_agent(work, Miss::budget(reason));
+    fn on_budget_timer(&mut self, work: &mut Work) {
+        let story = work.attempt.id.story.clone();
+        self.warn_of_budget(&story, &work.attempt.usage);
+        if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
+            return self.end_agent(work, Miss::budget(used_up.reason));
+        }
+        if let Some(after) = self.next_look(&story) {
+            self.arm(work, TimerKind::Budget, after);
+        }
     }
 
     fn end_agent(&mut self, work: &mut Work, miss: Miss) {

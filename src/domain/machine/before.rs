@@ -154,12 +154,17 @@ impl Machine {
         duration: Duration,
     ) -> Phase {
         let Baseline { story, gate } = baseline;
+        let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
             return self.leave_and_end(*story, Outcome::Stopped);
         }
         if self.skip {
             return self.skip_story(*story);
+        }
+        if let Some(used_up) = overrun {
+            let reason = used_up.in_full();
+            return self.leave_and_end(*story, Outcome::Limited { reason });
         }
         self.before.verdicts[gate] = Verdict::of(&result);
         self.announce_gate(&story.view.id, gate, Ground::Checkpoint, (result, duration));

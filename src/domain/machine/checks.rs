@@ -52,6 +52,7 @@ impl Machine {
             name,
             ground,
         });
+        self.watch_gate();
     }
 
     pub(super) fn announce_gate(
@@ -138,6 +139,7 @@ impl Machine {
         duration: Duration,
     ) -> Phase {
         let gate = gating.verdicts.len();
+        let overrun = self.unwatch_gate();
         let story = gating.attempt.id.story.clone();
         self.announce_gate(&story, gate, Ground::Attempt, (result.clone(), duration));
         if self.stop.is_some() {
@@ -145,6 +147,9 @@ impl Machine {
         }
         if self.skip {
             return self.fail(gating.attempt, Miss::skipped());
+        }
+        if let Some(used_up) = overrun {
+            return self.fail(gating.attempt, Miss::budget(used_up.reason));
         }
         gating.verdicts.push(Verdict::of(&result));
         let GateResult::Failed { how, tail } = result else {
@@ -226,6 +231,7 @@ impl Machine {
             story, id, choice, ..
         } = verified.attempt;
         self.standby.worked(&choice.agent);
+        self.ledger.stop_clock(self.now);
         // The gates just judged this very tree: that is the next story's baseline.
         let gates = &self.setup.policy.gates;
         self.before.judged(&commit, &verified.verdicts, gates);

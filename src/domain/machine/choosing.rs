@@ -11,10 +11,8 @@ impl Machine {
     pub(super) fn pick(&self, story: &Current) -> Pick {
         let (asked, _) = self.line_up(story);
         let pick = self.standby.pick(&asked, self.now, self.policy().max_wait);
-        match (pick, self.policy().budget.time) {
-            (Pick::Later(until, reason), Some(time))
-                if until > super::setback::later(self.started, time) =>
-            {
+        match (pick, self.time_ends(&story.view.id)) {
+            (Pick::Later(until, reason), Some((end, time))) if until > end => {
                 Pick::Nobody(super::standby::too_long(&reason, until, time))
             }
             (pick, _) => pick,

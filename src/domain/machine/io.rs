@@ -255,7 +255,7 @@ pub(crate) enum TimerKind {
     Idle,
     /// The attempt takes too long.
     Total,
-    /// The time of the whole run is used up.
+    /// The time of the run or the story has to be looked at.
     Budget,
     /// The agent gave its final message and does not exit.
     FinalGrace,

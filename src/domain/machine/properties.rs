@@ -85,7 +85,12 @@ fn policies() -> impl Strategy<Value = Policy> {
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
     let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
-    let budget = (seconds(1..20_000), prop::option::of(1_u64..5000));
+    let budget = (
+        seconds(1..20_000),
+        prop::option::of(1_u64..5000),
+        seconds(1..9000),
+        prop::option::of(1_u64..3000),
+    );
     let only = prop::option::weighted(0.2, 1_u8..4);
     let tests = prop_oneof![
         Just(Severity::Off),
@@ -110,6 +115,11 @@ fn policies() -> impl Strategy<Value = Policy> {
             budget: Budget {
                 time: budget.0,
                 tokens: budget.1,
+                usd: None,
+            },
+            story_budget: Budget {
+                time: budget.2,
+                tokens: budget.3,
                 usd: None,
             },
             only_story: only.map(|only| id(&only.to_string())),
@@ -383,7 +393,7 @@ impl World {
         let text = "words".to_owned();
         let event = match pick % 16 {
             0 => AgentEvent::Text { text },
-            1 => AgentEvent::Usage { usage },
+            1 => AgentEvent::usage(usage),
             2 => return Input::AgentActive { ticket },
             3 => return Input::AgentFinal { ticket },
             12 if pick > 200 => AgentEvent::Auth { message: text },
@@ -485,7 +495,8 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::StartAgent { notes, .. } => {
+            Effect::StartAgent { notes, story, .. } => {
+                self.see_budget(story);
                 assert!(notes.len() >= self.untold, "a note was lost");
                 self.untold = 0;
                 assert!(nothing_runs, "two at a time");
@@ -544,6 +555,18 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// No agent starts where something is used up.
+    fn see_budget(&self, story: &StoryId) {
+        let tokens = |usage: Usage| usage.total_tokens();
+        let of_run = self.policy.budget.tokens;
+        assert!(of_run.is_none_or(|most| tokens(self.progress.usage()) < most));
+        let of_story = self.policy.story_budget.tokens;
+        let stories = &self.progress.stories;
+        let at_hand = stories.iter().find(|it| it.id == *story);
+        let used = at_hand.map_or(0, |it| tokens(it.usage()));
+        assert!(of_story.is_none_or(|most| used < most));
     }
 
     fn see_save(&self) {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attempts;
+mod budgets;
 mod checkpoints;
 mod failures;
 mod gates;

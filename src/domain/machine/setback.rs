@@ -12,6 +12,7 @@ use super::stories::Current;
 use super::verdict::Miss;
 use super::{Machine, Phase};
 use crate::domain::agent_event::Usage;
+use crate::domain::budget::UsedUp;
 use crate::domain::event::{Event, Outcome};
 use crate::domain::policy::{Consequence, consequence};
 
@@ -95,9 +96,11 @@ impl Machine {
             return Next::End(Outcome::Stopped);
         }
         match consequence(miss.kind) {
-            Consequence::Stop => Next::End(Outcome::Limited {
-                reason: miss.reason.clone(),
-            }),
+            Consequence::Stop => {
+                let used_up = self.used_up(&story.view.id, &Usage::default());
+                let reason = used_up.map_or_else(|| miss.reason.clone(), UsedUp::in_full);
+                Next::End(Outcome::Limited { reason })
+            }
             Consequence::Skip => Next::Skip,
             _ if self.skip => Next::Skip,
             Consequence::Retry => {
@@ -140,11 +143,13 @@ impl Machine {
     /// Another attempt, now or later, if somebody can make it.
     fn go_on(&self, story: &Current) -> Next {
         let pick = self.pick(story);
-        match (self.used_up(&Usage::default()), pick) {
-            (Some(reason), _) | (None, Pick::Nobody(reason)) => {
-                Next::End(Outcome::Limited { reason })
-            }
-            (None, Pick::Agent(_) | Pick::Later(..)) => Next::Again,
+        if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
+            let reason = used_up.in_full();
+            return Next::End(Outcome::Limited { reason });
+        }
+        match pick {
+            Pick::Nobody(reason) => Next::End(Outcome::Limited { reason }),
+            Pick::Agent(_) | Pick::Later(..) => Next::Again,
         }
     }
 

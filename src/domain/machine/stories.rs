@@ -74,6 +74,7 @@ impl Machine {
             resumed,
             stories: self.stories.iter().map(outline).collect(),
             budget: policy.budget.limits(),
+            story_budget: policy.story_budget.limits(),
             fallback: self.setup.roster.fallback(),
         };
         self.announce(event);
@@ -87,6 +88,10 @@ impl Machine {
         let view = self.stories[position].clone();
         if self.completed.contains(&view.id) {
             return self.end(still_open(&view.id));
+        }
+        if let Some(used_up) = self.used_up(&view.id, &Usage::default()) {
+            let reason = used_up.in_full();
+            return self.end(Outcome::Limited { reason });
         }
         self.announce(Event::StoryStarted {
             story: view.id.clone(),
@@ -136,6 +141,7 @@ impl Machine {
     /// Takes note of a story that is left before it is done, should the user go on with it: its
     /// retries start afresh, and what its last attempt learned still holds.
     pub(super) fn leave(&mut self, story: Current) {
+        self.ledger.stop_clock(self.now);
         let carry = Carry {
             story: story.view.id.clone(),
             next_attempt: AttemptNumber(story.next_attempt),

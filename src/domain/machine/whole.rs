@@ -75,8 +75,13 @@ impl Machine {
         result: GateResult,
         duration: Duration,
     ) -> Phase {
+        let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
+        }
+        if let Some(used_up) = overrun {
+            let reason = used_up.in_full();
+            return self.end(Outcome::Limited { reason });
         }
         let gate = whole.gate;
         self.announce_gate(

@@ -35,6 +35,8 @@ pub(crate) struct Header {
     pub(crate) resumed: bool,
     /// What the run may use.
     pub(crate) budget: BudgetLimits,
+    /// What each of its stories may use.
+    pub(crate) story_budget: BudgetLimits,
 }
 
 /// One story as far as this run knows it.
@@ -64,6 +66,10 @@ pub(crate) struct StoryProgress {
     pub(super) spent: Duration,
     /// Since when it is worked on now.
     pub(super) since: Option<Timestamp>,
+    /// How long it was tried, from each first attempt on, without the stretch that is under way.
+    pub(super) tried: Duration,
+    /// Since when it is tried now.
+    pub(super) tried_since: Option<Timestamp>,
 }
 
 impl StoryProgress {
@@ -82,6 +88,8 @@ impl StoryProgress {
             open_tasks: 0,
             spent: Duration::ZERO,
             since: None,
+            tried: Duration::ZERO,
+            tried_since: None,
         }
     }
 
@@ -100,6 +108,12 @@ impl StoryProgress {
         self.spent + running.unwrap_or_default()
     }
 
+    /// How long it was tried so far, from each first attempt on.
+    pub(super) fn time_tried(&self, now: Timestamp) -> Duration {
+        let running = self.tried_since.map(|since| between(since, now));
+        self.tried + running.unwrap_or_default()
+    }
+
     /// The gates that ran on this attempt.
     pub(crate) fn gates_of(&self, attempt: AttemptNumber) -> impl Iterator<Item = &GateProgress> {
         let of_attempt = move |gate: &&GateProgress| gate.attempt == Some(attempt);
@@ -110,6 +124,8 @@ impl StoryProgress {
     pub(super) fn rest(&mut self, at: Timestamp, state: StoryStanding) {
         self.spent = self.elapsed(at);
         self.since = None;
+        self.tried = self.time_tried(at);
+        self.tried_since = None;
         self.state = state;
     }
 }
@@ -181,6 +197,8 @@ pub(crate) struct AttemptProgress {
     pub(crate) agent: Option<Choice>,
     /// What it used so far.
     pub(crate) usage: Usage,
+    /// The prices its cost is computed from; none where the agent tells it.
+    pub(crate) prices: Option<String>,
     /// How it stands.
     pub(crate) state: AttemptStanding,
 }

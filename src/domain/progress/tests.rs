@@ -81,6 +81,7 @@ fn run_started(resumed: bool) -> Event {
         resumed,
         stories: Vec::new(),
         budget: BudgetLimits::default(),
+        story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
     }
 }
@@ -112,7 +113,7 @@ fn used(usage: Usage) -> Event {
     Event::Agent {
         story: one(),
         attempt: AttemptNumber(1),
-        agent: AgentEvent::Usage { usage },
+        agent: AgentEvent::usage(usage),
     }
 }
 
@@ -164,6 +165,7 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         isolated: false,
         agent: None,
         usage,
+        prices: None,
         state,
     }
 }
@@ -209,6 +211,7 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
         started_at: Some(clock(1)),
         open_tasks: 2,
         spent: Duration::from_secs(6),
+        tried: Duration::from_secs(5),
         ..StoryProgress::new(one(), "First".to_owned())
     };
     let want = Progress {
@@ -224,6 +227,7 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
             gates: vec!["tests".to_owned()],
             resumed: false,
             budget: BudgetLimits::default(),
+            story_budget: BudgetLimits::default(),
         }),
         stories_total: 3,
         stories_done: 2,
@@ -248,6 +252,7 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
         started_at: Some(clock(0)),
         ended_at: Some(clock(8)),
         last_at: Some(clock(9)),
+        worked_until: Some(clock(8)),
         settled: total,
         ..Progress::default()
     };
@@ -420,6 +425,7 @@ fn warnings_skips_and_requests_are_kept() {
         requested: Some(Request::Stop),
         started_at: Some(clock(0)),
         last_at: Some(clock(3)),
+        worked_until: Some(clock(3)),
         ..Progress::default()
     };
     assert_eq!(tape.progress, want);
@@ -469,6 +475,7 @@ fn laid_out(resumed: bool) -> Event {
             outline("2", StoryState::Open, 0),
         ],
         budget,
+        story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
     }
 }

@@ -177,6 +177,7 @@ pub(crate) fn started() -> Event {
             tokens: Some(2_000_000),
             time_ms: Some(7_200_000),
         },
+        story_budget: BudgetLimits::default(),
         fallback: vec!["codex".to_owned()],
     }
 }
@@ -275,7 +276,7 @@ fn first_attempt(script: &mut Script) {
         })
         .agent(1, AgentEvent::ToolResult { bytes: 2_150, is_error: false })
         .agent(1, AgentEvent::ToolResult { bytes: 40, is_error: true })
-        .agent(1, AgentEvent::Usage { usage: usage(45_000, 0.42) })
+        .agent(1, AgentEvent::usage(usage(45_000, 0.42)))
         .agent(1, AgentEvent::Retrying { message: "overloaded, again in 4s".to_owned() })
         .agent(1, AgentEvent::Unknown { line: "{\"type\":\"novel\"}".to_owned() })
         .agent(1, AgentEvent::Error { message: "stream broke off".to_owned() })

@@ -49,12 +49,12 @@ fn claude_tells_words_tools_and_usage() {
     let answer = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"12345","is_error":true}]},"parent_tool_use_id":null}"#;
     let blocks = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"abc"},{"type":"text","text":"d"}]}]}}"#;
     let (events, end) = claude(&[INIT, thought, tool, answer, blocks, SAYS_COMPLETE, COMPLETE]);
-    let used = |input_tokens, output_tokens| AgentEvent::Usage {
-        usage: Usage {
+    let used = |input_tokens, output_tokens| {
+        AgentEvent::usage(Usage {
             input_tokens,
             output_tokens,
             ..Usage::default()
-        },
+        })
     };
     let want = [
         AgentEvent::Session {
@@ -77,7 +77,7 @@ fn claude_tells_words_tools_and_usage() {
         },
         words("Done.\n\n<promise>COMPLETE</promise>"),
         used(10, 1),
-        AgentEvent::Usage { usage: USED },
+        AgentEvent::usage(USED),
         AgentEvent::Final { is_error: false },
     ];
     assert_eq!(events, want);

@@ -95,7 +95,7 @@ fn words_tools_and_usage_are_told() {
         AgentEvent::Text {
             text: "Done.\n<promise>COMPLETE</promise>".into(),
         },
-        AgentEvent::Usage { usage },
+        AgentEvent::usage(usage),
         AgentEvent::Final { is_error: false },
     ];
     assert_eq!(events, want);

@@ -78,7 +78,7 @@ fn words_are_joined_to_lines() {
         words("Done."),
         words(""),
         words("<promise>COMPLETE</promise>"),
-        AgentEvent::Usage { usage },
+        AgentEvent::usage(usage),
         AgentEvent::Final { is_error: false },
     ];
     assert_eq!(events, want);

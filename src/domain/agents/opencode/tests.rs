@@ -80,11 +80,11 @@ fn steps_are_added_up() {
             bytes: 2,
             is_error: true,
         },
-        AgentEvent::Usage { usage: usage(1) },
+        AgentEvent::usage(usage(1)),
         AgentEvent::Text {
             text: "<promise>COMPLETE</promise>".into(),
         },
-        AgentEvent::Usage { usage: usage(2) },
+        AgentEvent::usage(usage(2)),
         AgentEvent::Final { is_error: false },
     ];
     assert_eq!(events, want);

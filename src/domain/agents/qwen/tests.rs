@@ -18,9 +18,7 @@ fn a_failed_request_is_told_once() {
     let (events, end) = qwen(&[text, result]);
     let message = format!("401 no key\n{LOG_IN}");
     let want = [
-        AgentEvent::Usage {
-            usage: Usage::default(),
-        },
+        AgentEvent::usage(Usage::default()),
         AgentEvent::Auth {
             message: message.clone(),
         },

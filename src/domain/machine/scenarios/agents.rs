@@ -311,7 +311,7 @@ fn a_budget_that_does_not_bound_an_agent_is_said_once() {
         effects.contains(&warning(
             "no_cost",
             "`demo` does not tell what it costs: the budget of $5.00 does not bound it; \
-             `--max-tokens` does",
+             say what tokens cost in `[prices.demo]`, or set `--max-tokens`",
         ))
     };
     assert!(!warned(failed("no")), "it told nothing at all");

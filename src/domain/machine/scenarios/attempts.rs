@@ -46,7 +46,7 @@ fn text(text: &str) -> AgentEvent {
     AgentEvent::Text { text }
 }
 
-fn heard(agent: AgentEvent) -> Effect {
+pub(super) fn heard(agent: AgentEvent) -> Effect {
     say(Event::Agent {
         story: id("1"),
         attempt: AttemptNumber(1),
@@ -213,7 +213,7 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
     assert_eq!(
         script.give(|ticket| ended(ticket, end)),
         [
-            heard(AgentEvent::Usage { usage }),
+            heard(AgentEvent::usage(usage)),
             warning(
                 "swept",
                 "the agent left processes behind, which are ended: `node (412)`"

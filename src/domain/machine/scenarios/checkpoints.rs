@@ -45,6 +45,7 @@ fn run_started() -> Effect {
         resumed: false,
         stories: vec![outlined("1"), outlined("2")],
         budget: BudgetLimits::default(),
+        story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
     })
 }

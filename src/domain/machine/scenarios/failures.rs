@@ -6,7 +6,6 @@ use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{Event, FailureKind, FinishChoice, Outcome};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
-use crate::domain::policy::Budget;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next one is told.
 #[track_caller]
@@ -293,83 +292,6 @@ fn git_stops_at_once_wherever_it_fails() {
         assert_eq!(effects.len(), 2, "after {steps} steps: {effects:#?}");
         assert_eq!(effects[1], end(disk_full(), 4));
     }
-}
-
-#[test]
-fn budget_of_tokens_stops_at_once() {
-    let mut script = Script::working(Policy {
-        budget: Budget {
-            tokens: Some(100),
-            ..Budget::default()
-        },
-        ..keep()
-    });
-    let usage = Usage {
-        output_tokens: 100,
-        ..Usage::default()
-    };
-    let said = script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Usage { usage },
-    });
-    let grace = Duration::from_secs(5);
-    let ticket = Ticket(3);
-    assert_eq!(said[1..], [Effect::StopAgent { ticket, grace }]);
-    let reason = "the budget of 100 tokens is used up";
-    assert_eq!(
-        script.give(ended_by_us),
-        [park(4, 1, FailureKind::Budget, reason)]
-    );
-    stops(&mut script, FailureKind::Budget, reason);
-}
-
-#[test]
-fn budget_of_time_stops_at_once() {
-    let mut script = Script::start(Policy {
-        budget: Budget {
-            time: Some(Duration::from_secs(600)),
-            ..Budget::default()
-        },
-        ..keep()
-    });
-    script.give(|ticket| backlog(ticket, &two_open()));
-    script.give(begin_done);
-    let after = Duration::from_secs(540);
-    let armed = script.pass(60).give(agent_started);
-    let timer = timer(TimerKind::Budget, 3);
-    assert_eq!(armed[1..], [Effect::SetTimer { timer, after }]);
-    script.pass(540).fire(TimerKind::Budget);
-    let reason = "the time of 10m is used up";
-    assert_eq!(
-        script.give(ended_by_us),
-        [park(4, 1, FailureKind::Budget, reason)]
-    );
-    stops(&mut script, FailureKind::Budget, reason);
-}
-
-#[test]
-fn budget_used_up_by_a_story_that_succeeded_keeps_the_story_and_starts_no_other() {
-    let mut script = Script::working(Policy {
-        budget: Budget {
-            usd: Some(1.0),
-            ..Budget::default()
-        },
-        ..keep()
-    });
-    let end_of_agent = AgentEnd {
-        usage: Some(Usage {
-            cost_usd: Some(1.5),
-            ..Usage::default()
-        }),
-        ..complete()
-    };
-    script.give(|ticket| ended(ticket, end_of_agent));
-    let effects = script.give_all(&[checked, ticked, saved, first_done]);
-    assert_eq!(effects.last(), Some(&finish(8, FinishChoice::Keep)));
-    let outcome = Outcome::Limited {
-        reason: "the budget of $1.00 is used up".to_owned(),
-    };
-    assert_eq!(script.give(finished).last(), Some(&end(outcome, 3)));
 }
 
 #[test]

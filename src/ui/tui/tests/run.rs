@@ -374,6 +374,7 @@ fn many_stories(stage: &mut Stage) {
                 resumed,
                 stories: many.collect(),
                 budget: crate::domain::event::BudgetLimits::default(),
+                story_budget: crate::domain::event::BudgetLimits::default(),
                 fallback: Vec::new(),
             },
         )

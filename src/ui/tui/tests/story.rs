@@ -67,6 +67,7 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
             tokens: Some(2_000_000),
             time_ms: Some(7_200_000),
         },
+        story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
     }
 }
@@ -275,7 +276,7 @@ pub(in crate::ui::tui) fn at_work(stage: &mut Stage) {
     stage
         .hear(2, story(3))
         .hear(1, attempt("3", 1))
-        .hear(3, says("3", 1, AgentEvent::Usage { usage }))
+        .hear(3, says("3", 1, AgentEvent::usage(usage)))
         .hear(1, says("3", 1, call))
         .wait(64);
 }
