@@ -104,7 +104,7 @@ fn rust() {
         fine: &[
             "#[test]\nfn adds_numbers() {\n    assert_eq!(add(1, 2), 3);\n}\n",
             "#[test]\nfn adds() { assert_eq!(add(1, 2), 3); }\n",
-            "#[tokio::test]\nasync fn adds() {\n    assert_eq!(add(1, 2).await, 3);\n}\n",
+            "#[async_std::test]\nasync fn adds() {\n    assert_eq!(add(1, 2).await, 3);\n}\n",
             "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 4, \"#[ignore]\");\n}\n",
             "#[test]\nfn adds() {\n    check(add(1, 2), 3);\n}\n",
         ],
