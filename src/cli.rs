@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod finish;
 mod gc;
+mod init;
 mod launch;
 mod list;
 mod log;
@@ -88,6 +89,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Prompt(given)) => prompt::run(given, context),
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
+        Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),
         Some(Command::Man(given)) => man::run(given),

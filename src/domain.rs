@@ -19,6 +19,7 @@ pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod ids;
+pub(crate) mod init;
 pub(crate) mod js;
 pub(crate) mod label;
 pub(crate) mod machine;

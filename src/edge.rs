@@ -19,6 +19,7 @@ pub(crate) mod repository;
 pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod steps;
+pub(crate) mod survey;
 pub(crate) mod text_window;
 pub(crate) mod transcript;
 pub(crate) mod tree_state;

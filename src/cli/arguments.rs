@@ -11,6 +11,7 @@ use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
 use super::finish::FinishArguments;
 use super::gc::GcArguments;
+use super::init::InitArguments;
 use super::list::ListArguments;
 use super::log::LogArguments;
 use super::loop_command::LoopArguments;
@@ -167,6 +168,14 @@ pub(super) enum Command {
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
+    /// Write a commented `ralphtool.toml`, with the checks this repository has
+    ///
+    /// Looks for what tells how the repository is tested (Cargo, npm and its kin, Go, Python, make,
+    /// just, Gradle, Maven, .NET and more), in the top folder and in the folders right below, and
+    /// makes a gate of each command. Nothing is run. A command whose program is not installed is
+    /// written as a comment, and so is every other key, with its default. A file that is there is
+    /// never overwritten.
+    Init(InitArguments),
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the
