@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::Proposal;
-use crate::domain::settings::{GATE_TIMEOUT, Settings};
+use crate::domain::settings::{GATE_TIMEOUT, Settings, TamperCheck};
 
 /// The agent that is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +166,11 @@ impl Page {
             defaults.vault_limit.value,
             "How large the vault may get before old runs are removed from it.",
         );
+        self.text_key(
+            "learnings_limit",
+            defaults.learnings_limit.value,
+            "How much of the notes that agents keep for a change goes into a prompt.",
+        );
     }
 
     fn gates(&mut self, gates: &[Proposal]) {
@@ -173,7 +178,9 @@ impl Page {
         self.words(
             "Gates: commands that ralphtool itself runs after an agent says it is done, in this folder.\n\
              Exit code 0 passes; anything else fails the attempt, and the output is told to the next\n\
-             one. A gate that was red before the story began does not count (`baseline = true`).",
+             one. A gate that was red before the story began does not count (`baseline = true`). With\n\
+             `when = \"end\"` it runs once, over the whole change. What it changes in the tree is put back,\n\
+             unless `keep_changes = true` says that it is part of the work, as with a formatter.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {
             let none = "No command that checks this repository was found; write yours here.";
@@ -183,10 +190,11 @@ impl Page {
             self.gate(gate);
         }
         if gates.is_empty() {
-            self.block(&format!(
-                "[[gate]]\nname = \"tests\"\nrun = \"make test\"\ntimeout = {}\nbaseline = true",
-                quoted(&GATE_TIMEOUT.to_string())
-            ));
+            let timeout = quoted(&GATE_TIMEOUT.to_string());
+            self.block(
+                "Such as this one.",
+                &format!("[[gate]]\nname = \"tests\"\nrun = \"make test\"\ntimeout = {timeout}"),
+            );
         }
     }
 
@@ -205,7 +213,7 @@ impl Page {
         self.words(&format!("Found in `{}`.", gate.because));
         let _ = writeln!(
             self.0,
-            "{lines}\n# timeout = {}\n# baseline = true",
+            "{lines}\n# timeout = {}\n# baseline = true\n# when = \"story\"\n# keep_changes = false",
             quoted(&GATE_TIMEOUT.to_string())
         );
     }
@@ -238,19 +246,73 @@ impl Page {
             "Tokens of all sorts, such as \"2M\".",
         );
         self.text_key("time", defaults.max_time.value, "Time, such as \"4h\".");
+        self.text_key(
+            "story_usd",
+            defaults.max_story_cost.value,
+            "The same for each story by itself.",
+        );
+        let _ = writeln!(
+            self.0,
+            "# story_tokens = {}\n# story_time = {}",
+            quoted(&defaults.max_story_tokens.value.to_string()),
+            quoted(&defaults.max_story_time.value.to_string())
+        );
+        self.tamper(defaults);
+    }
+
+    fn tamper(&mut self, defaults: &Settings) {
+        self.table(
+            "tamper",
+            "What is made of an attempt that touches what judges it: `off`, `warn` or `fail`.",
+        );
+        for (name, check) in TamperCheck::NAMES {
+            let about = match check {
+                TamperCheck::Boxes => "Boxes of other stories; they are put back in any case.",
+                TamperCheck::Specs => "The text of the plan.",
+                TamperCheck::Tests => "Tests that are deleted or skipped.",
+                TamperCheck::Config => "This file, and what the gates are set up by.",
+                TamperCheck::Outside => "Files outside of `roots`.",
+            };
+            let (severity, _) = defaults.tamper.severity(check);
+            self.text_key(name, severity.name(), about);
+        }
+        self.key(
+            "roots",
+            "[\"src\", \"tests\"]",
+            "Where work is expected. Without it, in the folders that are there; this is an example.",
+        );
     }
 
     /// Several lines that belong together, commented out.
-    fn block(&mut self, lines: &str) {
+    fn block(&mut self, about: &str, lines: &str) {
         self.gap();
+        self.words(about);
         self.words(lines);
     }
 
     fn examples(&mut self) {
-        self.gap();
-        self.words("Examples of what there is besides; no such table is there without you.");
-        self.block("[agents.mine]\ncommand = [\"my-agent\", \"--auto\"]\noutput = \"text\"");
-        self.block("[escalate]\nafter = 2\nmodel = \"opus\"");
+        self.block(
+            "Whom to tell when a run ends, a story is given up, a limit is waited for, or you have to\n\
+             choose: a command that gets the event as JSON by stdin, and the terminal's bell.",
+            "[notify]\ncommand = [\"notify-send\", \"ralphtool\"]\nbell = true\n\
+             on = [\"finished\", \"exhausted\", \"waiting\", \"choice\"]",
+        );
+        self.block(
+            "What a million tokens cost in US dollars, for a model or an agent that does not tell.",
+            "[prices.my-model]\ninput = 1.25\noutput = 10.00\ncached_input = 0.125\ncache_write = 1.50",
+        );
+        self.block(
+            "Another agent or model for a story that failed so often.",
+            "[escalate]\nafter = 2\nmodel = \"opus\"",
+        );
+        self.block(
+            "Another agent or model for one story.",
+            "[[story]]\nid = \"2\"\nmodel = \"opus\"",
+        );
+        self.block(
+            "An agent of your own: `agent = \"mine\"` lets it work.",
+            "[agents.mine]\ncommand = [\"my-agent\", \"--auto\"]\noutput = \"text\"",
+        );
     }
 }
 
