@@ -13,6 +13,7 @@ mod finish;
 mod gc;
 mod init;
 mod launch;
+mod learnings;
 mod list;
 mod log;
 mod loop_command;
@@ -89,6 +90,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Prompt(given)) => prompt::run(given, context),
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
+        Some(Command::Learnings(given)) => learnings::run(given, context),
         Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),

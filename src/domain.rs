@@ -22,6 +22,7 @@ pub(crate) mod ids;
 pub(crate) mod init;
 pub(crate) mod js;
 pub(crate) mod label;
+pub(crate) mod learnings;
 pub(crate) mod machine;
 pub(crate) mod note;
 pub(crate) mod outline;

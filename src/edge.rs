@@ -11,6 +11,7 @@ pub(crate) mod gate;
 pub(crate) mod git;
 pub(crate) mod isolation;
 pub(crate) mod kill_point;
+pub(crate) mod learnings;
 pub(crate) mod manifest;
 pub(crate) mod object_id;
 pub(crate) mod os;

@@ -72,6 +72,8 @@ pub(crate) struct Job {
     pub(crate) shell: std::ffi::OsString,
     /// How large the vault may get.
     pub(crate) vault_limit: SizeLimit,
+    /// How much of the agents' notes goes into a prompt.
+    pub(crate) learnings_limit: SizeLimit,
     /// Agents work on an overlay of the work tree.
     pub(crate) isolate: bool,
     /// This goes on with an open run.

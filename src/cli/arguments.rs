@@ -12,6 +12,7 @@ use super::doctor::DoctorArguments;
 use super::finish::FinishArguments;
 use super::gc::GcArguments;
 use super::init::InitArguments;
+use super::learnings::LearningsArguments;
 use super::list::ListArguments;
 use super::log::LogArguments;
 use super::loop_command::LoopArguments;
@@ -158,6 +159,12 @@ pub(super) enum Command {
     Show(ShowArguments),
     /// Print the prompt an agent would get
     Prompt(PromptArguments),
+    /// Print or edit the notes agents keep for a change
+    ///
+    /// An agent may add to them what a later one should know. They are kept outside of the
+    /// repository, survive failed attempts, and go into the prompts of the same change: the newest
+    /// part of them, as much as the setting `learnings_limit` allows.
+    Learnings(LearningsArguments),
     /// See it all on a throw-away repository, with an embedded agent
     ///
     /// Makes a repository with a change of three stories in the folder for temporary files, and

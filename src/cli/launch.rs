@@ -229,7 +229,7 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
 }
 
 /// The only change with work left.
-fn only_change(around: &Surroundings) -> Result<Change, Failure> {
+pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     let root = source::find_root(around)?;
     let ready: Vec<String> = source::list_changes(&root, around)?
         .into_iter()

@@ -400,11 +400,7 @@ impl Checkpoints {
 
     /// The notes agents keep for a change.
     pub(crate) fn learnings(&self, change: &str) -> PathBuf {
-        self.places
-            .vault
-            .folder()
-            .join("learnings")
-            .join(format!("{change}.md"))
+        super::learnings::path(self.places.vault.folder(), change)
     }
 
     /// The run that has begun and not been finished, if any.

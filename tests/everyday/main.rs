@@ -6,3 +6,4 @@
 mod sandbox;
 
 mod init;
+mod learnings;
