@@ -23,6 +23,7 @@ mod prompt;
 mod resume;
 mod rewind;
 mod show;
+mod status;
 mod terminal;
 mod tui;
 mod undo;
@@ -91,6 +92,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
         Some(Command::Learnings(given)) => learnings::run(given, context),
+        Some(Command::Status(given)) => status::run(given, context),
         Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),

@@ -35,6 +35,7 @@ pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod size;
+pub(crate) mod status;
 pub(crate) mod stories;
 pub(crate) mod story_ids;
 pub(crate) mod summary;

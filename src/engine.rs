@@ -8,6 +8,7 @@ mod agent_run;
 mod agents;
 pub(crate) mod attempts;
 pub(crate) mod doctor;
+pub(crate) mod follow;
 pub(crate) mod gaps;
 mod gate_run;
 pub(crate) mod history;
@@ -20,6 +21,7 @@ pub(crate) mod preview;
 mod recorder;
 mod signals;
 mod start;
+pub(crate) mod status;
 mod timers;
 mod watch;
 

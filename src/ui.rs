@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod plain;
 pub(crate) mod plan;
+pub(crate) mod run_status;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod style;

@@ -21,6 +21,7 @@ use super::prompt::PromptArguments;
 use super::resume::ResumeArguments;
 use super::rewind::RewindArguments;
 use super::show::ShowArguments;
+use super::status::StatusArguments;
 use super::undo::UndoArguments;
 
 /// Exit codes, shown below the help of every command that can have them.
@@ -124,6 +125,12 @@ impl From<ColorArgument> for clap::ColorChoice {
 pub(super) enum Command {
     /// Work through a change, story by story
     Loop(LoopArguments),
+    /// Say where the run of this repository stands, from any terminal
+    ///
+    /// Takes no lock and changes nothing: it works while a run is at work in another terminal, and
+    /// after it. Says which story is at hand, what is done right now, what it took so far, how the
+    /// last attempt failed, and what to type next.
+    Status(StatusArguments),
     /// Go on with the run that was interrupted, stopped or kept last
     ///
     /// What an interrupted run left is mended first. A run whose branch was kept is opened again

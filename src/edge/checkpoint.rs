@@ -96,7 +96,7 @@ use crate::domain::ids::{AttemptId, RunId};
 pub(crate) use begin::Begun;
 pub(crate) use finish::{FinishReport, PreparedFinish};
 pub(crate) use gc::GcPlan;
-pub(crate) use look::{JournalHealth, look, strays};
+pub(crate) use look::{JournalHealth, Look, look, strays};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, Shelf};
