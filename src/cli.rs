@@ -2,6 +2,7 @@
 
 mod afterwards;
 mod arguments;
+mod attach;
 mod attempts;
 mod audience;
 mod completions;
@@ -92,6 +93,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
         Some(Command::Learnings(given)) => learnings::run(given, context),
+        Some(Command::Attach(given)) => attach::run(given, context),
         Some(Command::Status(given)) => status::run(given, context),
         Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::attach::AttachArguments;
 use super::attempts::AttemptsArguments;
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
@@ -131,6 +132,11 @@ pub(super) enum Command {
     /// after it. Says which story is at hand, what is done right now, what it took so far, how the
     /// last attempt failed, and what to type next.
     Status(StatusArguments),
+    /// Show the screen of a run in another terminal, to look at
+    ///
+    /// Nothing on it steers the run: leaving it, with q or Esc, does not touch the run, and nobody
+    /// there notices. When the run ends, its result is shown; when it goes on, so does the screen.
+    Attach(AttachArguments),
     /// Go on with the run that was interrupted, stopped or kept last
     ///
     /// What an interrupted run left is mended first. A run whose branch was kept is opened again

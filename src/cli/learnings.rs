@@ -120,10 +120,10 @@ fn name(asked: Option<&str>, vault: &Path, context: &Context) -> Result<String, 
 
 fn print(notes: &Notes) -> Result<ExitCode, Failure> {
     let Some((mut file, length)) = learnings::open(&notes.path).map_err(unread)? else {
-        return say_none(notes);
+        return Ok(say_none(notes));
     };
     if length == 0 {
-        return say_none(notes);
+        return Ok(say_none(notes));
     }
     if !std::io::stdout().is_terminal() {
         return output::present(|out| std::io::copy(&mut file, out).map(drop));
@@ -150,7 +150,7 @@ fn write_line(out: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
     writeln!(out, "{}", clean(&String::from_utf8_lossy(line)))
 }
 
-fn say_none(notes: &Notes) -> Result<ExitCode, Failure> {
+fn say_none(notes: &Notes) -> ExitCode {
     // Not to stdout: there is nothing to print.
     let mut stderr = std::io::stderr();
     let _ = writeln!(
@@ -159,7 +159,7 @@ fn say_none(notes: &Notes) -> Result<ExitCode, Failure> {
         clean(&notes.change),
         clean(&notes.path.display().to_string())
     );
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
@@ -193,7 +193,7 @@ fn clear(notes: &Notes) -> Result<ExitCode, Failure> {
     let moved = learnings::clear(&notes.vault, &notes.path)
         .map_err(|error| Failure::system("could not move the notes").because(error))?;
     let Some(place) = moved else {
-        return say_none(notes);
+        return Ok(say_none(notes));
     };
     output::present(|out| {
         writeln!(

@@ -176,3 +176,67 @@ impl Growing {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn records_and_the_last_words_of_the_agent_come_as_they_are_written() {
+        let vault = tempfile::tempdir().unwrap();
+        let run = RunId("r".to_owned());
+        let attempt = vault.path().join("attempt");
+        std::fs::create_dir_all(&attempt).unwrap();
+        let folder = vault.path().join("runs/r");
+        let mut follower = Follower::of(vault.path(), &run, Path::new("/repo"));
+        let mut told = || -> Vec<String> {
+            let records = follower.read_on(Timestamp::UNIX_EPOCH).unwrap();
+            let names = records.iter().map(|record| match &record.event {
+                Event::AttemptStarted { .. } => "attempt".to_owned(),
+                Event::Agent { agent, .. } => match agent {
+                    AgentEvent::Usage { usage } => format!("{} tokens", usage.total_tokens()),
+                    AgentEvent::Text { text } => text.clone(),
+                    other => format!("{other:?}"),
+                },
+                Event::AttemptFailed { .. } => "failed".to_owned(),
+                other => format!("{other:?}"),
+            });
+            names.collect()
+        };
+        // Nothing is there yet.
+        assert_eq!(told(), Vec::<String>::new());
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut events = File::create(folder.join("events.jsonl")).unwrap();
+        let started = format!(
+            r#"{{"v":1,"seq":0,"at":"2026-01-01T00:00:00Z","run":"r","event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"{}","output":"claude-json"}}"#,
+            attempt.display()
+        );
+        let (first, rest) = started.split_at(40);
+        write!(events, "{first}").unwrap();
+        assert_eq!(told(), Vec::<String>::new());
+        writeln!(events, "{rest}").unwrap();
+        assert_eq!(told(), ["attempt"]);
+
+        let mut stdout = File::create(attempt.join("stdout")).unwrap();
+        for text in ["one", "two"] {
+            writeln!(
+                stdout,
+                r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{{"id":"{text}","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"output_tokens":4}}}}}}"#
+            )
+            .unwrap();
+        }
+        let said = told();
+        assert_eq!(said.last().map(String::as_str), Some("two"));
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].ends_with(" tokens"), "{said:?}");
+        assert_eq!(told(), Vec::<String>::new());
+        let failed = r#"{"v":1,"seq":1,"at":"2026-01-01T00:00:00Z","run":"r","event":"attempt_failed","story":"1","attempt":1,"kind":"failed","reason":"","parked":"1.1","changed_files":0,"retrying":false,"duration_ms":1,"usage":{"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}"#;
+        writeln!(events, "{failed}").unwrap();
+        writeln!(stdout, "more").unwrap();
+        assert_eq!(told(), ["failed"]);
+    }
+}

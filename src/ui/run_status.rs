@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, clean_lines, columns, pad, truncate};
-use super::words::{self, Count, Noun};
+use super::words;
 use crate::domain::event::{FinishChoice, Outcome};
 use crate::domain::status::{Activity, State, Status};
 
@@ -49,7 +49,7 @@ pub(crate) fn lines(view: &View, status: &Status) -> Vec<String> {
         Some(change) => format!("`{}`: {}", clean(change), headline(status, view)),
         None => headline(status, view),
     };
-    let mut lines = vec![paint.apply(style(status), fit(headline)).to_string()];
+    let mut lines = vec![paint.apply(style(status), fit(headline))];
     let facts = facts(view, status);
     let indent = 2 + LABEL + 1;
     for (name, value) in facts {
@@ -62,7 +62,7 @@ pub(crate) fn lines(view: &View, status: &Status) -> Vec<String> {
         return lines;
     }
     lines.push(String::new());
-    lines.push(paint.apply(STRONG, "next").to_string());
+    lines.push(paint.apply(STRONG, "next"));
     let widest = status.next.iter().map(|it| columns(it.command)).max();
     for step in &status.next {
         let command = fit(format!("  {}", pad(step.command, widest.unwrap_or(0))));
@@ -166,11 +166,8 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
         facts.push(("branch", clean(branch)));
     }
     if status.stories_total > 0 {
-        let total = Count(status.stories_total, Noun::Story);
-        facts.push((
-            "stories",
-            format!("{} of {total} done", status.stories_done),
-        ));
+        let done = format!("{} of {} done", status.stories_done, status.stories_total);
+        facts.push(("stories", done));
     }
     if let Some(story) = &status.story {
         let mut text = story_of(status, story.position, &story.title);
@@ -205,14 +202,10 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
     if let Some(failure) = &status.last_failure {
         let reason = clean_lines(&failure.reason).join(" ");
         let why = words::failure(failure.kind);
-        let text = match reason.is_empty() {
-            true => format!("{} {why}", clean(&failure.attempt)),
-            false => format!(
-                "{} {why}: {}",
-                clean(&failure.attempt),
-                truncate(&reason, REASON)
-            ),
-        };
+        let mut text = format!("{} {why}", clean(&failure.attempt));
+        if !reason.is_empty() {
+            text = format!("{text}: {}", truncate(&reason, REASON));
+        }
         facts.push(("failure", text));
     }
     if let Some(owner) = &status.owner {
@@ -223,7 +216,7 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
 
 fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {
     match position {
-        Some(position) => format!("{position} of {} {}", status.stories_total, clean(title)),
+        Some(position) => format!("{position} of {}: {}", status.stories_total, clean(title)),
         None => clean(title),
     }
 }

@@ -59,7 +59,8 @@ fn a_prompt_gets_the_newest_notes_that_fit_and_the_file_stays_whole() {
     let path = sandbox.run(&["learnings", "path"]).ends_with(0).stdout;
     let path = path.trim_end();
     fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
-    let all: String = (0..200).map(|number| format!("note {number}\n")).collect();
+    let all: Vec<String> = (0..200).map(|number| format!("note {number}")).collect();
+    let all = all.join("\n");
     fs::write(path, &all).unwrap();
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     let prompt = sandbox.transcript("1.1", "prompt.md");

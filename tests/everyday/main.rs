@@ -7,3 +7,4 @@ mod sandbox;
 
 mod init;
 mod learnings;
+mod status;
