@@ -135,3 +135,30 @@ fn without_a_repository_or_a_hint_of_tests_it_says_so() {
     assert!(refused.stderr.contains("git init"), "{}", refused.stderr);
     assert_eq!(fs::read_dir(&nowhere.sandbox.repo).unwrap().count(), 0);
 }
+
+#[test]
+fn where_nothing_is_configured_it_is_named_once() {
+    let fresh = Fresh::new(&["cargo"], &[("Cargo.toml", "[package]\n")]);
+    let sandbox = &fresh.sandbox;
+    sandbox.tasks("## 1. One\n- [ ] 1.1 Do\n");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m first");
+    let hints = |text: &str| text.matches("`ralphtool init`").count();
+    assert_eq!(hints(&fresh.run(&["doctor"]).stdout), 1);
+    let demo = ["loop", "c", "--agent", "demo"];
+    let told = sandbox.run(&demo).ends_with(0);
+    assert_eq!(
+        (hints(&told.stdout), hints(&told.stderr)),
+        (0, 1),
+        "{}",
+        told.stderr
+    );
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+
+    fresh.run(&["init"]).ends_with(0);
+    assert_eq!(hints(&fresh.run(&["doctor"]).stdout), 0);
+    // Whoever has a configuration without gates wants it so.
+    sandbox.write("ralphtool.toml", "");
+    let told = sandbox.run(&demo).ends_with(0);
+    assert_eq!(hints(&told.stderr), 0, "{}", told.stderr);
+}

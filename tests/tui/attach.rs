@@ -86,6 +86,16 @@ fn leaving_does_not_touch_the_run_and_a_resumed_one_goes_on_showing() {
     release(&sandbox, "go-2");
     resumed.end().ends_with(0);
     terminal.waits_for("the result");
+
+    // So does one that begins anew.
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    fs::remove_file(sandbox.root.join("go-1")).unwrap();
+    let other = sandbox.start(&["loop", "c"]);
+    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("0 of 2 stories");
+    release(&sandbox, "go-1");
+    other.end().ends_with(0);
+    terminal.waits_for("the result");
     terminal.keys("q");
     ends(&mut terminal, 0);
 }

@@ -185,3 +185,19 @@ fn an_agent_is_told_by_its_last_line() {
     assert_eq!(says(&call).as_deref(), Some("Bash: cargo test"));
     assert_eq!(says(&AgentEvent::Final { is_error: false }), None);
 }
+
+/// `UPDATE_SCHEMA=1 cargo test schema` writes it anew.
+#[test]
+fn the_committed_schema_is_that_of_the_status() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/status.schema.json");
+    let schema = schemars::schema_for!(Status);
+    let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "docs/status.schema.json is out of date: run `UPDATE_SCHEMA=1 cargo test schema`"
+    );
+}
