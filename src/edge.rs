@@ -26,4 +26,5 @@ pub(crate) mod transcript;
 pub(crate) mod tree_state;
 pub(crate) mod vault;
 pub(crate) mod vaults;
+pub(crate) mod verdicts;
 pub(crate) mod walk;

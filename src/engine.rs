@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod follow;
 pub(crate) mod gaps;
 mod gate_run;
+mod gating;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod launch;
@@ -175,7 +176,7 @@ impl Engine {
                 self.relieve_watchman().await;
                 return Ok(end);
             }
-            let input = self.next_input().await;
+            let input = self.next_input().await?;
             effects = self.machine.handle(input, Timestamp::now());
         }
     }
@@ -189,9 +190,9 @@ impl Engine {
     }
 
     /// The next thing that happens.
-    async fn next_input(&mut self) -> Input {
+    async fn next_input(&mut self) -> Result<Input, EngineError> {
         if let Some(input) = self.ready.pop_front() {
-            return input;
+            return Ok(input);
         }
         loop {
             let next = tokio::select! {
@@ -203,18 +204,18 @@ impl Engine {
                 happened = next_of(&mut self.running) => Next::Process(happened),
             };
             match next {
-                Next::Timer(timer) => self.on_timer(timer).await,
-                next => self.take_in(next).await,
+                Next::Timer(timer) => self.on_timer(timer).await?,
+                next => self.take_in(next).await?,
             }
             if let Some(input) = self.ready.pop_front() {
-                return input;
+                return Ok(input);
             }
         }
     }
 
     /// A timer ran out; what happened before anybody could look comes first. After a suspension
     /// that is all an agent printed meanwhile: to be silent for so long was not its doing.
-    async fn on_timer(&mut self, timer: Timer) {
+    async fn on_timer(&mut self, timer: Timer) -> Result<(), EngineError> {
         // Lets the runtime see signals and files that are ready by now.
         tokio::task::yield_now().await;
         let earlier = tokio::select! {
@@ -224,13 +225,14 @@ impl Engine {
             () = std::future::ready(()) => None,
         };
         if let Some(earlier) = earlier {
-            self.take_in(earlier).await;
+            self.take_in(earlier).await?;
         }
         self.ready.push_back(Input::TimerFired(timer));
+        Ok(())
     }
 
     /// Turns what came next into inputs.
-    async fn take_in(&mut self, next: Next) {
+    async fn take_in(&mut self, next: Next) -> Result<(), EngineError> {
         match next {
             Next::Signal(Signalled::Stop(stop)) => self.ready.push_back(stop),
             Next::Signal(Signalled::Continued) => {
@@ -242,9 +244,10 @@ impl Engine {
                 let input = self.heed(command);
                 self.ready.push_back(input);
             }
-            Next::Process(happened) => self.take_in_process(happened).await,
+            Next::Process(happened) => self.take_in_process(happened).await?,
             Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
         }
+        Ok(())
     }
 
     /// Turns what came from the screen into an input; a screen that is gone ends the program.
@@ -260,18 +263,22 @@ impl Engine {
     }
 
     /// Turns what a process did into inputs.
-    async fn take_in_process(&mut self, happened: Happened) {
+    async fn take_in_process(&mut self, happened: Happened) -> Result<(), EngineError> {
         match happened {
             Happened::Inputs(inputs) => self.ready.extend(inputs),
             Happened::Ended => {
                 match self.running.take() {
                     Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
-                    Some(Running::Gate(gate)) => self.ready.push_back(gate.finish().await),
+                    Some(Running::Gate(gate)) => {
+                        let (asked, ended) = gate.finish().await;
+                        self.gate_ended(asked, ended).await?;
+                    }
                     None => {}
                 }
                 self.nothing_to_watch();
             }
         }
+        Ok(())
     }
 
     /// Announces what an edge found worth saying.

@@ -38,6 +38,25 @@ fn with_waiting_gate(agent: &str) -> Sandbox {
     sandbox
 }
 
+/// A git that waits for the user before the first attempt, while nothing else runs.
+fn waiting_between(sandbox: &Sandbox, args: &[&str]) -> Running {
+    let root = sandbox.root.display();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\nif [ ! -e {root}/here ] && \
+         tail -n 1 {root}/state/ralphtool/*/journal 2>/dev/null | grep -q '\"step\":\"begun\"'; then\n\
+         touch {root}/here; while [ ! -e {root}/go ]; do sleep 0.02; done\nfi\nexec git \"$@\"\n"
+    );
+    std::fs::create_dir(sandbox.root.join("bin")).unwrap();
+    std::fs::write(sandbox.root.join("bin/git"), script).unwrap();
+    std::fs::set_permissions(sandbox.root.join("bin/git"), sandbox::mode(0o755)).unwrap();
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.args(args).env("PATH", format!("{root}/bin:{path}"));
+    let running = sandbox.start_command(command);
+    until("the one who waits", || there(&sandbox.root.join("here")));
+    running
+}
+
 /// Warnings without those about boxes.
 fn told(sandbox: &Sandbox) -> Vec<String> {
     let mut warnings = sandbox.warnings();
@@ -47,11 +66,10 @@ fn told(sandbox: &Sandbox) -> Vec<String> {
 
 #[test]
 fn a_file_changed_between_attempts_is_what_the_next_one_starts_from() {
-    let sandbox = with_waiting_gate(
-        "cat a.txt mine.txt > $root/seen; echo x > a.txt; rm mine.txt .env; failed no",
-    );
+    let sandbox = Sandbox::new();
+    sandbox.agent("cat a.txt mine.txt > $root/seen; echo x > a.txt; rm mine.txt .env; failed no");
     sandbox.write(".env", "SECRET=1\n");
-    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "1"]);
+    let running = waiting_between(&sandbox, &["loop", "c", "--max-retries", "1"]);
     sandbox.write("a.txt", "the user's\n");
     sandbox.write("mine.txt", "mine\n");
     sandbox.write(".env", "SECRET=2\n");
@@ -94,8 +112,8 @@ fn a_change_of_what_git_ignores_needs_no_commit_and_no_words() {
 
 #[test]
 fn tasks_changed_between_attempts_are_the_ones_that_count() {
-    let sandbox = with_waiting_gate(GOOD);
-    let running = waiting(&sandbox, &["loop", "c", "--story", "1"]);
+    let sandbox = Sandbox::new();
+    let running = waiting_between(&sandbox, &["loop", "c", "--story", "1"]);
     let tasks = sandbox::TASKS.replace("1.2 Do b", "1.2 Do b\n- [ ] 1.3 Do more");
     let tasks = tasks.replace("[ ] 2.1", "[x] 2.1");
     sandbox.tasks(&tasks);

@@ -93,6 +93,18 @@ pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> Sto
     found
 }
 
+/// Edits that open every ticked box of a story.
+pub(crate) fn opened(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
+    let ticked = |place: &&Place<'_>| {
+        place.story == story && place.task.is_work() && place.task.state == TaskState::Done
+    };
+    let places = places(&change.stories);
+    let ticked = places.iter().filter(ticked);
+    ticked
+        .map(|place| edit(place, &change.task_files, b" "))
+        .collect()
+}
+
 impl StoryCheck {
     fn own(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, after: &[TaskFile]) {
         if !was.task.is_work() {

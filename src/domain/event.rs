@@ -155,6 +155,9 @@ pub(crate) enum Event {
         gate: String,
         /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
         baseline: bool,
+        /// The gate judges the whole change, with every story done.
+        #[serde(default, skip_serializing_if = "is_false")]
+        whole: bool,
         /// The file its output goes to.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         log: String,
@@ -167,6 +170,9 @@ pub(crate) enum Event {
         gate: String,
         /// The gate ran on the checkpoint.
         baseline: bool,
+        /// The gate judged the whole change, with every story done.
+        #[serde(default, skip_serializing_if = "is_false")]
+        whole: bool,
         /// How it ended.
         result: GateResult,
         /// How long it took.
@@ -219,6 +225,17 @@ pub(crate) enum Event {
         duration_ms: u64,
         /// What all of its attempts used.
         usage: Usage,
+    },
+    /// A gate that judges the whole change went red: the last story has open tasks again.
+    StoryReopened {
+        /// The story.
+        story: StoryId,
+        /// The gate.
+        gate: String,
+        /// What the next attempt is told.
+        reason: String,
+        /// The commit with the open boxes.
+        commit: String,
     },
     /// The user asked for something while the loop ran.
     Requested {
@@ -273,6 +290,14 @@ pub(crate) enum Event {
         #[serde(default)]
         begun: bool,
     },
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// One story of the change, as it was when the run started.

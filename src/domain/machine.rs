@@ -5,6 +5,7 @@
 //! effects in `effects`.
 
 mod attempt;
+mod before;
 mod carry;
 mod checks;
 mod choosing;
@@ -15,6 +16,7 @@ mod standby;
 mod stories;
 mod user;
 mod verdict;
+mod whole;
 
 #[cfg(test)]
 mod properties;
@@ -30,17 +32,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
+use self::before::{Baseline, Before};
 pub(crate) use self::carry::Carry;
-use self::checks::{Baseline, Gating, Verified};
+use self::checks::{Gating, Verified};
 pub(crate) use self::io::{
-    AgentEnd, AgentExit, AgentStart, Effect, Input, Previous, Save, StoppedBy, StoryCheck,
+    AgentEnd, AgentExit, AgentStart, Effect, Ground, Input, Previous, Save, StoppedBy, StoryCheck,
     StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::setback::Setback;
 use self::standby::Standby;
 use self::stories::Current;
+use self::whole::{Reopening, Whole};
 use super::agent_event::Usage;
-use super::event::{Event, FinishChoice, Outcome};
+use super::event::{Event, FinishChoice, GateResult, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
 use super::policy::Policy;
@@ -67,16 +71,22 @@ pub(crate) enum Origin {
     /// A new run.
     Fresh,
     /// Goes on with an interrupted or stopped run, whose branch exists.
-    Resumed {
-        /// The story it was at, if it was at one.
-        carry: Option<Carry>,
-        /// What the run used so far.
-        usage: Usage,
-        /// The highest attempt of each story so far: no number is used twice.
-        attempts: BTreeMap<StoryId, u32>,
-        /// What the user wrote that is not over yet.
-        notes: Notes,
-    },
+    Resumed(Box<Resumption>),
+}
+
+/// What is known of a run that is gone on with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Resumption {
+    /// The story it was at, if it was at one.
+    pub(crate) carry: Option<Carry>,
+    /// What the run used so far.
+    pub(crate) usage: Usage,
+    /// The highest attempt of each story so far: no number is used twice.
+    pub(crate) attempts: BTreeMap<StoryId, u32>,
+    /// What the user wrote that is not over yet.
+    pub(crate) notes: Notes,
+    /// Gates that were red where the run began.
+    pub(crate) red_before: Vec<String>,
 }
 
 /// The loop over one change.
@@ -120,7 +130,11 @@ pub(crate) struct Machine {
     /// A finish that was broken off half-way.
     under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
-    before: Vec<Verdict>,
+    before: Before,
+    /// The story that was done last.
+    last_done: Option<StoryId>,
+    /// How many retries the stories that are done took.
+    retries_used: BTreeMap<StoryId, u32>,
     effects: Vec<Effect>,
 }
 
@@ -133,6 +147,8 @@ enum Phase {
     Reading,
     /// The checkpoint branch is made.
     Beginning,
+    /// What is known of the checkpoint is looked up.
+    Looking(Box<Current>),
     /// A gate runs on the checkpoint.
     Baseline(Baseline),
     /// An agent is alive.
@@ -141,6 +157,10 @@ enum Phase {
     Checking(Attempt),
     /// A gate runs on the attempt.
     Gating(Gating),
+    /// A gate runs on the whole change.
+    Whole(Whole),
+    /// A story that was done gets its boxes open again.
+    Reopening(Reopening),
     /// Open boxes are ticked.
     Ticking(Verified),
     /// The checkpoint commit is written.
@@ -189,8 +209,19 @@ struct Stop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Unknown,
+    /// An earlier process saw it pass on the same tree.
+    Remembered,
     Green,
     Red,
+}
+
+impl Verdict {
+    const fn of(result: &GateResult) -> Self {
+        match result {
+            GateResult::Passed => Self::Green,
+            GateResult::Failed { .. } => Self::Red,
+        }
+    }
 }
 
 /// The figures of the run.
@@ -205,16 +236,19 @@ struct Tally {
 impl Machine {
     /// A loop that has not started.
     pub(crate) fn new(setup: Setup) -> Self {
-        let before = vec![Verdict::Unknown; setup.policy.gates.len()];
-        let (carry, usage, attempts, notes) = match setup.origin.clone() {
-            Origin::Fresh => (None, Usage::default(), BTreeMap::new(), Notes::default()),
-            Origin::Resumed {
-                carry,
-                usage,
-                attempts,
-                notes,
-            } => (carry, usage, attempts, notes),
+        let is_start = setup.origin == Origin::Fresh;
+        let mut before = Before::unknown(setup.policy.gates.len(), is_start);
+        let Resumption {
+            carry,
+            usage,
+            attempts,
+            notes,
+            red_before,
+        } = match setup.origin.clone() {
+            Origin::Fresh => Resumption::default(),
+            Origin::Resumed(resumption) => *resumption,
         };
+        before.was_red(&red_before, &setup.policy.gates);
         let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
         Self {
             setup,
@@ -243,6 +277,8 @@ impl Machine {
             over_since: None,
             under_way: None,
             before,
+            last_done: None,
+            retries_used: BTreeMap::new(),
             effects: Vec::new(),
         }
     }
@@ -324,6 +360,18 @@ impl Machine {
                     result, duration, ..
                 },
             ) => self.on_gate_ended(gating, result, duration),
+            (
+                Phase::Whole(whole),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_whole_ended(whole, result, duration),
+            (Phase::Looking(story), Input::Looked { commit, green, .. }) => {
+                self.on_looked(story, commit, &green)
+            }
+            (Phase::Reopening(reopening), Input::Reopened { commit, .. }) => {
+                self.on_reopened(reopening, &commit)
+            }
             (Phase::Ticking(verified), Input::Ticked { tasks, .. }) => {
                 self.on_ticked(verified, &tasks)
             }

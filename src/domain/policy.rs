@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::agent_event::Usage;
 use super::event::{BudgetLimits, FailureKind};
 use super::ids::StoryId;
-pub(crate) use super::settings::OnFinish;
+pub(crate) use super::settings::{OnFinish, When};
 
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,10 @@ pub(crate) struct Gate {
     pub(crate) timeout: Option<Duration>,
     /// A gate that was red at the story's start does not fail the attempt.
     pub(crate) baseline: bool,
+    /// When it runs.
+    pub(crate) when: When,
+    /// What it changes in the tree is part of the work.
+    pub(crate) keep_changes: bool,
 }
 
 /// Pauses that double from `first` up to `most`.

@@ -39,6 +39,10 @@ pub(crate) struct Progress {
     pub(crate) activity: Option<AgentEvent>,
     /// Attempts made so far.
     pub(crate) attempts: u32,
+    /// The story that was done and is open again, and why.
+    pub(crate) reopened: Option<(StoryId, String)>,
+    /// Gates that judge the whole change and were red where the run began.
+    pub(crate) red_before: Vec<String>,
     /// Warnings so far.
     pub(crate) warnings: Vec<Warning>,
     /// The last attempt that failed.
@@ -101,6 +105,7 @@ impl Progress {
                 };
             }
             Event::StoryCompleted { .. } => self.on_story_completed(record),
+            Event::StoryReopened { story, reason, .. } => self.on_reopened(story, reason),
             Event::Requested { request } => self.on_requested(*request),
             Event::RunEnded { .. } => self.on_run_ended(record),
             Event::Finished {

@@ -38,8 +38,15 @@ pub(crate) struct PromptInput<'a> {
 pub(crate) struct PreviousFailure {
     /// Why, where it is known.
     pub(crate) reason: Option<String>,
+    /// Where its work is; none where it is in the tree, and only a check of the whole change failed.
+    pub(crate) parked: Option<ParkedWork>,
+}
+
+/// The work of an attempt that was undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ParkedWork {
     /// What the parked attempt is called.
-    pub(crate) parked: String,
+    pub(crate) label: String,
     /// The command that shows its diff.
     pub(crate) look: String,
 }
@@ -79,16 +86,23 @@ fn opening(input: &PromptInput<'_>) -> String {
 fn previous(input: &PromptInput<'_>) -> Option<String> {
     let failure = input.previous?;
     let reason = failure.reason.as_deref()?;
-    Some(format!(
-        "## Previous Attempt Failed\n\n\
-         The last attempt at this story failed, and everything it changed was undone. The reason:\n\n\
-         {}\n\n\
-         What it did is kept as attempt {}; `{}` shows its diff. Learn from it, and do not make the same \
-         mistake again.",
-        fenced("text", reason),
-        failure.parked,
-        failure.look
-    ))
+    let reason = fenced("text", reason);
+    let text = match &failure.parked {
+        Some(parked) => format!(
+            "The last attempt at this story failed, and everything it changed was undone. The reason:\n\n\
+             {reason}\n\n\
+             What it did is kept as attempt {}; `{}` shows its diff. Learn from it, and do not make the same \
+             mistake again.",
+            parked.label, parked.look
+        ),
+        None => format!(
+            "Every story of the change was done and saved, this one last; their work is in the tree. Then \
+             the change as a whole was checked, and the check failed:\n\n\
+             {reason}\n\n\
+             This story is open again so that you mend it. Find the cause wherever in the change it is."
+        ),
+    };
+    Some(format!("## Previous Attempt Failed\n\n{text}"))
 }
 
 fn notes(notes: &[String]) -> Option<String> {

@@ -106,8 +106,10 @@ fn a_retry_is_told_why_the_last_attempt_failed() {
             "gate `tests` ended with 101\n```\nassertion failed\n```\n<promise>COMPLETE</promise>"
                 .to_owned(),
         ),
-        parked: "2.1".to_owned(),
-        look: "ralphtool attempts show 2.1".to_owned(),
+        parked: Some(ParkedWork {
+            label: "2.1".to_owned(),
+            look: "ralphtool attempts show 2.1".to_owned(),
+        }),
     };
     insta::assert_snapshot!(prompt(&PromptInput {
         attempt: AttemptNumber(2),
@@ -119,12 +121,29 @@ fn a_retry_is_told_why_the_last_attempt_failed() {
 }
 
 #[test]
+fn a_story_that_is_open_again_is_told_that_its_work_is_there() {
+    let change = change();
+    let failure = PreviousFailure {
+        reason: Some("gate `e2e` failed: exit code 1\nboom".to_owned()),
+        parked: None,
+    };
+    let text = prompt(&PromptInput {
+        previous: Some(&failure),
+        ..input(&change)
+    });
+    let section = text.split("## ").find(|it| it.starts_with("Previous"));
+    insta::assert_snapshot!(section.unwrap());
+}
+
+#[test]
 fn a_retry_without_a_reason_reads_like_a_first_attempt() {
     let change = change();
     let failure = PreviousFailure {
         reason: None,
-        parked: "2.1".to_owned(),
-        look: "ralphtool attempts show 2.1".to_owned(),
+        parked: Some(ParkedWork {
+            label: "2.1".to_owned(),
+            look: "ralphtool attempts show 2.1".to_owned(),
+        }),
     };
     let with = prompt(&PromptInput {
         previous: Some(&failure),

@@ -22,6 +22,7 @@
 //! | `recover` | what an interrupted run left is mended |
 //! | `outage` | what a machine that stopped had not yet on disk is found and put right |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
+//! | `gate_changes` | what gates change in the tree is put back |
 //! | `guarding` | what is kept out of commits, and said once |
 //! | `modules` | the git directories of submodules |
 //! | `room` | is there space on the disk |
@@ -45,6 +46,7 @@ mod control;
 mod converge;
 mod finish;
 mod frozen_config;
+mod gate_changes;
 mod gc;
 mod guarding;
 mod incoming;
@@ -258,6 +260,8 @@ pub(crate) struct Checkpoints {
     unsaid: Vec<Notice>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// The tree before gates ran on it.
+    marked: Option<gate_changes::Marked>,
     /// Where the change of the next run is read from.
     plan: Option<String>,
     /// A kept run that is taken for open, which the journal says with the next step of it.
@@ -339,6 +343,7 @@ impl Checkpoints {
             told_refs: None,
             unsaid: Vec::new(),
             parked: None,
+            marked: None,
             plan: None,
             reopened: None,
             dropped: None,
@@ -435,7 +440,7 @@ impl Checkpoints {
     }
 
     /// Marks the processes git starts, so that the next start can find them after a crash.
-    fn mark(&mut self, run: &RunId) {
+    fn mark_processes(&mut self, run: &RunId) {
         self.git = self.git.with_marker(&run.0);
         self.work = self.work.with_marker(&run.0);
         self.store = self.store.with_marker(&run.0);

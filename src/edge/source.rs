@@ -17,7 +17,7 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::domain::boxes::{BoxEdit, StoryCheck, apply, check};
+use crate::domain::boxes::{BoxEdit, StoryCheck, apply, check, opened};
 use crate::domain::change::{Change, SourceKind, TaskFile};
 use crate::domain::ids::StoryId;
 use crate::domain::summary::ChangeSummary;
@@ -134,6 +134,13 @@ pub(crate) fn tick_story(before: &Change, story: &StoryId) -> Result<Vec<String>
     let edits: Vec<&BoxEdit> = check.ticks.iter().collect();
     write_edits(&edits)?;
     Ok(check.still_open)
+}
+
+/// Opens every box of a story that is ticked.
+pub(crate) fn open_story(change: &Change, story: &StoryId) -> Result<(), SourceError> {
+    let edits = opened(change, story);
+    let edits: Vec<&BoxEdit> = edits.iter().collect();
+    write_edits(&edits)
 }
 
 fn write_edits(edits: &[&BoxEdit]) -> Result<(), SourceError> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::Happened;
+use super::gating::Judging;
 use crate::domain::event::GateResult;
 use crate::domain::machine::{Input, Ticket};
 use crate::domain::policy::in_words;
@@ -20,6 +21,7 @@ const LEAK_GRACE: Duration = Duration::from_millis(300);
 /// A running gate.
 pub(super) struct GateRunning {
     ticket: Ticket,
+    judging: Judging,
     process: RunningProcess,
     started: Instant,
     limit: Option<Duration>,
@@ -28,9 +30,14 @@ pub(super) struct GateRunning {
 
 impl GateRunning {
     /// Takes charge of a gate that was just started.
-    pub(super) fn new(ticket: Ticket, process: RunningProcess, limit: Option<Duration>) -> Self {
+    pub(super) fn new(
+        (ticket, judging): (Ticket, Judging),
+        process: RunningProcess,
+        limit: Option<Duration>,
+    ) -> Self {
         Self {
             ticket,
+            judging,
             process,
             started: Instant::now(),
             limit,
@@ -74,7 +81,7 @@ impl GateRunning {
     }
 
     /// Ends what the gate left running and says how it went.
-    pub(super) async fn finish(self: Box<Self>) -> Input {
+    pub(super) async fn finish(self: Box<Self>) -> ((Ticket, Judging), Input) {
         let this = *self;
         let duration = this.started.elapsed();
         let ending = this.process.finish(LEAK_GRACE).await;
@@ -85,11 +92,12 @@ impl GateRunning {
                 tail: ending.stderr_tail,
             };
         }
-        Input::GateEnded {
+        let ended = Input::GateEnded {
             ticket: this.ticket,
             result,
             duration,
-        }
+        };
+        ((this.ticket, this.judging), ended)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
-use crate::domain::machine::{Carry, Machine, Origin, Setup, UserCommand};
+use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
@@ -203,17 +203,27 @@ pub(super) fn other_run(change: &str) -> Failure {
 /// Where an open run goes on.
 fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin {
     let max_retries = order.settings.max_retries.value;
-    let carry = open
-        .last_attempt
-        .map(|last| Carry::after(last.attempt, last.retries_used, last.reason, max_retries));
     let records = checkpoints.run_folder(&open.run).join("events.jsonl");
     let so_far = progress_so_far(&records);
-    Origin::Resumed {
+    let carry = match open.last_attempt {
+        Some(last) => Some(Carry::after(
+            last.attempt,
+            last.retries_used,
+            last.reason,
+            max_retries,
+        )),
+        None => so_far.reopened.clone().map(|(story, reason)| {
+            let highest = open.attempts.get(&story).copied().unwrap_or(0);
+            Carry::reopened(story, highest, reason)
+        }),
+    };
+    Origin::Resumed(Box::new(Resumption {
         carry,
         usage: so_far.usage(),
         attempts: open.attempts,
         notes: so_far.notes,
-    }
+        red_before: so_far.red_before,
+    }))
 }
 
 fn progress_so_far(records: &Path) -> Progress {
@@ -284,6 +294,8 @@ fn policy(order: &Order) -> Policy {
                 run: gate.run.clone(),
                 timeout: gate.timeout.0,
                 baseline: gate.baseline,
+                when: gate.when,
+                keep_changes: gate.keep_changes,
             })
             .collect(),
         on_finish: match settings.on_finish.value {

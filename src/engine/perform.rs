@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::gate_run::GateRunning;
+use super::gating::Judging;
 use super::housekeeping::tidy;
 use super::start::{Told, outside_of_last};
-use super::{End, Engine, EngineError, NOTHING_LOST, Running, chain, gate_logs};
+use super::{End, Engine, EngineError, NOTHING_LOST, Running, chain};
 use crate::domain::boxes::StoryCheck;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, StoryId};
@@ -13,8 +13,6 @@ use crate::domain::machine::{self, Effect, Input, Save, StoryView, Ticket};
 use crate::domain::policy::{self, Consequence};
 use crate::domain::tasks::{Task, TaskState};
 use crate::edge::checkpoint::{CheckpointError, FinishReport, Setback};
-use crate::edge::files::create_private_folder;
-use crate::edge::gate::GateRun;
 use crate::edge::source::{self, SourceError};
 use crate::edge::steps::StoryNote;
 
@@ -41,13 +39,27 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             }
         }
         Effect::CheckStory { ticket, story } => return engine.check_story(ticket, &story).await,
-        Effect::RunGate { ticket, gate, name } => engine.run_gate(ticket, gate, &name),
+        Effect::LookBefore {
+            ticket,
+            story,
+            known,
+        } => return engine.look_before(ticket, &story, known).await,
+        Effect::RunGate {
+            ticket,
+            gate,
+            name,
+            ground,
+        } => {
+            let judging = Judging { gate, ground };
+            return engine.run_gate(ticket, judging, &name).await;
+        }
+        Effect::Reopen { ticket, story } => return engine.reopen(ticket, &story).await,
         Effect::StopGate { grace, .. } => {
             if let Some(Running::Gate(gate)) = &mut engine.running {
                 gate.stop(grace);
             }
         }
-        Effect::TickStory { ticket, story } => engine.tick_story(ticket, &story).await,
+        Effect::TickStory { ticket, story } => return engine.tick_story(ticket, &story).await,
         Effect::Save { ticket, save } => return engine.save(ticket, save).await,
         Effect::Park {
             ticket,
@@ -145,7 +157,11 @@ impl Engine {
             .iter()
             .map(|file| file.path.clone())
             .collect();
-        match self.checkpoints.changed_files(&files).await {
+        let looked = self.checkpoints.changed_files(&files).await;
+        if self.has_story_gates() {
+            self.checkpoints.mark_looked().await;
+        }
+        match looked {
             Ok(changed_files) => self.ready.push_back(Input::StoryChecked {
                 ticket,
                 check: machine::StoryCheck {
@@ -164,51 +180,28 @@ impl Engine {
         Ok(())
     }
 
-    fn run_gate(&mut self, ticket: Ticket, index: usize, name: &str) {
-        let Some(gate) = self.job.gates.get(index).cloned() else {
-            return;
-        };
-        let folder = gate_logs(&self.checkpoints, &self.job.run);
-        let log = folder.join(format!("{name}.log"));
-        let started = create_private_folder(&folder)
-            .map_err(|error| Box::new(error) as Box<dyn std::error::Error>)
-            .and_then(|()| {
-                let run = GateRun {
-                    line: &gate.run,
-                    root: &self.checkpoints.repository().work_tree,
-                    log: &log,
-                    run: &self.job.run,
-                    name,
-                };
-                Ok(run.process(self.job.shell.clone())?)
-            })
-            .and_then(|process| Ok(self.start_watched(process)?));
-        match started {
-            Ok(process) => {
-                let gate = GateRunning::new(ticket, process, gate.timeout);
-                self.running = Some(Running::Gate(Box::new(gate)));
-            }
-            Err(error) => self.ready.push_back(Input::StepFailed {
-                ticket,
-                what: format!("could not start the gate `{}`", gate.name),
-                reason: chain(error.as_ref()),
-                hint: "start ralphtool again once the cause is mended".to_owned(),
-            }),
-        }
-    }
-
-    async fn tick_story(&mut self, ticket: Ticket, story: &StoryId) {
+    async fn tick_story(&mut self, ticket: Ticket, story: &StoryId) -> Result<(), EngineError> {
         let Some(base) = self.story_base.clone() else {
-            return;
+            return Ok(());
         };
+        if self.has_story_gates() {
+            let put_back = self.checkpoints.put_back_to_mark().await;
+            if !self.is_put_back(ticket, put_back).await? {
+                return Ok(());
+            }
+        }
         let id = story.clone();
         match on_thread(move || source::tick_story(&base, &id)).await {
             Ok(tasks) => self.ready.push_back(Input::Ticked { ticket, tasks }),
             Err(error) => self.source_failed(ticket, "could not tick the story's boxes", &error),
         }
+        Ok(())
     }
 
     async fn save(&mut self, ticket: Ticket, save: Save) -> Result<(), EngineError> {
+        let passed = self.job.gates.iter();
+        let passed = passed.filter(|gate| save.gates.contains(&gate.name));
+        let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
         let story = StoryNote {
             id: save.story,
             title: save.title,
@@ -218,6 +211,7 @@ impl Engine {
         match self.checkpoints.save(&story).await {
             Ok(report) => {
                 self.warn(report.notices).await?;
+                self.remember(&passed).await;
                 self.ready.push_back(Input::Saved {
                     ticket,
                     commit: report.commit,

@@ -11,7 +11,7 @@ use crate::domain::change::{Change, Story};
 use crate::domain::ids::{AttemptNumber, StoryId};
 use crate::domain::machine::Carry;
 use crate::domain::preview::{Remark, about_change, about_dirty, about_guarded};
-use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
+use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::domain::roster::never_asked;
 use crate::domain::settings::Settings;
 use crate::edge::checkpoint::{
@@ -203,11 +203,16 @@ fn following(
     let carry = Carry::after(last.attempt, last.retries_used, last.reason, most);
     let attempts = vault.join("runs").join(&open.run.0).join("attempts");
     let previous = carry.previous.map(|previous| {
-        let parked = previous.parked.to_string();
-        let diff = attempts.join(&parked).join("changes.diff");
+        let parked = previous.parked.map(|parked| {
+            let label = parked.to_string();
+            let diff = attempts.join(&label).join("changes.diff");
+            ParkedWork {
+                look: format!("cat {}", diff.display()),
+                label,
+            }
+        });
         PreviousFailure {
             reason: previous.reason,
-            look: format!("cat {}", diff.display()),
             parked,
         }
     });

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::agent_run::AgentRun;
 use super::perform::on_thread;
 use super::{Engine, EngineError, Running, chain};
-use crate::domain::ids::AttemptId;
+use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
-use crate::domain::prompt::{PreviousFailure, PromptInput, prompt};
+use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::domain::roster::Choice;
 use crate::edge::agent::{Agent, PROMPT_FILE, Work};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
@@ -56,7 +56,7 @@ impl Engine {
         told: Told,
     ) -> Result<(), EngineError> {
         let agent = self.job.agents.agent(choice);
-        if let Err(error) = self.take_in_meanwhile(&attempt).await? {
+        if let Err(error) = self.take_in_meanwhile(&attempt.story).await? {
             self.not_started(ticket, error);
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl Engine {
         Ok(())
     }
 
-    fn not_started(&mut self, ticket: Ticket, error: StartError) {
+    pub(super) fn not_started(&mut self, ticket: Ticket, error: StartError) {
         match error {
             StartError::Checkpoint(error) => {
                 self.failed(ticket, "could not start an attempt", &error);
@@ -99,9 +99,9 @@ impl Engine {
     }
 
     /// What the user changed since the last attempt belongs to the next one's start, the tasks too.
-    async fn take_in_meanwhile(
+    pub(super) async fn take_in_meanwhile(
         &mut self,
-        attempt: &AttemptId,
+        story: &StoryId,
     ) -> Result<Result<(), StartError>, EngineError> {
         let meanwhile = match self.checkpoints.take_in_meanwhile().await {
             Ok(meanwhile) => meanwhile,
@@ -114,7 +114,7 @@ impl Engine {
         let change = self.job.change.clone();
         let surroundings = self.job.surroundings.clone();
         match on_thread(move || source::read_again(&change, &surroundings)).await {
-            Ok(change) if change.story(&attempt.story).is_none() => Ok(Err(StartError::Gone)),
+            Ok(change) if change.story(story).is_none() => Ok(Err(StartError::Gone)),
             Ok(change) => {
                 self.job.change = change.clone();
                 self.story_base = Some(change);
@@ -214,21 +214,21 @@ impl Engine {
     }
 
     fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
-        let label = previous.parked.to_string();
-        let look = self
-            .checkpoints
-            .diff_path(&label)
-            .map_or_else(|_| String::new(), |path| format!("cat {}", path.display()));
+        let parked = previous.parked.as_ref().map(|parked| {
+            let label = parked.to_string();
+            let diff = self.checkpoints.diff_path(&label);
+            let look = diff.map_or_else(|_| String::new(), |it| format!("cat {}", it.display()));
+            ParkedWork { label, look }
+        });
         PreviousFailure {
             reason: previous.reason.clone(),
-            parked: label,
-            look,
+            parked,
         }
     }
 }
 
 /// Why an agent could not be started.
-enum StartError {
+pub(super) enum StartError {
     Checkpoint(CheckpointError),
     Source(SourceError),
     /// The story is not in the change any more.

@@ -88,8 +88,17 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             Some(Line::new(Weight::Step, Style::new(), text))
         }
         Event::Agent { agent, .. } => agent_line(agent),
-        Event::GateStarted { gate, baseline, .. } => {
-            let place = if *baseline { " on the checkpoint" } else { "" };
+        Event::GateStarted {
+            gate,
+            baseline,
+            whole,
+            ..
+        } => {
+            let place = match (*baseline, *whole) {
+                (true, _) => " on the checkpoint",
+                (false, true) => " on the whole change",
+                (false, false) => "",
+            };
             let text = format!("gate `{}` runs{place}", clean(gate));
             Some(Line::new(Weight::Talk, DIM, text))
         }
@@ -102,6 +111,12 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             Some(Line::new(Weight::Alert, WARN, text))
         }
         Event::StoryCompleted { .. } => Some(story_completed(&record.event)),
+        Event::StoryReopened { story, gate, .. } => {
+            let gate = clean(gate);
+            let text =
+                format!("story {story} is open again: gate `{gate}` judges the whole change");
+            Some(Line::new(Weight::Alert, BAD, text))
+        }
         Event::Requested { request } => {
             Some(Line::new(Weight::Step, WARN, words::request(*request)))
         }
@@ -248,6 +263,7 @@ fn gate_finished(event: &Event) -> Line {
     let Event::GateFinished {
         gate,
         baseline,
+        whole,
         result,
         duration_ms,
         ..
@@ -256,6 +272,7 @@ fn gate_finished(event: &Event) -> Line {
         return Line::new(Weight::Step, Style::new(), String::new());
     };
     let (gate, took) = (clean(gate), words::elapsed(*duration_ms));
+    let place = if *whole { " on the whole change" } else { "" };
     match (result, baseline) {
         (GateResult::Passed, true) => {
             let text = format!("gate `{gate}` passed on the checkpoint in {took}");
@@ -264,7 +281,7 @@ fn gate_finished(event: &Event) -> Line {
         (GateResult::Passed, false) => Line::new(
             Weight::Step,
             GOOD,
-            format!("gate `{gate}` passed in {took}"),
+            format!("gate `{gate}` passed{place} in {took}"),
         ),
         (GateResult::Failed { how, .. }, true) => {
             let text = format!(
@@ -274,7 +291,7 @@ fn gate_finished(event: &Event) -> Line {
             Line::new(Weight::Alert, WARN, text)
         }
         (GateResult::Failed { how, .. }, false) => {
-            let text = format!("gate `{gate}` failed in {took}: {}", clean(how));
+            let text = format!("gate `{gate}` failed{place} in {took}: {}", clean(how));
             Line::new(Weight::Step, BAD, text)
         }
     }

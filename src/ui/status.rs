@@ -91,7 +91,9 @@ impl Status {
             Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
             Event::Requested { request } => self.on_requested(*request, record.at),
             Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
-            Event::StoryCompleted { .. } | Event::StorySkipped { .. } => {
+            Event::StoryCompleted { .. }
+            | Event::StoryReopened { .. }
+            | Event::StorySkipped { .. } => {
                 self.settle();
                 self.story = None;
             }

@@ -19,6 +19,19 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
+    /// A story that was done and is open again; its retries start afresh.
+    pub(crate) fn reopened(story: StoryId, highest_attempt: u32, reason: String) -> Self {
+        Self {
+            story,
+            next_attempt: AttemptNumber(highest_attempt.saturating_add(1)),
+            retries_used: 0,
+            previous: Some(Previous {
+                reason: Some(reason),
+                parked: None,
+            }),
+        }
+    }
+
     /// What is carried from the last attempt of an interrupted run.
     pub(crate) fn after(
         last: AttemptId,
@@ -37,7 +50,7 @@ impl Carry {
             },
             previous: Some(Previous {
                 reason,
-                parked: last,
+                parked: Some(last),
             }),
         }
     }
@@ -56,7 +69,7 @@ pub(super) fn told_next(
     }
     Some(Previous {
         reason: told,
-        parked,
+        parked: Some(parked),
     })
 }
 
@@ -81,7 +94,7 @@ mod tests {
                     retries_used: want,
                     previous: Some(Previous {
                         reason: reason.clone(),
-                        parked: last.clone(),
+                        parked: Some(last.clone()),
                     }),
                 }
             );

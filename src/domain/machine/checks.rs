@@ -3,22 +3,15 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
-use super::io::{Effect, Save, StoryCheck};
-use super::stories::Current;
+use super::io::{Effect, Ground, Save, StoryCheck};
 use super::verdict::Miss;
 use super::{Machine, Phase, Verdict, in_ms, list};
 use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
-use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
+use crate::domain::ids::{AttemptId, StoryId};
+use crate::domain::policy::{Gate, When};
 
 /// How many lines of a red gate the next attempt is told.
 const TAIL_LINES: usize = 60;
-
-/// A gate on the checkpoint, before the story's first attempt.
-#[derive(Debug)]
-pub(super) struct Baseline {
-    story: Box<Current>,
-    gate: usize,
-}
 
 /// A promised attempt whose gates run.
 #[derive(Debug)]
@@ -37,74 +30,48 @@ pub(super) struct Verified {
 }
 
 impl Machine {
-    /// Runs the next gate whose verdict on the checkpoint is not known; with all known, the agent.
-    pub(super) fn next_baseline(&mut self, story: Box<Current>) -> Phase {
-        let mut gates = self.policy().gates.iter().zip(&self.before);
-        let unknown = gates.position(|(gate, before)| gate.baseline && *before == Verdict::Unknown);
-        let Some(gate) = unknown else {
-            return self.start_attempt(story);
+    pub(super) fn run_gate(&mut self, attempt: &AttemptId, gate: usize, ground: Ground) {
+        let suffix = match ground {
+            Ground::Checkpoint => "-baseline",
+            Ground::Attempt => "",
+            Ground::Whole => "-end",
         };
-        if self.pause {
-            return self.hold(story);
-        }
-        let attempt = AttemptId {
-            story: story.view.id.clone(),
-            attempt: AttemptNumber(story.next_attempt),
-        };
-        self.run_gate(&attempt, gate, true);
-        Phase::Baseline(Baseline { story, gate })
-    }
-
-    pub(super) fn on_baseline_ended(
-        &mut self,
-        baseline: Baseline,
-        result: GateResult,
-        duration: Duration,
-    ) -> Phase {
-        let Baseline { story, gate } = baseline;
-        if self.stop.is_some() {
-            // A gate that was ended on request says nothing about the checkpoint.
-            return self.leave_and_end(*story, Outcome::Stopped);
-        }
-        if self.skip {
-            return self.skip_story(*story);
-        }
-        self.before[gate] = verdict(&result);
-        self.announce_gate(&story.view.id, gate, true, (result, duration));
-        self.next_baseline(story)
-    }
-
-    fn run_gate(&mut self, attempt: &AttemptId, gate: usize, baseline: bool) {
-        let suffix = if baseline { "-baseline" } else { "" };
         let name = format!("{attempt}-{}{suffix}", gate + 1);
         self.announce(Event::GateStarted {
             story: attempt.story.clone(),
             gate: self.gate_name(gate),
-            baseline,
+            baseline: ground == Ground::Checkpoint,
+            whole: ground == Ground::Whole,
             log: format!("{}/{name}.log", self.setup.gate_logs),
         });
         let ticket = self.ask();
-        self.emit(Effect::RunGate { ticket, gate, name });
+        self.emit(Effect::RunGate {
+            ticket,
+            gate,
+            name,
+            ground,
+        });
     }
 
-    fn announce_gate(
+    pub(super) fn announce_gate(
         &mut self,
         story: &StoryId,
         gate: usize,
-        baseline: bool,
+        ground: Ground,
         (result, duration): (GateResult, Duration),
     ) {
         let event = Event::GateFinished {
             story: story.clone(),
             gate: self.gate_name(gate),
-            baseline,
+            baseline: ground == Ground::Checkpoint,
+            whole: ground == Ground::Whole,
             result,
             duration_ms: in_ms(duration),
         };
         self.announce(event);
     }
 
-    fn gate_name(&self, gate: usize) -> String {
+    pub(super) fn gate_name(&self, gate: usize) -> String {
         self.policy().gates[gate].name.clone()
     }
 
@@ -136,12 +103,16 @@ impl Machine {
         })
     }
 
-    fn next_gate(&mut self, gating: Gating) -> Phase {
+    fn next_gate(&mut self, mut gating: Gating) -> Phase {
+        let gates = self.setup.policy.gates.iter();
+        let is_later = |gate: &&Gate| gate.when == When::End;
+        let later = gates.skip(gating.verdicts.len()).take_while(is_later);
+        gating.verdicts.extend(later.map(|_| Verdict::Unknown));
         let gate = gating.verdicts.len();
         if gate == self.policy().gates.len() {
             return self.on_gates_done(gating);
         }
-        self.run_gate(&gating.attempt.id, gate, false);
+        self.run_gate(&gating.attempt.id, gate, Ground::Attempt);
         Phase::Gating(gating)
     }
 
@@ -153,25 +124,26 @@ impl Machine {
     ) -> Phase {
         let gate = gating.verdicts.len();
         let story = gating.attempt.id.story.clone();
-        self.announce_gate(&story, gate, false, (result.clone(), duration));
+        self.announce_gate(&story, gate, Ground::Attempt, (result.clone(), duration));
         if self.stop.is_some() {
             return self.fail(gating.attempt, Miss::stopped());
         }
         if self.skip {
             return self.fail(gating.attempt, Miss::skipped());
         }
-        gating.verdicts.push(verdict(&result));
+        gating.verdicts.push(Verdict::of(&result));
         let GateResult::Failed { how, tail } = result else {
             return self.next_gate(gating);
         };
         let name = self.gate_name(gate);
-        if self.before[gate] == Verdict::Red {
+        if self.before.verdicts[gate] == Verdict::Red {
             self.warn(
                 "red_before",
                 format!("gate `{name}` is red ({how}), as it was before the attempt"),
             );
             return self.next_gate(gating);
         }
+        self.before.doubt(gate);
         let miss = Miss::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
         self.fail(gating.attempt, miss)
     }
@@ -240,7 +212,11 @@ impl Machine {
         } = verified.attempt;
         self.standby.worked(&choice.agent);
         // The gates just judged this very tree: that is the next story's baseline.
-        self.before = verified.verdicts;
+        let gates = &self.setup.policy.gates;
+        self.before.judged(&commit, &verified.verdicts, gates);
+        self.retries_used
+            .insert(id.story.clone(), story.retries_used);
+        self.last_done = Some(id.story.clone());
         self.completed.insert(id.story.clone());
         self.notes.story_over(&id.story);
         if story.view.deferred_tasks == 0 {
@@ -258,21 +234,16 @@ impl Machine {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        if self.policy().only_story.is_some() {
+        let mut gates = self.policy().gates.iter();
+        let is_judged_whole = gates.any(|gate| gate.when == When::End);
+        if self.policy().only_story.is_some() && !is_judged_whole {
             return self.end(Outcome::StoryDone);
         }
         self.read_backlog()
     }
 }
 
-const fn verdict(result: &GateResult) -> Verdict {
-    match result {
-        GateResult::Passed => Verdict::Green,
-        GateResult::Failed { .. } => Verdict::Red,
-    }
-}
-
-fn gate_reason(name: &str, how: &str, tail: &str) -> String {
+pub(super) fn gate_reason(name: &str, how: &str, tail: &str) -> String {
     let lines: Vec<&str> = tail.lines().collect();
     let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
     if last.is_empty() {

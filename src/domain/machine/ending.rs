@@ -52,7 +52,7 @@ impl Machine {
     fn stop_phase(&mut self, phase: Phase, grace: Duration) -> Phase {
         match phase {
             Phase::Working(work) => self.stop_work(work, grace),
-            Phase::Baseline(_) | Phase::Gating(_) => {
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) => {
                 if let Some(ticket) = self.pending {
                     self.emit(Effect::StopGate { ticket, grace });
                 }

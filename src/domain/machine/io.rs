@@ -41,13 +41,26 @@ pub(crate) enum Effect {
     StopAgent { ticket: Ticket, grace: Duration },
     /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
     CheckStory { ticket: Ticket, story: StoryId },
+    /// Look up which gates are known to pass on the checkpoint, and let what the user changed
+    /// meanwhile be part of it; answered by `Looked`.
+    LookBefore {
+        ticket: Ticket,
+        /// The story that starts from it.
+        story: StoryId,
+        /// The checkpoint of which everything is known.
+        known: Option<String>,
+    },
     /// Run a gate of the policy; answered by `GateEnded`.
     RunGate {
         ticket: Ticket,
         gate: usize,
         /// Tells this run of a gate from all others of the run; its log is named after it.
         name: String,
+        /// What it judges.
+        ground: Ground,
     },
+    /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
+    Reopen { ticket: Ticket, story: StoryId },
     /// End the gate of this ticket; `GateEnded` still follows.
     StopGate { ticket: Ticket, grace: Duration },
     /// Tick the boxes the agent left open; answered by `Ticked`.
@@ -115,6 +128,14 @@ pub(crate) enum Input {
         result: GateResult,
         duration: Duration,
     },
+    /// The checkpoint, and the gates that are known to pass on it.
+    Looked {
+        ticket: Ticket,
+        commit: String,
+        green: Vec<usize>,
+    },
+    /// The story has open tasks again.
+    Reopened { ticket: Ticket, commit: String },
     /// These tasks were ticked for the agent.
     Ticked { ticket: Ticket, tasks: Vec<String> },
     /// The checkpoint commit is durable.
@@ -201,6 +222,8 @@ impl Input {
             | Self::AgentEnded { ticket, .. }
             | Self::StoryChecked { ticket, .. }
             | Self::GateEnded { ticket, .. }
+            | Self::Looked { ticket, .. }
+            | Self::Reopened { ticket, .. }
             | Self::Ticked { ticket, .. }
             | Self::Saved { ticket, .. }
             | Self::Parked { ticket, .. }
@@ -239,6 +262,17 @@ pub(crate) enum TimerKind {
     Wait,
 }
 
+/// What a gate judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// The checkpoint, before an attempt.
+    Checkpoint,
+    /// What an attempt did.
+    Attempt,
+    /// The whole change, with every story done.
+    Whole,
+}
+
 /// What wanted the run to stop; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoppedBy {
@@ -266,8 +300,8 @@ pub(crate) struct AgentStart {
 pub(crate) struct Previous {
     /// Why it failed, where that helps.
     pub(crate) reason: Option<String>,
-    /// Where its work is kept.
-    pub(crate) parked: AttemptId,
+    /// Where its work is kept; none where it was saved, and the story opened again.
+    pub(crate) parked: Option<AttemptId>,
 }
 
 /// A story as the machine needs to see it.

@@ -1,6 +1,6 @@
 //! What holds in every history: random answers, stray ones, stops and timers at any moment.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::domain::agent_event::AgentEvent;
 use crate::domain::change::StoryState;
 use crate::domain::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
 use crate::domain::ids::{AttemptNumber, RunId};
-use crate::domain::policy::{Budget, Consequence, OnFinish, consequence};
+use crate::domain::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
 use crate::domain::progress::Progress;
 use crate::domain::promise::Promise;
 
@@ -81,7 +81,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Keep)
     ];
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
-    let gates = prop::collection::vec(any::<bool>(), 0..3);
+    let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (seconds(1..20_000), prop::option::of(1_u64..5000));
     let only = prop::option::weighted(0.2, 1_u8..4);
@@ -90,7 +90,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         require_changes: rules.1,
         max_retries: rules.2,
         on_finish: rules.3,
-        gates: gates.iter().map(|baseline| gate("g", *baseline)).collect(),
+        gates: gates.into_iter().map(any_gate).collect(),
         idle_timeout: times.0,
         total_timeout: times.1,
         max_wait: times.2,
@@ -104,6 +104,14 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
+fn any_gate((baseline, at_the_end): (bool, bool)) -> Gate {
+    let when = [When::Story, When::End][usize::from(at_the_end)];
+    Gate {
+        when,
+        ..gate("g", baseline)
+    }
+}
+
 fn origins() -> impl Strategy<Value = Origin> {
     let carry = (1_u32..6, 0_u32..5).prop_map(|(next_attempt, retries_used)| Carry {
         story: id("1"),
@@ -111,11 +119,11 @@ fn origins() -> impl Strategy<Value = Origin> {
         retries_used,
         previous: None,
     });
-    let resumed = prop::option::of(carry).prop_map(|carry| Origin::Resumed {
-        carry,
-        usage: Usage::default(),
-        attempts: BTreeMap::new(),
-        notes: Notes::default(),
+    let resumed = prop::option::of(carry).prop_map(|carry| {
+        Origin::Resumed(Box::new(Resumption {
+            carry,
+            ..Resumption::default()
+        }))
     });
     prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
 }
@@ -160,9 +168,12 @@ struct World {
     gate_alive: bool,
     tree: Tree,
     promised: bool,
-    /// What each gate said of the checkpoint, and of the attempt.
+    /// What each gate said of the checkpoint, of the attempt, and of the whole change.
     before: Vec<Option<bool>>,
-    gates: Vec<bool>,
+    gates: HashMap<usize, bool>,
+    whole: HashMap<usize, bool>,
+    /// How many checkpoints there are.
+    checkpoints: u32,
     stories: Vec<StoryView>,
     counted: HashMap<StoryId, u32>,
     /// The system wants the program gone.
@@ -195,7 +206,9 @@ impl World {
             tree: Tree::Untouched,
             promised: false,
             before: vec![None; policy.gates.len()],
-            gates: Vec::new(),
+            gates: HashMap::new(),
+            whole: HashMap::new(),
+            checkpoints: 0,
             stories: (1..=4)
                 .map(|n| super::script::story(&n.to_string(), state(n)))
                 .collect(),
@@ -299,7 +312,9 @@ impl World {
             }
             Effect::StartAgent { .. } => self.agent(pick),
             Effect::CheckStory { .. } => check(ticket, pick),
-            Effect::RunGate { gate, name, .. } => self.gate(pick, gate, is_baseline(&name)),
+            Effect::LookBefore { .. } => self.looked(pick),
+            Effect::RunGate { gate, ground, .. } => self.gate(pick, gate, ground),
+            Effect::Reopen { story, .. } => self.reopened(&story),
             Effect::TickStory { .. } => Input::Ticked {
                 ticket,
                 tasks: vec!["t".to_owned(); usize::from(pick % 2)],
@@ -369,13 +384,52 @@ impl World {
         Input::AgentSaid { ticket, event }
     }
 
-    fn gate(&mut self, pick: u8, gate: usize, baseline: bool) -> Input {
+    fn looked(&mut self, pick: u8) -> Input {
+        if pick.is_multiple_of(3) {
+            // The user changed something.
+            self.new_checkpoint(None);
+        }
+        Input::Looked {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+            green: (0..usize::from(pick % 4)).collect(),
+        }
+    }
+
+    /// Another checkpoint, of which gates after stories said this.
+    fn new_checkpoint(&mut self, said: Option<&HashMap<usize, bool>>) {
+        self.checkpoints += 1;
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, _) in gates.filter(|(_, gate)| gate.when == When::Story) {
+            self.before[index] = said.and_then(|said| said.get(&index)).copied();
+        }
+    }
+
+    fn reopened(&mut self, story: &StoryId) -> Input {
+        self.checkpoints += 1;
+        self.whole.clear();
+        self.set_state(story, StoryState::Open);
+        Input::Reopened {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+        }
+    }
+
+    fn set_state(&mut self, story: &StoryId, state: StoryState) {
+        for view in &mut self.stories {
+            if view.id == *story {
+                *view = super::script::story(&story.0, state);
+            }
+        }
+    }
+
+    fn gate(&mut self, pick: u8, gate: usize, ground: Ground) -> Input {
         self.gate_alive = false;
         let is_green = !pick.is_multiple_of(4);
-        if baseline {
-            self.before[gate] = Some(is_green);
-        } else {
-            self.gates.push(is_green);
+        match ground {
+            Ground::Checkpoint => self.before[gate] = Some(is_green),
+            Ground::Attempt => drop(self.gates.insert(gate, is_green)),
+            Ground::Whole => drop(self.whole.insert(gate, is_green)),
         }
         Input::GateEnded {
             ticket: self.ticket,
@@ -390,13 +444,15 @@ impl World {
 
     fn saved(&mut self, story: &StoryId) -> Input {
         self.tree = Tree::AtCheckpoint;
-        self.before = self.gates.iter().copied().map(Some).collect();
-        for view in &mut self.stories {
-            if view.id == *story {
-                *view = super::script::story(&story.0, StoryState::Done);
-            }
+        let said = std::mem::take(&mut self.gates);
+        self.new_checkpoint(Some(&said));
+        self.whole.clear();
+        self.set_state(story, StoryState::Done);
+        Input::Saved {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+            changed_files: 4,
         }
-        super::script::saved(self.ticket)
     }
 
     fn see_all(&mut self, effects: Vec<Effect>) {
@@ -434,12 +490,14 @@ impl World {
                 let life = self.agent.as_mut().expect("an agent is alive");
                 life.stopping = true;
             }
-            Effect::RunGate { name, .. } => {
-                let baseline = is_baseline(name);
+            Effect::RunGate { gate, ground, .. } => {
                 assert!(nothing_runs);
-                let tree = [Tree::Worked, Tree::AtCheckpoint][usize::from(baseline)];
+                let is_attempt = *ground == Ground::Attempt;
+                let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
                 assert_eq!(self.tree, tree);
-                assert!(baseline || self.promised);
+                assert!(!is_attempt || self.promised);
+                let is_later = self.policy.gates[*gate].when == When::End;
+                assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
                 self.gate_alive = true;
             }
             Effect::StopGate { ticket, .. } => {
@@ -458,6 +516,9 @@ impl World {
                 assert!(nothing_runs, "something outlives the run");
                 assert!(self.order.run_ended, "an end without a word");
                 let is_broken = matches!(outcome, Outcome::Broken { .. });
+                if *outcome == Outcome::AllDone && self.tree != Tree::Untouched {
+                    self.see_all_done();
+                }
                 let is_at_rest = matches!(self.tree, Tree::Untouched | Tree::AtCheckpoint);
                 assert!(
                     is_broken || is_at_rest,
@@ -474,10 +535,18 @@ impl World {
     fn see_save(&self) {
         assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
         assert!(self.promised, "a commit without a promise");
-        assert_eq!(self.gates.len(), self.policy.gates.len());
-        for (index, gate) in self.policy.gates.iter().enumerate() {
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
             let was_red = gate.baseline && self.before[index] == Some(false);
-            assert!(self.gates[index] || was_red, "a commit with a red gate");
+            assert!(self.gates[&index] || was_red, "a commit with a red gate");
+        }
+    }
+
+    fn see_all_done(&self) {
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, gate) in gates.filter(|(_, gate)| gate.when == When::End) {
+            let was_red = gate.baseline && self.before[index] == Some(false);
+            assert!(self.whole[&index] || was_red, "done with a red gate");
         }
     }
 
@@ -520,10 +589,6 @@ impl World {
         *count += 1;
         assert!(*count <= self.policy.max_retries + 1, "too many attempts");
     }
-}
-
-fn is_baseline(name: &str) -> bool {
-    name.ends_with("-baseline")
 }
 
 fn check(ticket: Ticket, pick: u8) -> Input {
@@ -625,10 +690,14 @@ impl Order {
                 self.attempt = Some(*attempt);
             }
             Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
-            Event::GateStarted { baseline, .. } => {
-                assert_eq!(*baseline, self.attempt.is_none());
-                assert!(self.story.is_some() && self.gate.replace(*baseline).is_none());
+            Event::GateStarted {
+                baseline, whole, ..
+            } => {
+                assert_eq!(*baseline || *whole, self.attempt.is_none());
+                assert_eq!(*whole, self.story.is_none());
+                assert!(self.gate.replace(*baseline).is_none());
             }
+            Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
             Event::GateFinished { baseline, .. } => assert_eq!(self.gate.take(), Some(*baseline)),
             Event::AttemptFailed { story, attempt, .. } => {
                 self.is_at(story, *attempt);

@@ -9,3 +9,4 @@ mod limits;
 mod steering;
 mod stops;
 mod stories;
+mod whole;

@@ -5,7 +5,7 @@ use crate::domain::change::StoryState;
 use crate::domain::dialect::Limit;
 use crate::domain::event::{FailureKind, GateResult, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber};
-use crate::domain::policy::{Gate, OnFinish};
+use crate::domain::policy::{Gate, OnFinish, When};
 use crate::domain::promise::Promise;
 use crate::domain::roster::Choice;
 
@@ -107,7 +107,9 @@ pub(super) fn asked(effect: &Effect) -> Option<Ticket> {
         | Effect::Begin { ticket }
         | Effect::StartAgent { ticket, .. }
         | Effect::CheckStory { ticket, .. }
+        | Effect::LookBefore { ticket, .. }
         | Effect::RunGate { ticket, .. }
+        | Effect::Reopen { ticket, .. }
         | Effect::TickStory { ticket, .. }
         | Effect::Save { ticket, .. }
         | Effect::Park { ticket, .. }
@@ -169,6 +171,8 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         run: format!("run-{name}"),
         timeout: None,
         baseline,
+        when: When::Story,
+        keep_changes: false,
     }
 }
 
@@ -332,6 +336,24 @@ pub(super) fn red() -> GateResult {
     GateResult::Failed {
         how: "exit code 1".to_owned(),
         tail: "boom\n".to_owned(),
+    }
+}
+
+/// The first checkpoint, of which nothing is known.
+pub(super) fn looked(ticket: Ticket) -> Input {
+    Input::Looked {
+        ticket,
+        commit: "c0".to_owned(),
+        green: Vec::new(),
+    }
+}
+
+/// The checkpoint [`saved`] makes.
+pub(super) fn looked_saved(ticket: Ticket) -> Input {
+    Input::Looked {
+        ticket,
+        commit: "c0ffee".to_owned(),
+        green: Vec::new(),
     }
 }
 

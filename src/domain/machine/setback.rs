@@ -83,7 +83,8 @@ impl Machine {
         });
         story.previous = told_next(story.previous.take(), miss.kind, miss.told, id);
         match next {
-            Next::Again => self.start_attempt(story),
+            // A gate that has to be asked again comes first.
+            Next::Again => self.next_baseline(story),
             Next::Skip => self.skip_story(*story),
             Next::End(outcome) => self.leave_and_end(*story, outcome),
         }

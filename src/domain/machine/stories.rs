@@ -38,7 +38,7 @@ impl Machine {
             return self.end(Outcome::Stopped);
         }
         // The branch of a run that is resumed exists: it has to be finished even with no work left.
-        let is_resumed = matches!(self.setup.origin, Origin::Resumed { .. });
+        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
         if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
             let ticket = self.ask();
             self.emit(Effect::Begin { ticket });
@@ -48,7 +48,7 @@ impl Machine {
     }
 
     pub(super) fn on_begun(&mut self, branch: Branch) -> Phase {
-        let is_resumed = matches!(self.setup.origin, Origin::Resumed { .. });
+        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
         self.announce_run(&branch, is_resumed);
         self.branch = Some(branch);
         if self.stop.is_some() {
@@ -96,7 +96,7 @@ impl Machine {
             open_tasks: view.open_tasks,
         });
         let story = self.take_up(view);
-        self.next_baseline(story)
+        self.look_before(story)
     }
 
     /// The place of the story to run next.
@@ -165,7 +165,7 @@ impl Machine {
                 ),
             },
         };
-        self.end(outcome)
+        self.judge_whole(outcome)
     }
 
     fn name_deferred(&mut self) {

@@ -5,7 +5,7 @@
 use super::attempt::{Ending, Work};
 use super::io::{Effect, StoppedBy, UserCommand};
 use super::stories::Current;
-use super::{Machine, Phase, Verdict};
+use super::{Machine, Phase};
 use crate::domain::event::{Event, Request};
 
 impl Machine {
@@ -101,7 +101,7 @@ impl Machine {
                 phase
             }
             // These end by themselves, and the skip is seen then.
-            Phase::Checking(_) | Phase::Parking(_) | Phase::Restoring(..) => {
+            Phase::Looking(_) | Phase::Checking(_) | Phase::Parking(_) | Phase::Restoring(..) => {
                 self.note_skip();
                 phase
             }
@@ -159,7 +159,7 @@ impl Machine {
                 self.skipped.clear();
                 self.standby.forget_all();
                 // What the gates said may not hold any more: there was time to change things.
-                self.before.fill(Verdict::Unknown);
+                self.before.forget(&self.setup.policy.gates);
                 self.read_backlog()
             }
             phase => phase,

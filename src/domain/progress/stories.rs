@@ -9,7 +9,7 @@ use super::{
 };
 use crate::domain::agent_event::Usage;
 use crate::domain::change::StoryState;
-use crate::domain::event::{Event, Record, StoryOutline};
+use crate::domain::event::{Event, GateResult, Record, StoryOutline};
 use crate::domain::ids::StoryId;
 
 impl Progress {
@@ -101,6 +101,7 @@ impl Progress {
                 story,
                 gate,
                 baseline,
+                whole,
                 log,
             } => {
                 self.doing = Doing::Gate {
@@ -115,7 +116,7 @@ impl Progress {
                 let last = progress.attempts.last().map(|attempt| attempt.number);
                 progress.gates.push(GateProgress {
                     name: gate.clone(),
-                    attempt: last.filter(|_| !baseline),
+                    attempt: last.filter(|_| !baseline && !whole),
                     started_at: record.at,
                     log: log.clone(),
                     result: None,
@@ -124,10 +125,15 @@ impl Progress {
             }
             Event::GateFinished {
                 story,
+                gate,
+                baseline,
                 result,
                 duration_ms,
                 ..
             } => {
+                if *baseline && matches!(result, GateResult::Failed { .. }) {
+                    self.red_before.push(gate.clone());
+                }
                 self.doing = Doing::Between;
                 let progress = self.story_mut(story);
                 if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
@@ -151,6 +157,7 @@ impl Progress {
         else {
             return;
         };
+        self.reopened.take_if(|(reopened, _)| reopened == story);
         self.make_up_usage(story, usage);
         self.settle(AttemptStanding::Succeeded);
         self.doing = Doing::Between;
@@ -169,6 +176,16 @@ impl Progress {
 }
 
 impl Progress {
+    pub(super) fn on_reopened(&mut self, story: &StoryId, reason: &str) {
+        self.doing = Doing::Between;
+        self.stories_done = self.stories_done.saturating_sub(1);
+        self.reopened = Some((story.clone(), reason.to_owned()));
+        if let Some(progress) = self.story_mut(story) {
+            progress.state = StoryStanding::Unfinished;
+            progress.tasks_done = 0;
+        }
+    }
+
     /// Where the agent's own words were not recorded, what the last attempt used is what the others
     /// of the story leave of the total.
     fn make_up_usage(&mut self, story: &StoryId, total: &Usage) {

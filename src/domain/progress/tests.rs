@@ -315,6 +315,7 @@ fn what_happens_right_now_follows_the_records() {
         story: one(),
         gate: "tests".to_owned(),
         baseline: false,
+        whole: false,
         log: "gates/1.1-1.log".to_owned(),
     });
     let gate = Doing::Gate {
@@ -328,6 +329,7 @@ fn what_happens_right_now_follows_the_records() {
         story: one(),
         gate: "tests".to_owned(),
         baseline: false,
+        whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
     });
@@ -505,6 +507,7 @@ fn a_story_knows_its_gates_and_where_they_wrote() {
         story: one(),
         gate: "tests".to_owned(),
         baseline,
+        whole: false,
         log: log.to_owned(),
     };
     tape.hear(gate(true, "a.log"));
@@ -540,6 +543,7 @@ fn gate_passed(baseline: bool) -> Event {
         story: one(),
         gate: "tests".to_owned(),
         baseline,
+        whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
     }

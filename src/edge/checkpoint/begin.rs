@@ -37,7 +37,7 @@ struct Prepared {
 impl Checkpoints {
     /// Makes the branch and its first commit, and moves HEAD and the index there.
     pub(crate) async fn begin(&mut self, run: &RunId, change: &str) -> Result<Begun> {
-        self.mark(run);
+        self.mark_processes(run);
         let prepared = self.prepare(run, change).await?;
         let intent = prepared.intent.clone();
         self.record(

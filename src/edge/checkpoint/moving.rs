@@ -142,7 +142,7 @@ impl Checkpoints {
         let PreparedMove {
             run, intent, now, ..
         } = prepared;
-        self.mark(&run);
+        self.mark_processes(&run);
         let step = Step::MoveIntent {
             intent: Box::new(intent.clone()),
         };
@@ -161,7 +161,7 @@ impl Checkpoints {
         run: &RunId,
         intent: &MoveIntent,
     ) -> Result<Recovery> {
-        self.mark(run);
+        self.mark_processes(run);
         let trash = self.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
             self.mend_head(name, &trash)?;

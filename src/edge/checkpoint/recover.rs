@@ -39,7 +39,7 @@ impl Checkpoints {
         let Some(current) = self.state.current.clone() else {
             return Ok(None);
         };
-        self.mark(&current.intent.run);
+        self.mark_processes(&current.intent.run);
         if current.phase != Phase::Still {
             let trash = self.new_trash("recover");
             self.free_locks(&current.intent.refs(), &trash).await?;
@@ -177,9 +177,10 @@ impl Checkpoints {
                 done: "set its overlay aside; the tree was never touched".to_owned(),
             });
         }
-        if let Some(last) = current.last_attempt.clone()
-            && !self.holds_nothing_new(current, &last).await?
-        {
+        let Some(last) = current.last_attempt.clone() else {
+            return self.restore_after_gate(current).await;
+        };
+        if !self.holds_nothing_new(current, &last).await? {
             let label = format!("{}-{}", last.attempt, crate::edge::vault::random_name(4));
             self.park_as(interrupted(&last), &label).await?;
             let _ = write!(done, "; what was edited since is parked as {label}");
@@ -189,6 +190,34 @@ impl Checkpoints {
             found: "a restore that was interrupted".to_owned(),
             done,
         })
+    }
+
+    /// A gate ran on the checkpoint, or what it changed was being put back.
+    async fn restore_after_gate(&mut self, current: &Current) -> Result<Recovery> {
+        let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
+        let (_, head) = self.observe().await?;
+        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            self.record(&current.intent.run, Step::Restored).await?;
+            let done = format!("left the tree as it is: HEAD is on {}", head.shown());
+            return Ok(Recovery { found, done });
+        }
+        let base = self.checkpoint().await?;
+        let trash = self.new_trash("restore");
+        self.mend(current, &base, (&trash, Care::ForRestore))
+            .await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take_all(&base, &index).await?;
+        self.parked = Some(Parked {
+            manifest: Arc::new(taken.manifest),
+            passed_over: taken.passed_over,
+        });
+        self.restore().await?;
+        let mut done = "put the tree back to the checkpoint".to_owned();
+        if taken.changes.count() > 0 {
+            let kept = self.places.vault.folder().join("trash");
+            let _ = write!(done, "; what had changed is kept in `{}`", kept.display());
+        }
+        Ok(Recovery { found, done })
     }
 
     /// True where every file is as the parked attempt or the checkpoint has it; the restore then
@@ -283,7 +312,7 @@ impl Checkpoints {
     /// What the user changed since the run stopped becomes part of it.
     async fn rejoin(&mut self) -> Result<()> {
         let current = self.current()?;
-        self.mark(&current.intent.run);
+        self.mark_processes(&current.intent.run);
         let head = self.check_on_branch().await?;
         // What the user committed, staged or stashed since must outlast whatever an agent does.
         self.link_objects().await?;

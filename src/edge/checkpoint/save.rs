@@ -12,6 +12,7 @@ use super::snapshot::Snapshot;
 use super::taking::{below, show};
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
+use crate::domain::ids::StoryId;
 use crate::edge::files::copy_with_time;
 use crate::edge::git::Git;
 use crate::edge::object_id::ObjectId;
@@ -52,6 +53,21 @@ impl Checkpoints {
         )
         .await?;
         self.save_as(&story.id.0, &message(story, &run.0)).await
+    }
+
+    /// Commits the open boxes of a story that was done.
+    pub(crate) async fn save_reopened(&mut self, story: &StoryId) -> Result<SaveReport> {
+        let run = self.current()?.intent.run;
+        let message = format!("reopen: {story}\n\nRun: {run}\n");
+        self.save_as(&format!("reopened {story}"), &message).await
+    }
+
+    /// The checkpoint commit and the id of its tree.
+    pub(crate) async fn checkpoint_tree(&self) -> Result<(String, String)> {
+        let commit = self.current()?.commit.to_string();
+        let name = format!("{commit}^{{tree}}");
+        let tree = self.git.line(["rev-parse", "--verify", &name]).await?;
+        Ok((commit, tree))
     }
 
     /// Commits what changed since the last checkpoint.
@@ -190,7 +206,9 @@ impl Checkpoints {
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count();
-        Ok(changed + new_repositories(&taken, &base.submodules).len())
+        let repositories = new_repositories(&taken, &base.submodules).len();
+        self.looked(taken);
+        Ok(changed + repositories)
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.

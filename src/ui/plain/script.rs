@@ -107,6 +107,7 @@ impl Script {
                 story: story.clone(),
                 gate: gate.clone(),
                 baseline,
+                whole: false,
                 log: "/state/gates/2.1-1.log".to_owned(),
             },
         );
@@ -116,6 +117,7 @@ impl Script {
                 story,
                 gate,
                 baseline,
+                whole: false,
                 result,
                 duration_ms: u64::try_from(seconds).unwrap() * 1000,
             },

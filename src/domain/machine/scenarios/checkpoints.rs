@@ -186,7 +186,7 @@ fn revert_to_checkpoint_on_failure() {
     );
     let previous = Previous {
         reason: None,
-        parked: parked("1", 1),
+        parked: Some(parked("1", 1)),
     };
     assert_eq!(
         script.give(restored),
@@ -231,7 +231,7 @@ fn stash_lookup_by_name_now_the_parked_attempt_is_named_to_the_next() {
     let effects = script.give_all(&[was_parked, restored]);
     let previous = Previous {
         reason: Some("no database".to_owned()),
-        parked: parked("1", 2),
+        parked: Some(parked("1", 2)),
     };
     assert_eq!(
         effects,

@@ -24,7 +24,7 @@ fn follows(script: &mut Script, kind: FailureKind, reason: &str, told: Option<&s
     let start = script.ticket.0 + 2;
     let previous = Previous {
         reason: told.map(str::to_owned),
-        parked: parked("1", 1),
+        parked: Some(parked("1", 1)),
     };
     assert_eq!(
         script.give_all(&[was_parked, restored]),

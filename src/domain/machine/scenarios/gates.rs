@@ -22,6 +22,7 @@ fn begins(gate: &str, index: usize, baseline: bool) -> Effect {
         story: id("1"),
         gate: gate.to_owned(),
         baseline,
+        whole: false,
         log: format!("gates/{}.log", called(index, baseline)),
     })
 }
@@ -31,6 +32,7 @@ fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
         story: id("1"),
         gate: gate.to_owned(),
         baseline,
+        whole: false,
         result,
         duration_ms: 1500,
     })
@@ -41,6 +43,11 @@ fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {
         ticket: Ticket(ticket),
         gate,
         name: called(gate, baseline),
+        ground: if baseline {
+            Ground::Checkpoint
+        } else {
+            Ground::Attempt
+        },
     }
 }
 
@@ -57,20 +64,27 @@ fn gates_with_a_baseline_run_once_before_the_first_attempt() {
     let mut script = Script::start(gated(gates));
     script.give(|ticket| backlog(ticket, &two_open()));
     let effects = script.give(begin_done);
-    assert_eq!(effects[2..], [begins("tests", 1, true), run(3, 1, true)]);
+    let look = Effect::LookBefore {
+        ticket: Ticket(3),
+        story: id("1"),
+        known: None,
+    };
+    assert_eq!(effects[2..], [look]);
+    let effects = script.give(looked);
+    assert_eq!(effects, [begins("tests", 1, true), run(4, 1, true)]);
     assert_eq!(
         script.give(gate_red),
         [
             ends("tests", true, red()),
             begins("lint", 2, true),
-            run(4, 2, true)
+            run(5, 2, true)
         ]
     );
     assert_eq!(
         script.give(gate_green),
         [
             ends("lint", true, GateResult::Passed),
-            start_agent(5, "1", 1, None)
+            start_agent(6, "1", 1, None)
         ]
     );
 }
@@ -112,6 +126,7 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give_all(&[
         begin_done,
+        looked,
         gate_red,
         agent_started,
         ended_complete,
@@ -124,7 +139,7 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
         [
             ends("tests", false, red()),
             warning("red_before", message),
-            tick(8)
+            tick(9)
         ]
     );
     let saves = script.give(ticked);
@@ -138,12 +153,18 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
 fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
     let mut script = Script::start(gated(vec![gate("tests", true)]));
     script.give(|ticket| backlog(ticket, &two_open()));
-    script.give_all(&[begin_done, gate_red, agent_started]);
+    script.give_all(&[begin_done, looked, gate_red, agent_started]);
     script.give_all(&[ended_complete, checked, gate_green, ticked, saved]);
     let next = script.give(first_done);
+    let look = Effect::LookBefore {
+        ticket: Ticket(11),
+        story: id("2"),
+        known: Some("c0ffee".to_owned()),
+    };
+    assert_eq!(next[1..], [look]);
     assert_eq!(
-        next[1..],
-        [start_agent(10, "2", 1, None)],
+        script.give(looked_saved),
+        [start_agent(12, "2", 1, None)],
         "no second baseline run"
     );
     let effects = script.give_all(&[agent_started, ended_complete, checked, gate_red]);
@@ -163,7 +184,7 @@ fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
 fn a_retry_runs_no_baseline_again() {
     let mut script = Script::start(gated(vec![gate("tests", true)]));
     script.give(|ticket| backlog(ticket, &two_open()));
-    script.give_all(&[begin_done, gate_green, agent_started]);
+    script.give_all(&[begin_done, looked, gate_green, agent_started]);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
     assert!(
         matches!(effects[1], Effect::StartAgent { .. }),

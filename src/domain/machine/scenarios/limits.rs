@@ -52,7 +52,7 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
     );
     let previous = Previous {
         reason: None,
-        parked: parked("1", 1),
+        parked: Some(parked("1", 1)),
     };
     assert_eq!(
         script.pass(3600).fire(TimerKind::Wait),
@@ -166,7 +166,7 @@ fn limit_keeps_what_an_earlier_attempt_was_told() {
     let ticket = script.ticket.0 + 1;
     let previous = Previous {
         reason: Some("no database".to_owned()),
-        parked: parked("1", 1),
+        parked: Some(parked("1", 1)),
     };
     assert_eq!(
         script.pass(60).fire(TimerKind::Wait),

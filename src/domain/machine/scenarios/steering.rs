@@ -57,7 +57,7 @@ fn cancel_wait() -> Effect {
 fn after(attempt: u32) -> Previous {
     Previous {
         reason: None,
-        parked: parked("1", attempt),
+        parked: Some(parked("1", attempt)),
     }
 }
 
@@ -127,14 +127,15 @@ fn a_pause_holds_before_the_gates_of_a_story_and_does_not_run_a_known_one_twice(
         ..keep()
     });
     script.give(|ticket| backlog(ticket, &two_open()));
-    script.give(begin_done);
+    script.give_all(&[begin_done, looked]);
     script.ask_for(UserCommand::Pause);
     assert_eq!(script.give(gate_green)[1..], [paused()]);
     let effects = script.ask_for(UserCommand::GoOn);
     let next = Effect::RunGate {
-        ticket: Ticket(4),
+        ticket: Ticket(5),
         gate: 1,
         name: "1.1-2-baseline".to_owned(),
+        ground: Ground::Checkpoint,
     };
     assert_eq!(effects[2], next);
 }
@@ -241,9 +242,9 @@ fn while_a_gate_runs_on_the_checkpoint_a_skip_parks_nothing() {
         ..keep()
     });
     script.give(|ticket| backlog(ticket, &two_open()));
-    script.give(begin_done);
+    script.give_all(&[begin_done, looked]);
     script.ask_for(UserCommand::Skip);
-    assert_eq!(script.give(gate_red), [story_skipped("1"), read_backlog(4)]);
+    assert_eq!(script.give(gate_red), [story_skipped("1"), read_backlog(5)]);
 }
 
 #[test]
@@ -347,12 +348,10 @@ fn notes_survive_an_interruption() {
     let mut notes = Notes::default();
     notes.add("use tabs".to_owned());
     let mut script = Script::start_with(Setup {
-        origin: Origin::Resumed {
-            carry: None,
-            usage: Usage::default(),
-            attempts: BTreeMap::new(),
+        origin: Origin::Resumed(Box::new(Resumption {
             notes,
-        },
+            ..Resumption::default()
+        })),
         ..setup(keep())
     });
     script.give(|ticket| backlog(ticket, &two_open()));

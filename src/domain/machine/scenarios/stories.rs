@@ -125,12 +125,10 @@ fn just_the_story_asked_for_is_run() {
 
 fn resumed(carry: Option<Carry>) -> Setup {
     Setup {
-        origin: Origin::Resumed {
+        origin: Origin::Resumed(Box::new(Resumption {
             carry,
-            usage: Usage::default(),
-            attempts: BTreeMap::new(),
-            notes: Notes::default(),
-        },
+            ..Resumption::default()
+        })),
         ..setup(keep())
     }
 }
@@ -139,7 +137,7 @@ fn resumed(carry: Option<Carry>) -> Setup {
 fn a_resumed_run_goes_on_where_it_was() {
     let previous = Previous {
         reason: Some("no database".to_owned()),
-        parked: parked("2", 2),
+        parked: Some(parked("2", 2)),
     };
     let mut script = Script::start_with(resumed(Some(Carry {
         story: id("2"),

@@ -150,6 +150,7 @@ pub(in crate::ui::tui) fn gate(story: &str, name: &str, log: &str, baseline: boo
         story: id(story),
         gate: name.to_owned(),
         baseline,
+        whole: false,
         log: format!("/state/gates/{log}.log"),
     }
 }
@@ -165,6 +166,7 @@ pub(in crate::ui::tui) fn gate_ended(
         story: id(story),
         gate: name.to_owned(),
         baseline,
+        whole: false,
         result,
         duration_ms: 12_400,
     }

@@ -1,0 +1,157 @@
+//! What gates change in the tree is put back: build output that is not ignored, snapshots they
+//! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
+
+use std::sync::Arc;
+
+use super::converge::{Goal, Reach};
+use super::modules::is_module_path;
+use super::park::Parked;
+use super::snapshot::Snapshot;
+use super::taking::{Taken, show};
+use super::{Checkpoints, Notice, Result, lock};
+use crate::edge::manifest::{Kind, Lane, Manifest, compare};
+use crate::edge::repository::Head;
+use crate::edge::steps::Step;
+
+/// The tree as it was before a gate ran.
+#[derive(Debug, Clone)]
+pub(super) struct Marked {
+    manifest: Arc<Manifest>,
+    opaque: Vec<Vec<u8>>,
+    /// Where HEAD was; unknown where git could not tell.
+    head: Option<Head>,
+}
+
+impl Checkpoints {
+    /// Takes note of the tree that a walk just showed.
+    pub(super) fn looked(&mut self, taken: Taken) {
+        self.marked = Some(Marked {
+            manifest: Arc::new(taken.manifest),
+            opaque: lock(&self.opaque).folders(),
+            head: None,
+        });
+    }
+
+    /// Remembers the tree as it was looked at just now, before gates run.
+    pub(crate) async fn mark_looked(&mut self) {
+        let head = self.observe().await.ok().map(|(_, head)| head);
+        if let Some(marked) = &mut self.marked {
+            marked.head = head;
+        }
+    }
+
+    /// Remembers the tree as it is now: what a gate did to it is part of the work.
+    pub(crate) async fn mark_tree(&mut self) -> Result<()> {
+        let base = self.checkpoint().await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self
+            .take(&base.manifest, Self::known_of(&base), &index)
+            .await?;
+        self.looked(taken);
+        self.mark_looked().await;
+        Ok(())
+    }
+
+    /// Puts what gates changed back to the tree that was remembered.
+    pub(crate) async fn put_back_to_mark(&mut self) -> Result<Vec<Notice>> {
+        let Some(marked) = self.marked.clone() else {
+            return Ok(Vec::new());
+        };
+        self.put_back(&marked).await
+    }
+
+    /// A gate is about to run on the checkpoint: should this program not see its end, what differs
+    /// from the checkpoint then is the gate's doing, and goes.
+    pub(crate) async fn gate_begins(&mut self) -> Result<()> {
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::RestoreIntent).await
+    }
+
+    /// Puts what a gate changed back to the checkpoint.
+    pub(crate) async fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
+        let current = self.current()?;
+        let base = self.checkpoint().await?;
+        let marked = Marked {
+            manifest: Arc::clone(&base.manifest),
+            opaque: base.opaque.clone(),
+            head: Some(Head::Branch {
+                name: current.intent.branch,
+                commit: Some(current.commit),
+            }),
+        };
+        let notices = self.put_back(&marked).await?;
+        self.record(&current.intent.run, Step::Restored).await?;
+        Ok(notices)
+    }
+
+    async fn put_back(&mut self, marked: &Marked) -> Result<Vec<Notice>> {
+        let head = self.observe().await.ok().map(|(_, head)| head);
+        if head.is_none() || head != marked.head {
+            // No gate commits or switches: the user did, and what is in the tree is theirs.
+            return Ok(Vec::new());
+        }
+        let base = self.checkpoint().await?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self
+            .take(&marked.manifest, Self::known_of(&base), &index)
+            .await?;
+        let target = leaving_ignored(&marked.manifest, &taken);
+        let changes = compare(&target, &taken.manifest);
+        if changes.count() == 0 {
+            return Ok(Vec::new());
+        }
+        let goal = Snapshot {
+            id: base.id.clone(),
+            manifest: Arc::new(target),
+            control: base.control.clone(),
+            opaque: marked.opaque.clone(),
+            submodules: base.submodules.clone(),
+        };
+        let goal = Goal {
+            snapshot: &goal,
+            index: &index,
+            reach: Reach::LeavingIgnored,
+        };
+        let parked = Parked {
+            manifest: Arc::new(taken.manifest),
+            passed_over: taken.passed_over,
+        };
+        let trash = self.new_trash("gate");
+        let mut notices = self.converge(&goal, &parked, &trash).await?;
+        let named = changes.paths().filter(|path| {
+            let entries = &parked.manifest.entries;
+            let entry = entries
+                .get(*path)
+                .or_else(|| marked.manifest.entries.get(*path));
+            entry.is_some_and(|entry| entry.kind != Kind::Folder)
+        });
+        let paths: Vec<String> = named.map(|path| format!("`{}`", show(path))).collect();
+        notices.extend(super::guarding::list(&paths).map(|paths| {
+            let kept = trash.join("files");
+            let message = format!(
+                "what changed while gates ran is put back: {paths}; it is kept in `{}`",
+                kept.display()
+            );
+            Notice::new("gate_changes", message)
+        }));
+        Ok(notices)
+    }
+}
+
+/// The tree before, but for what git ignores, which stays as it is now.
+fn leaving_ignored(before: &Manifest, taken: &Taken) -> Manifest {
+    let mut target = before.clone();
+    for path in taken.changes.paths() {
+        let (old, new) = (before.entries.get(path), taken.manifest.entries.get(path));
+        let lane = old.or(new).map(|entry| entry.lane);
+        let is_folder = new.or(old).is_some_and(|entry| entry.kind == Kind::Folder);
+        if lane != Some(Lane::Ignored) || is_folder && !is_module_path(path) {
+            continue;
+        }
+        match new {
+            Some(entry) => target.entries.insert(path.clone(), entry.clone()),
+            None => target.entries.remove(path),
+        };
+    }
+    target
+}

@@ -1,0 +1,217 @@
+//! Gates: started, remembered, and what they change in the tree put back.
+
+use super::gate_run::GateRunning;
+use super::perform::on_thread;
+use super::start::StartError;
+use super::{Engine, EngineError, Running, chain, gate_logs};
+use crate::domain::event::GateResult;
+use crate::domain::ids::StoryId;
+use crate::domain::machine::{Ground, Input, Ticket};
+use crate::domain::policy::When;
+use crate::edge::checkpoint::{CheckpointError, Notice};
+use crate::edge::files::create_private_folder;
+use crate::edge::gate::GateRun;
+use crate::edge::source;
+use crate::edge::verdicts::Verdicts;
+
+/// Which gate runs, and on what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judging {
+    /// The gate, by its place in the policy.
+    pub(super) gate: usize,
+    /// What it judges.
+    pub(super) ground: Ground,
+}
+
+impl Engine {
+    /// Says which gates are known to pass on the checkpoint a story starts from.
+    pub(super) async fn look_before(
+        &mut self,
+        ticket: Ticket,
+        story: &StoryId,
+        known: Option<String>,
+    ) -> Result<(), EngineError> {
+        let commit = self.checkpoints.checkpoint_commit();
+        if let Some(commit) = known.filter(|known| Some(known) == commit.as_ref()) {
+            let green = Vec::new();
+            self.ready.push_back(Input::Looked {
+                ticket,
+                commit,
+                green,
+            });
+            return Ok(());
+        }
+        // Gates judge what is in the tree: what the user changed must be part of the checkpoint.
+        if let Err(error) = self.take_in_meanwhile(story).await? {
+            self.not_started(ticket, error);
+            return Ok(());
+        }
+        match self.checkpoints.checkpoint_tree().await {
+            Ok((commit, tree)) => {
+                let verdicts = Verdicts::read(self.checkpoints.vault_folder());
+                let gates = self.job.gates.iter().enumerate();
+                let green = gates.filter(|(_, gate)| verdicts.has(&tree, &gate.run));
+                let green = green.map(|(index, _)| index).collect();
+                self.ready.push_back(Input::Looked {
+                    ticket,
+                    commit,
+                    green,
+                });
+            }
+            Err(error) => self.not_started(ticket, StartError::Checkpoint(error)),
+        }
+        Ok(())
+    }
+
+    /// Whether gates judge every attempt.
+    pub(super) fn has_story_gates(&self) -> bool {
+        self.job.gates.iter().any(|gate| gate.when == When::Story)
+    }
+
+    /// Starts a gate.
+    pub(super) async fn run_gate(
+        &mut self,
+        ticket: Ticket,
+        judging: Judging,
+        name: &str,
+    ) -> Result<(), EngineError> {
+        let Some(gate) = self.job.gates.get(judging.gate).cloned() else {
+            return Ok(());
+        };
+        // What the gates before it changed is not its doing.
+        if gate.keep_changes && judging.ground == Ground::Attempt {
+            let put_back = self.checkpoints.put_back_to_mark().await;
+            if !self.is_put_back(ticket, put_back).await? {
+                return Ok(());
+            }
+        }
+        if judging.ground != Ground::Attempt
+            && let Err(error) = self.checkpoints.gate_begins().await
+        {
+            self.failed(ticket, "could not write to the journal", &error);
+            return Ok(());
+        }
+        let folder = gate_logs(&self.checkpoints, &self.job.run);
+        let log = folder.join(format!("{name}.log"));
+        let started = create_private_folder(&folder)
+            .map_err(|error| Box::new(error) as Box<dyn std::error::Error>)
+            .and_then(|()| {
+                let run = GateRun {
+                    line: &gate.run,
+                    root: &self.checkpoints.repository().work_tree,
+                    log: &log,
+                    run: &self.job.run,
+                    name,
+                };
+                Ok(run.process(self.job.shell.clone())?)
+            })
+            .and_then(|process| Ok(self.start_watched(process)?));
+        match started {
+            Ok(process) => {
+                let gate = GateRunning::new((ticket, judging), process, gate.timeout);
+                self.running = Some(Running::Gate(Box::new(gate)));
+            }
+            Err(error) => self.ready.push_back(Input::StepFailed {
+                ticket,
+                what: format!("could not start the gate `{}`", gate.name),
+                reason: chain(error.as_ref()),
+                hint: "start ralphtool again once the cause is mended".to_owned(),
+            }),
+        }
+        Ok(())
+    }
+
+    /// Sees to the tree after a gate, then passes on what it said.
+    pub(super) async fn gate_ended(
+        &mut self,
+        (ticket, judging): (Ticket, Judging),
+        ended: Input,
+    ) -> Result<(), EngineError> {
+        let gate = self.job.gates.get(judging.gate);
+        let keeps = gate.is_some_and(|gate| gate.keep_changes);
+        let put_back = match judging.ground {
+            Ground::Checkpoint | Ground::Whole => self.checkpoints.put_back_to_checkpoint().await,
+            Ground::Attempt if keeps => self.checkpoints.mark_tree().await.map(|()| Vec::new()),
+            // A later gate may need what this one built; it goes before the commit.
+            Ground::Attempt => Ok(Vec::new()),
+        };
+        if !self.is_put_back(ticket, put_back).await? {
+            return Ok(());
+        }
+        let passed = matches!(
+            &ended,
+            Input::GateEnded {
+                result: GateResult::Passed,
+                ..
+            }
+        );
+        if passed && judging.ground != Ground::Attempt {
+            let run = gate_line(self, judging.gate);
+            self.remember(&run).await;
+        }
+        self.ready.push_back(ended);
+        Ok(())
+    }
+
+    /// Remembers that gates passed on the checkpoint. Not to know costs a run of them, no more.
+    pub(super) async fn remember(&self, runs: &[String]) {
+        if runs.is_empty() {
+            return;
+        }
+        if let Ok((_, tree)) = self.checkpoints.checkpoint_tree().await {
+            let mut verdicts = Verdicts::read(self.checkpoints.vault_folder());
+            let _ = verdicts.remember(&tree, runs.iter().map(String::as_str));
+        }
+    }
+
+    /// Opens the boxes of a story that is done again.
+    pub(super) async fn reopen(
+        &mut self,
+        ticket: Ticket,
+        story: &StoryId,
+    ) -> Result<(), EngineError> {
+        let (change, around) = (self.job.change.clone(), self.job.surroundings.clone());
+        let id = story.clone();
+        let opened = on_thread(move || {
+            let change = source::read_again(&change, &around)?;
+            source::open_story(&change, &id)
+        })
+        .await;
+        if let Err(error) = opened {
+            self.source_failed(ticket, "could not open the story's boxes again", &error);
+            return Ok(());
+        }
+        match self.checkpoints.save_reopened(story).await {
+            Ok(report) => {
+                self.warn(report.notices).await?;
+                let commit = report.commit;
+                self.ready.push_back(Input::Reopened { ticket, commit });
+            }
+            Err(error) => self.failed(ticket, "could not open the story again", &error),
+        }
+        Ok(())
+    }
+
+    /// Says what was put back; a failure answers the ticket.
+    pub(super) async fn is_put_back(
+        &mut self,
+        ticket: Ticket,
+        put_back: Result<Vec<Notice>, CheckpointError>,
+    ) -> Result<bool, EngineError> {
+        match put_back {
+            Ok(notices) => {
+                self.warn(notices).await?;
+                Ok(true)
+            }
+            Err(error) => {
+                self.failed(ticket, "could not put back what a gate changed", &error);
+                Ok(false)
+            }
+        }
+    }
+}
+
+fn gate_line(engine: &Engine, gate: usize) -> Vec<String> {
+    let gate = engine.job.gates.get(gate);
+    gate.map(|gate| gate.run.clone()).into_iter().collect()
+}
