@@ -22,6 +22,7 @@ use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::engine::mend::{Mending, mend};
 use crate::failure::Failure;
 use crate::ui::Face;
+use crate::ui::plain::Verbosity;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::style::DIM;
 use crate::ui::words;
@@ -207,7 +208,8 @@ fn hint_at_gates(
 ) {
     let file = repository.work_tree.join(REPOSITORY_FILE);
     let is_configured = context.config.is_some() || file.exists();
-    if is_configured || !settings.gates.value.is_empty() || flags.json {
+    let is_unwanted = flags.json || flags.verbosity() == Verbosity::Quiet;
+    if is_configured || is_unwanted || !settings.gates.value.is_empty() {
         return;
     }
     let text = "no gates are set; `ralphtool init` finds the tests of this repository";
