@@ -2,6 +2,7 @@
 
 mod afterwards;
 mod arguments;
+mod attach;
 mod attempts;
 mod audience;
 mod completions;
@@ -11,7 +12,9 @@ mod demo;
 mod doctor;
 mod finish;
 mod gc;
+mod init;
 mod launch;
+mod learnings;
 mod list;
 mod log;
 mod loop_command;
@@ -21,6 +24,7 @@ mod prompt;
 mod resume;
 mod rewind;
 mod show;
+mod status;
 mod terminal;
 mod tui;
 mod undo;
@@ -88,6 +92,10 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Prompt(given)) => prompt::run(given, context),
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
+        Some(Command::Learnings(given)) => learnings::run(given, context),
+        Some(Command::Attach(given)) => attach::run(given, context),
+        Some(Command::Status(given)) => status::run(given, context),
+        Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),
         Some(Command::Man(given)) => man::run(given),

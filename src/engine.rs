@@ -8,6 +8,7 @@ mod agent_run;
 mod agents;
 pub(crate) mod attempts;
 pub(crate) mod doctor;
+pub(crate) mod follow;
 pub(crate) mod gaps;
 mod gate_run;
 mod gating;
@@ -21,6 +22,7 @@ pub(crate) mod preview;
 mod recorder;
 mod signals;
 mod start;
+pub(crate) mod status;
 mod tampering;
 mod timers;
 mod watch;
@@ -79,6 +81,8 @@ pub(crate) struct Job {
     pub(crate) shell: std::ffi::OsString,
     /// How large the vault may get.
     pub(crate) vault_limit: SizeLimit,
+    /// How much of the agents' notes goes into a prompt.
+    pub(crate) learnings_limit: SizeLimit,
     /// Agents work on an overlay of the work tree.
     pub(crate) isolate: bool,
     /// This goes on with an open run.

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::attach::AttachArguments;
 use super::attempts::AttemptsArguments;
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
 use super::finish::FinishArguments;
 use super::gc::GcArguments;
+use super::init::InitArguments;
+use super::learnings::LearningsArguments;
 use super::list::ListArguments;
 use super::log::LogArguments;
 use super::loop_command::LoopArguments;
@@ -19,6 +22,7 @@ use super::prompt::PromptArguments;
 use super::resume::ResumeArguments;
 use super::rewind::RewindArguments;
 use super::show::ShowArguments;
+use super::status::StatusArguments;
 use super::undo::UndoArguments;
 
 /// Exit codes, shown below the help of every command that can have them.
@@ -122,6 +126,17 @@ impl From<ColorArgument> for clap::ColorChoice {
 pub(super) enum Command {
     /// Work through a change, story by story
     Loop(LoopArguments),
+    /// Say where the run of this repository stands, from any terminal
+    ///
+    /// Takes no lock and changes nothing: it works while a run is at work in another terminal, and
+    /// after it. Says which story is at hand, what is done right now, what it took so far, how the
+    /// last attempt failed, and what to type next.
+    Status(StatusArguments),
+    /// Show the screen of a run in another terminal, to look at
+    ///
+    /// Nothing on it steers the run: leaving it, with q or Esc, does not touch the run, and nobody
+    /// there notices. When the run ends, its result is shown; when it goes on, so does the screen.
+    Attach(AttachArguments),
     /// Go on with the run that was interrupted, stopped or kept last
     ///
     /// What an interrupted run left is mended first. A run whose branch was kept is opened again
@@ -157,6 +172,12 @@ pub(super) enum Command {
     Show(ShowArguments),
     /// Print the prompt an agent would get
     Prompt(PromptArguments),
+    /// Print or edit the notes agents keep for a change
+    ///
+    /// An agent may add to them what a later one should know. They are kept outside of the
+    /// repository, survive failed attempts, and go into the prompts of the same change: the newest
+    /// part of them, as much as the setting `learnings_limit` allows.
+    Learnings(LearningsArguments),
     /// See it all on a throw-away repository, with an embedded agent
     ///
     /// Makes a repository with a change of three stories in the folder for temporary files, and
@@ -167,6 +188,14 @@ pub(super) enum Command {
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
     Demo(DemoArguments),
+    /// Write a commented `ralphtool.toml`, with the checks this repository has
+    ///
+    /// Looks for what tells how the repository is tested (Cargo, npm and its kin, Go, Python, make,
+    /// just, Gradle, Maven, .NET and more), in the top folder and in the folders right below, and
+    /// makes a gate of each command. Nothing is run. A command whose program is not installed is
+    /// written as a comment, and so is every other key, with its default. A file that is there is
+    /// never overwritten.
+    Init(InitArguments),
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the

@@ -1,5 +1,6 @@
 //! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,13 +15,16 @@ use crate::domain::settings::{PartialSettings, Settings};
 use crate::domain::summary::ChangeState;
 use crate::edge::checkpoint::{OpenRun, peek, peek_last};
 use crate::edge::repository::{Repository, RepositoryError};
+use crate::edge::settings::REPOSITORY_FILE;
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
 use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::engine::mend::{Mending, mend};
 use crate::failure::Failure;
 use crate::ui::Face;
+use crate::ui::plain::Verbosity;
 use crate::ui::plan::{self, PlanView, PlannedStory};
+use crate::ui::style::DIM;
 use crate::ui::words;
 
 /// What a run is asked for.
@@ -174,6 +178,9 @@ async fn start_in(
         let told = dry_run(&change, &settings, context, (&repository, only, last)).await?;
         return Ok(Outlook::Told(told));
     }
+    if !wish.attended {
+        hint_at_gates(&settings, context, &repository, flags);
+    }
     let order = Order {
         state: state_directory(&context.environment)?,
         environment: context.environment.clone(),
@@ -191,6 +198,26 @@ async fn start_in(
         Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.to_vec()),
         Prepared::Ready(ready) => Outlook::Ready(ready),
     })
+}
+
+/// One quiet line where nobody has configured anything: a first run without gates believes what the
+/// agent says.
+fn hint_at_gates(
+    settings: &Settings,
+    context: &Context,
+    repository: &Repository,
+    flags: &RunArguments,
+) {
+    let file = repository.work_tree.join(REPOSITORY_FILE);
+    let is_configured = context.config.is_some() || file.exists();
+    let is_unwanted = flags.json || flags.verbosity() == Verbosity::Quiet;
+    if is_configured || is_unwanted || !settings.gates.value.is_empty() {
+        return;
+    }
+    let text = "no gates are set; `ralphtool init` finds the tests of this repository";
+    let line = context.paint_for(&std::io::stderr()).apply(DIM, text);
+    // There is no further place to complain to.
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Runs what is ready while a face shows it; gives the run's exit code.
@@ -231,7 +258,7 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
 }
 
 /// The only change with work left.
-fn only_change(around: &Surroundings) -> Result<Change, Failure> {
+pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     let root = source::find_root(around)?;
     let ready: Vec<String> = source::list_changes(&root, around)?
         .into_iter()

@@ -67,7 +67,7 @@ fn screen(is_terminal: bool, environment: &[(OsString, OsString)]) -> Screen {
 }
 
 /// How many columns the terminal has right now.
-fn width() -> usize {
+pub(super) fn width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()
         .map(|size| usize::from(size.ws_col))

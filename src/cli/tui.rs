@@ -17,6 +17,7 @@ mod show;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -29,7 +30,9 @@ use super::loop_command::RunArguments;
 use super::{output, terminal};
 use crate::domain::event::Record;
 use crate::domain::machine::UserCommand;
+use crate::domain::status::State;
 use crate::engine::launch::Ready;
+use crate::engine::status::Watch;
 use crate::failure::Failure;
 use crate::ui::style::Paint;
 use crate::ui::tui::app::{App, Home, Terminal};
@@ -46,6 +49,11 @@ const RECORDS: usize = 1024;
 
 /// How many commands may wait for the loop.
 const COMMANDS: usize = 64;
+
+/// How often a run in another terminal is looked at, and how often one that has ended: it may be
+/// gone on with.
+const LIVE: Duration = Duration::from_millis(100);
+const STILL: Duration = Duration::from_secs(1);
 
 /// What the screen asks of this thread.
 enum Ask {
@@ -88,6 +96,53 @@ pub(super) async fn replay(records: Vec<Record>, context: &Context) -> Result<Ex
     stage.serve(context).await?;
     stage.close(context)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a run that another terminal works on, until the user leaves.
+pub(super) async fn attach(
+    watch: Watch,
+    so_far: Vec<Record>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let mut stage = Stage::open(context, Home::Attach, None)?;
+    for record in so_far {
+        stage.tell(Msg::Record(Box::new(record)));
+    }
+    let messages = stage.messages.clone();
+    let lost = tokio::select! {
+        served = stage.serve(context) => served.err(),
+        failure = feed(watch, messages) => Some(failure),
+    };
+    stage.tell(Msg::Leave);
+    stage.close(context)?;
+    match lost {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Tells the screen what happens in the run, for as long as that can be read.
+async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
+    let mut orphaned = false;
+    loop {
+        let records = match watch.refresh(Timestamp::now()) {
+            Ok(records) => records,
+            Err(failure) => return failure,
+        };
+        let state = watch.status(Timestamp::now()).state;
+        let mut news: Vec<Msg> = Vec::new();
+        news.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+        if orphaned != (state == State::Interrupted) {
+            orphaned = !orphaned;
+            news.push(Msg::Orphaned(orphaned));
+        }
+        for msg in news {
+            // A screen that is gone needs to know nothing.
+            let _ = messages.send(msg);
+        }
+        let pause = if state.is_live() { LIVE } else { STILL };
+        tokio::time::sleep(pause).await;
+    }
 }
 
 /// The screen's thread, and the ways to and from it.

@@ -101,7 +101,7 @@ pub(crate) use begin::Begun;
 pub(crate) use changed::Changed;
 pub(crate) use finish::{FinishReport, PreparedFinish};
 pub(crate) use gc::GcPlan;
-pub(crate) use look::{JournalHealth, look, strays};
+pub(crate) use look::{JournalHealth, Look, look, strays};
 pub(crate) use moving::{Outline, PreparedMove};
 pub(crate) use park::Setback;
 pub(crate) use parked::{ParkedAttempt, Shelf};
@@ -408,11 +408,7 @@ impl Checkpoints {
 
     /// The notes agents keep for a change.
     pub(crate) fn learnings(&self, change: &str) -> PathBuf {
-        self.places
-            .vault
-            .folder()
-            .join("learnings")
-            .join(format!("{change}.md"))
+        super::learnings::path(self.places.vault.folder(), change)
     }
 
     /// The run that has begun and not been finished, if any.

@@ -112,6 +112,36 @@ pub(crate) fn place(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    let temporary = filled(path, fill)?;
+    reached(Point::Rename);
+    let placed = temporary.persist(path);
+    reached(Point::Renamed);
+    placed
+        .map(drop)
+        .map_err(|error| FileError::new("replace", path, error.error))
+}
+
+/// Writes a whole file where there is none; false where something is there already.
+pub(crate) fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, FileError> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(false);
+    }
+    let temporary = filled(path, |file| {
+        file.write_all(bytes)?;
+        file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
+        file.sync_all()
+    })?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(FileError::new("write", path, error.error)),
+    }
+}
+
+fn filled(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<tempfile::NamedTempFile, FileError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     // A short fixed-length name: the target's own name may already be 255 bytes long.
     let mut temporary = tempfile::Builder::new()
@@ -120,12 +150,7 @@ pub(crate) fn place(
         .tempfile_in(folder)
         .tried("write beside", path)?;
     fill(temporary.as_file_mut()).tried("write", path)?;
-    reached(Point::Rename);
-    let placed = temporary.persist(path);
-    reached(Point::Renamed);
-    placed
-        .map(drop)
-        .map_err(|error| FileError::new("replace", path, error.error))
+    Ok(temporary)
 }
 
 /// Copies a file with its modification time to the nanosecond; gives false where there is none.
@@ -323,5 +348,18 @@ mod tests {
         mode(&to.join("inner"), 0o700);
         mode(&to.join("inner/file"), 0o600);
         assert_eq!(fs::read(to.join("inner/file")).unwrap(), b"bytes");
+    }
+
+    #[test]
+    fn a_new_file_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new.toml");
+        assert!(write_new(&path, b"one", 0o644).unwrap());
+        assert!(!write_new(&path, b"two", 0o644).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
+        assert!(!write_new(&path, b"three", 0o644).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -151,6 +151,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         tamper: policy.tamper.clone(),
         shell: shell(&order.environment),
         vault_limit: order.settings.vault_limit.value,
+        learnings_limit: order.settings.learnings_limit.value,
         isolate: order.settings.isolate.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,

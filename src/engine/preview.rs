@@ -19,8 +19,9 @@ use crate::edge::checkpoint::{
     CheckpointError, OpenRun, branch_obstacles, look as look_at, obstacles, passing_obstacles,
     peek, peek_last,
 };
-use crate::edge::files::read_if_present;
+
 use crate::edge::isolation::probe;
+use crate::edge::learnings;
 use crate::edge::repository::Repository;
 use crate::edge::tree_state::tree_state;
 use crate::edge::vault::{Vault, holder};
@@ -167,10 +168,9 @@ pub(crate) fn prompt_of(
     let gates: Vec<(String, String)> = gates
         .map(|gate| (gate.name.clone(), gate.run.clone()))
         .collect();
-    let path = vault.join("learnings").join(format!("{}.md", change.name));
-    let notes = read_if_present(&path)
+    let path = learnings::path(vault, &change.name);
+    let notes = learnings::newest(&path, settings.learnings_limit.value)
         .map_err(|error| Failure::refused(error.to_string()).because(error))?;
-    let notes = notes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let (attempt, previous) = match open {
         Some(open) => following(open, story, settings, vault),
         None => (AttemptNumber(1), None),

@@ -11,14 +11,12 @@ use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::domain::roster::Choice;
 use crate::edge::agent::{Agent, PROMPT_FILE, Work};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
-use crate::edge::files::{FileError, create_private_folder, read_if_present, write_whole};
+use crate::edge::files::{FileError, create_private_folder, write_whole};
 use crate::edge::isolation::Overlay;
+use crate::edge::learnings::newest;
 use crate::edge::process::RunningProcess;
 use crate::edge::process::leftovers::ProcessIdentity;
 use crate::edge::source::{self, SourceError};
-
-/// How much of the notes of a change goes into a prompt.
-const LEARNINGS_CAP: usize = 16 * 1024;
 
 /// Name of the file that says which process an attempt is.
 const PROCESS_FILE: &str = "process.json";
@@ -193,10 +191,7 @@ impl Engine {
                 attempt.story
             ))));
         };
-        let notes = read_if_present(learnings).map_err(StartError::other)?;
-        let notes = notes
-            .map(|bytes| newest(&bytes))
-            .filter(|text| !text.is_empty());
+        let notes = newest(learnings, self.job.learnings_limit).map_err(StartError::other)?;
         let previous = told.previous.as_ref();
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
@@ -255,19 +250,4 @@ fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), FileError
     };
     let text = serde_json::to_vec(&identity).unwrap_or_default();
     write_whole(&folder.join(PROCESS_FILE), &text, 0o600)
-}
-
-/// The newest notes that fit, from a line's start.
-fn newest(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if text.len() <= LEARNINGS_CAP {
-        return text.trim().to_owned();
-    }
-    let mut start = text.len() - LEARNINGS_CAP;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let tail = &text[start..];
-    let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
-    tail.trim().to_owned()
 }

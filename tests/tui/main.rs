@@ -9,6 +9,7 @@ mod stage;
 #[path = "../terminal/mod.rs"]
 mod terminal;
 
+mod attach;
 mod ends;
 mod openings;
 mod panes;

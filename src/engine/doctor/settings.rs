@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Patient;
 use crate::domain::doctor::Finding;
 use crate::domain::settings::{Settings, SettingsProblem};
-use crate::edge::settings::{Places, load};
+use crate::edge::settings::{Places, REPOSITORY_FILE, load};
 
 /// Reads the settings as a run in this root would.
 pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Settings>) {
@@ -28,6 +28,7 @@ pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Sett
             if findings.is_empty() {
                 findings.push(Finding::good("settings", "all keys are known"));
             }
+            findings.extend(gates(patient, root, &settings));
             (findings, Some(settings))
         }
         Err(problem) => {
@@ -35,6 +36,17 @@ pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Sett
             (findings, None)
         }
     }
+}
+
+/// Where nobody has configured anything, nothing but the agent's word says that a story is done.
+fn gates(patient: &Patient, root: &Path, settings: &Settings) -> Option<Finding> {
+    let is_configured = patient.config.is_some() || root.join(REPOSITORY_FILE).exists();
+    if is_configured || !settings.gates.value.is_empty() {
+        return None;
+    }
+    let message = "none: that a story is done, only the agent says";
+    let hint = "`ralphtool init` writes a configuration with the tests of this repository";
+    Some(Finding::good("gates", message).hint(hint))
 }
 
 fn unfit(problem: &SettingsProblem) -> Finding {

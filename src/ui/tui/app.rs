@@ -19,7 +19,7 @@ use super::screen::changes::Changes;
 use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
-use super::screen::run::Run;
+use super::screen::run::{Run, Seat};
 use crate::domain::event::{Event, Record};
 use crate::ui::summary::Summary;
 use typing::TypingLine;
@@ -59,6 +59,8 @@ pub(crate) enum Home {
     Changes,
     /// A run that is about to start.
     Run,
+    /// A run in another terminal.
+    Attach,
     /// A run of the past.
     Replay,
 }
@@ -112,11 +114,13 @@ impl App {
     /// An app that shows its first screen.
     pub(crate) fn new(home: Home, look: Terminal, now: Timestamp) -> Self {
         let palette = Palette::new(look.colored);
-        let run = match home {
+        let seat = match home {
             Home::Changes => None,
-            Home::Run => Some(Run::new(palette, look.zone.clone(), false)),
-            Home::Replay => Some(Run::new(palette, look.zone.clone(), true)),
+            Home::Run => Some(Seat::Here),
+            Home::Attach => Some(Seat::Elsewhere { orphaned: false }),
+            Home::Replay => Some(Seat::Past),
         };
+        let run = seat.map(|seat| Run::new(palette, look.zone.clone(), seat));
         let mut app = Self {
             screen: if run.is_some() {
                 Screen::Run
@@ -167,16 +171,13 @@ impl App {
 
     /// Whether a clock runs on the screen, so that it must be drawn as time passes.
     pub(crate) fn is_ticking(&self) -> bool {
-        let running = self
-            .run
-            .as_ref()
-            .is_some_and(|run| !run.replay && run.over.is_none() && run.progress.outcome.is_none());
+        let running = self.run.as_ref().is_some_and(Run::is_ticking);
         self.notice.is_some() || self.quit.is_asking(self.now) || running
     }
 
     /// The closing words of the last run; none of one that was only looked at.
     pub(crate) fn summary(&self) -> Option<&Summary> {
-        let run = self.run.as_ref().filter(|run| !run.replay)?;
+        let run = self.run.as_ref().filter(|run| run.seat == Seat::Here)?;
         Some(&run.summary)
     }
 
@@ -196,11 +197,19 @@ impl App {
         match self.screen {
             Screen::Changes => Place::Changes,
             Screen::Preview => Place::Preview,
-            Screen::Run if self.run.as_ref().is_some_and(|run| run.replay) => Place::Replay,
-            Screen::Run => Place::Run,
+            Screen::Run => match self.run.as_ref().map(|run| run.seat) {
+                None | Some(Seat::Here) => Place::Run,
+                Some(Seat::Elsewhere { .. }) => Place::Attached,
+                Some(Seat::Past) => Place::Replay,
+            },
             Screen::Completion => Place::Completion,
             Screen::Result => Place::Result,
         }
+    }
+
+    /// Whether the run at hand is steered in another terminal.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.home == Home::Attach
     }
 
     /// Whether a key would do something now.
@@ -242,6 +251,12 @@ impl App {
                 None
             }
             Msg::RunOver(over) => self.on_run_over(over),
+            Msg::Orphaned(orphaned) => {
+                if let Some(run) = &mut self.run {
+                    run.seat = Seat::Elsewhere { orphaned };
+                }
+                None
+            }
             Msg::Answer(answer) => self.on_answer(*answer),
             Msg::Call(message) => Some(Request::Call(message)),
             Msg::Leave => Some(Request::Quit),
@@ -293,10 +308,11 @@ impl App {
 
     fn on_record(&mut self, record: &Record) -> Option<Request> {
         let run = self.run.as_mut()?;
-        run.take(record);
-        if run.replay {
+        if run.seat != Seat::Here {
+            self.look_on(record);
             return None;
         }
+        run.take(record);
         match &record.event {
             Event::RunStarted { .. } => {
                 self.completion = Completion::default();
@@ -325,6 +341,27 @@ impl App {
             _ => {}
         }
         None
+    }
+
+    /// Takes in a record of a run that is not run here.
+    fn look_on(&mut self, record: &Record) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        let header = run.progress.header.as_ref();
+        if header.is_some_and(|header| header.run != record.run) {
+            // The one that was looked at is over, and another has begun.
+            *run = Run::new(self.palette, self.zone.clone(), run.seat);
+        }
+        run.take(record);
+        match (&record.event, run.seat) {
+            (Event::RunStarted { .. }, Seat::Elsewhere { .. }) => {
+                self.result = ResultScreen::default();
+                self.screen = Screen::Run;
+            }
+            (Event::Finished { .. }, Seat::Elsewhere { .. }) => self.screen = Screen::Result,
+            _ => {}
+        }
     }
 
     /// Whoever is pressing keys when the screen changes under their hands has chosen nothing yet.
@@ -368,7 +405,7 @@ impl App {
                 let look = self.preview.as_ref().map(Preview::look)?;
                 Some(Request::Look(vec![look]))
             }
-            Home::Run | Home::Replay => Some(Request::Quit),
+            Home::Run | Home::Attach | Home::Replay => Some(Request::Quit),
         }
     }
 

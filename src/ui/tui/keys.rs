@@ -13,6 +13,8 @@ pub(crate) enum Place {
     Changes,
     Preview,
     Run,
+    /// The run screen of a run that another terminal steers.
+    Attached,
     /// The run screen of a run that is only looked at.
     Replay,
     Completion,

@@ -43,6 +43,8 @@ pub(crate) enum Msg {
     Record(Box<Record>),
     /// The loop is over, or could not start.
     RunOver(RunOver),
+    /// Whether the process of a run in another terminal has gone without an end of its own.
+    Orphaned(bool),
     /// A request was carried out.
     Answer(Box<Answer>),
     /// The user is to be called.

@@ -90,8 +90,14 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
     let always = brief(&always, width, palette);
-    let room = width.saturating_sub(wrap::width(&always));
-    let mut line = wrap::fit(&brief(&usual, room, palette), room);
+    let mut line = Line::default();
+    if app.is_read_only() {
+        line.spans.push(Span::styled(" read-only ", palette.warn()));
+    }
+    let taken = wrap::width(&always) + wrap::width(&line);
+    let room = width.saturating_sub(taken);
+    let usual = wrap::fit(&brief(&usual, room, palette), room);
+    line.spans.extend(usual.spans);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
@@ -214,10 +220,15 @@ fn draw_help(app: &App, frame: &mut Frame<'_>, area: Rect, top: usize) {
     } else {
         ""
     };
+    let title = if app.is_read_only() {
+        " Keys (read-only: another terminal steers the run) "
+    } else {
+        " Keys "
+    };
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(app.palette.border_focused())
-        .title(Span::styled(" Keys ", app.palette.title()))
+        .title(Span::styled(title, app.palette.title()))
         .title_bottom(more)
         .padding(ratatui::widgets::Padding::horizontal(1));
     frame.render_widget(Clear, place);

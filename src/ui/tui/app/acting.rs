@@ -8,7 +8,7 @@ use crate::ui::tui::keys::{self, Action};
 use crate::ui::tui::message::{Look, Request, Wheel};
 use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
-use crate::ui::tui::screen::run::Run;
+use crate::ui::tui::screen::run::{Run, Seat};
 use crate::ui::tui::screen::{Step, Sure};
 use crate::ui::tui::view;
 
@@ -78,7 +78,7 @@ impl App {
             (Screen::Changes, ..) => self.changes.act(action),
             (Screen::Preview, Some(preview), _) => preview.act(action),
             (Screen::Run, _, Some(run)) => {
-                let is_over = run.progress.outcome.is_some() && !run.replay;
+                let is_over = run.progress.outcome.is_some() && run.seat == Seat::Here;
                 if action == Action::Back && is_over {
                     self.screen = Screen::Completion;
                     return Step::Stay;
@@ -102,7 +102,7 @@ impl App {
         match step {
             Step::Stay => None,
             Step::Ask(Request::Start(start)) => {
-                self.run = Some(Run::new(self.palette, self.zone.clone(), false));
+                self.run = Some(Run::new(self.palette, self.zone.clone(), Seat::Here));
                 self.quit = Quit::default();
                 self.screen = Screen::Run;
                 Some(Request::Start(start))
@@ -154,6 +154,10 @@ impl App {
                 Some(Request::Look(vec![Look::Changes]))
             }
             (_, Screen::Changes) => None,
+            (Home::Attach, Screen::Result) => {
+                self.screen = Screen::Run;
+                None
+            }
             _ => Some(Request::Quit),
         }
     }
@@ -207,7 +211,7 @@ impl App {
     /// Whether the loop has not told its end yet.
     fn is_at_work(&self) -> bool {
         let run = self.run.as_ref();
-        run.is_some_and(|run| !run.replay && run.over.is_none())
+        run.is_some_and(|run| run.seat == Seat::Here && run.over.is_none())
     }
 
     /// Whether the loop is over and waits for a choice.

@@ -2,14 +2,15 @@
 
 use ratatui::crossterm::event::KeyCode;
 
-use super::Place::{self, Changes, Completion, Preview, Replay, Result, Run};
+use super::Place::{self, Attached, Changes, Completion, Preview, Replay, Result, Run};
 use super::{Action, Binding, Key};
 
-pub(super) const EVERYWHERE: &[Place] = &[Changes, Preview, Run, Replay, Completion, Result];
-const SCROLLED: &[Place] = &[Changes, Preview, Run, Replay, Result];
-const RUNS: &[Place] = &[Run, Replay];
-const PANES: &[Place] = &[Preview, Run, Replay, Result];
-const SEARCHED: &[Place] = &[Preview, Run, Replay, Result];
+pub(super) const EVERYWHERE: &[Place] =
+    &[Changes, Preview, Run, Attached, Replay, Completion, Result];
+const SCROLLED: &[Place] = &[Changes, Preview, Run, Attached, Replay, Result];
+const RUNS: &[Place] = &[Run, Attached, Replay];
+const PANES: &[Place] = &[Preview, Run, Attached, Replay, Result];
+const SEARCHED: &[Place] = &[Preview, Run, Attached, Replay, Result];
 
 const fn plain(c: char) -> Key {
     Key::Plain(KeyCode::Char(c))
@@ -161,7 +162,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "f",
         "follow the live story again",
         Some("follow"),
-        &[Run],
+        &[Run, Attached],
         Action::Follow,
     ),
     row(
@@ -185,7 +186,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "↑ k",
         "up",
         None,
-        &[Changes, Preview, Run, Replay, Result],
+        SCROLLED,
         Action::Up,
     ),
     row(
@@ -251,7 +252,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "",
         "",
         None,
-        &[Preview, Run, Replay],
+        &[Preview, Run, Attached, Replay],
         Action::Tab(4),
     ),
     row(
@@ -259,7 +260,7 @@ pub(crate) const TABLE: &[Binding] = &[
         "",
         "",
         None,
-        &[Preview, Run, Replay],
+        &[Preview, Run, Attached, Replay],
         Action::Tab(5),
     ),
     row(
@@ -396,6 +397,22 @@ pub(crate) const TABLE: &[Binding] = &[
         "leave",
         Some("quit"),
         &[Changes, Preview, Replay, Result],
+        Action::Quit,
+    ),
+    row(
+        &[Key::Plain(KeyCode::Esc)],
+        "Esc",
+        "to the stories, then leave; the run goes on",
+        None,
+        &[Attached],
+        Action::Back,
+    ),
+    row(
+        &[plain('q'), Key::Ctrl('c')],
+        "q Ctrl-C",
+        "leave; the run goes on in its own terminal, where it can be steered",
+        Some("leave"),
+        &[Attached],
         Action::Quit,
     ),
     row(

@@ -68,6 +68,20 @@ impl Tab {
     }
 }
 
+/// Where a run is looked at from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// It is run here, and steered from here.
+    Here,
+    /// It is run in another terminal, and steered there.
+    Elsewhere {
+        /// Its process has gone without an end of its own.
+        orphaned: bool,
+    },
+    /// It is of the past.
+    Past,
+}
+
 /// A run.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -75,8 +89,8 @@ pub(crate) struct Run {
     pub(crate) progress: Progress,
     /// Its closing words.
     pub(crate) summary: Summary,
-    /// It is only looked at.
-    pub(crate) replay: bool,
+    /// Where it is looked at from.
+    pub(crate) seat: Seat,
     /// What became of it, once the loop is over.
     pub(crate) over: Option<RunOver>,
     selected: usize,
@@ -97,11 +111,11 @@ pub(crate) struct Run {
 
 impl Run {
     /// A run nothing is known of yet.
-    pub(crate) fn new(palette: Palette, zone: TimeZone, replay: bool) -> Self {
+    pub(crate) fn new(palette: Palette, zone: TimeZone, seat: Seat) -> Self {
         Self {
             progress: Progress::default(),
             summary: Summary::default(),
-            replay,
+            seat,
             over: None,
             selected: 0,
             top: 0,
@@ -222,7 +236,7 @@ impl Run {
                 (None, Some(text.to_owned()))
             }
             // The record of a run that was killed ends in the middle of an attempt.
-            (AttemptStanding::Running, _, _) if self.replay => (Some(parked()), None),
+            (AttemptStanding::Running, _, _) if self.stands_still() => (Some(parked()), None),
             (AttemptStanding::Running, _, Some(base)) => (Some(DiffId::Live { base }), None),
             _ => (None, None),
         }
@@ -275,9 +289,23 @@ impl Run {
         }
     }
 
-    /// The time its clocks show: a run that is only looked at stands still.
+    /// Whether nothing more will come of it.
+    fn stands_still(&self) -> bool {
+        match self.seat {
+            Seat::Here => false,
+            Seat::Elsewhere { orphaned } => orphaned,
+            Seat::Past => true,
+        }
+    }
+
+    /// Whether a clock runs on its screen.
+    pub(crate) fn is_ticking(&self) -> bool {
+        !self.stands_still() && self.over.is_none() && self.progress.outcome.is_none()
+    }
+
+    /// The time its clocks show: a run that stands still has the one of its last record.
     fn clock(&self, now: Timestamp) -> Timestamp {
-        let then = self.progress.last_at.filter(|_| self.replay);
+        let then = self.progress.last_at.filter(|_| self.stands_still());
         then.unwrap_or(now)
     }
 

@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn any_messages_are_survived(
-        home in 0..3_usize,
+        home in 0..4_usize,
         size in size(),
         steps in prop::collection::vec(step(), 1..60),
     ) {
@@ -208,6 +208,7 @@ proptest! {
         match home {
             0 => stage.read_changes(),
             1 => stage.at_home(Home::Run),
+            2 => stage.at_home(Home::Attach),
             _ => stage.at_home(Home::Replay),
         }
         for step in steps {

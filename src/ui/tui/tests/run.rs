@@ -58,6 +58,8 @@ super::scenes!(
         exporting,
         many_stories,
         over,
+        attached,
+        attached_help,
         replay,
         replay_waiting_story,
     ]
@@ -396,6 +398,16 @@ fn many_stories(stage: &mut Stage) {
 fn over(stage: &mut Stage) {
     super::story::over(stage, Outcome::Stopped, 2);
     stage.press(KeyCode::Esc);
+}
+
+fn attached(stage: &mut Stage) {
+    stage.at_home(Home::Attach);
+    at_work(stage);
+}
+
+fn attached_help(stage: &mut Stage) {
+    attached(stage);
+    stage.keys("?");
 }
 
 fn replay(stage: &mut Stage) {

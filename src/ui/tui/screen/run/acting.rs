@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::draw::Areas;
-use super::{Run, Tab};
+use super::{Run, Seat, Tab};
 use crate::domain::machine::UserCommand;
 use crate::domain::progress::Doing;
 use crate::ui::tui::keys::Action;
@@ -19,7 +19,7 @@ impl Run {
             Action::PreviousTab => self.tab = self.tab.moved(Tab::ALL.len() - 1),
             Action::Tab(number) => self.tab = Tab::ALL[(number - 1).min(Tab::ALL.len() - 1)],
             Action::Right => self.on_pane = true,
-            Action::Back if self.replay && !self.on_pane => return Step::Back,
+            Action::Back if self.seat != Seat::Here && !self.on_pane => return Step::Back,
             Action::Left | Action::Back => self.on_pane = false,
             Action::Follow => self.follow(),
             Action::PreviousAttempt => self.step_attempt(false),
@@ -174,7 +174,7 @@ impl Run {
     /// What the user wants of the running loop.
     fn steer(&mut self, action: Action) -> Step {
         let is_over = self.over.is_some() || self.progress.outcome.is_some();
-        if is_over || self.replay {
+        if is_over || self.seat != Seat::Here {
             return Step::Stay;
         }
         let is_paused = matches!(self.progress.doing, Doing::Paused { .. });

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::story_list;
-use super::{Run, Tab};
+use super::{Run, Seat, Tab};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::Request;
 use crate::domain::progress::{Doing, Header};
@@ -218,18 +218,30 @@ impl Run {
                 let left = words::clock(u64::try_from(left).unwrap_or(0));
                 vec![
                     Span::styled(format!("⏳ {left} to wait"), palette.warn()),
-                    Span::raw(format!(", r tries now: {}", clean(reason))),
+                    Span::raw(format!(
+                        "{}: {}",
+                        self.steered(", r tries now", ""),
+                        clean(reason)
+                    )),
                 ]
             }
-            Doing::Paused { story } => vec![
-                Span::styled("‖ paused", palette.warn()),
-                Span::raw(format!(" before story {story} goes on; p goes on")),
-            ],
+            Doing::Paused { story } => {
+                let goes_on = self.steered("p goes on", "p in its terminal goes on");
+                vec![
+                    Span::styled("‖ paused", palette.warn()),
+                    Span::raw(format!(" before story {story} goes on; {goes_on}")),
+                ]
+            }
             Doing::Ended => {
                 let mut spans = vec![Span::styled("the run is over", palette.strong())];
-                if !self.replay && self.over.is_none() {
-                    spans.push(Span::raw("; Esc goes to what becomes of it"));
-                }
+                let choice = match self.seat {
+                    Seat::Here if self.over.is_none() => "; Esc goes to what becomes of it",
+                    Seat::Elsewhere { .. } if self.progress.finish.is_none() => {
+                        "; what becomes of it is chosen in its terminal"
+                    }
+                    _ => "",
+                };
+                spans.push(Span::raw(choice));
                 spans
             }
         };
@@ -242,10 +254,22 @@ impl Run {
             spans.insert(0, Span::styled(format!("{intent} · "), palette.warn()));
         }
         // Broken off, or at work elsewhere: nothing more will be seen here.
-        if self.replay && self.progress.outcome.is_none() {
-            spans.insert(0, Span::styled("the record ends here · ", palette.warn()));
+        if self.stands_still() && self.progress.outcome.is_none() {
+            let text = match self.seat {
+                Seat::Elsewhere { .. } => "interrupted, `ralphtool resume` goes on with it · ",
+                Seat::Here | Seat::Past => "the record ends here · ",
+            };
+            spans.insert(0, Span::styled(text, palette.warn()));
         }
         Line::from(spans)
+    }
+
+    /// What is said where it is steered, and what elsewhere.
+    fn steered(&self, here: &'static str, elsewhere: &'static str) -> &'static str {
+        match self.seat {
+            Seat::Here => here,
+            Seat::Elsewhere { .. } | Seat::Past => elsewhere,
+        }
     }
 
     /// What was asked for and is not done yet.
@@ -321,7 +345,7 @@ impl Run {
         {
             parts.push(format!("attempt {}", attempt.number));
         }
-        if !self.following && !self.replay && self.progress.outcome.is_none() {
+        if !self.following && !self.stands_still() && self.progress.outcome.is_none() {
             parts.push("f follows".to_owned());
         }
         parts

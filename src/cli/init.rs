@@ -1,0 +1,69 @@
+//! `ralphtool init`: writes a commented `ralphtool.toml` with the gates it finds.
+
+use std::ffi::OsStr;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::context::Context;
+use super::launch::{no_repository, on_runtime};
+use super::output;
+use crate::domain::init::text::{self, AgentFound};
+use crate::domain::init::{candidates, decide};
+use crate::domain::settings::Settings;
+use crate::edge::files::write_new;
+use crate::edge::repository::Repository;
+use crate::edge::settings::REPOSITORY_FILE;
+use crate::edge::survey;
+use crate::failure::Failure;
+use crate::ui::init;
+
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool init                    write `ralphtool.toml` in the top folder
+  ralphtool init --print            just show what would be written";
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct InitArguments {
+    /// Print the file instead of writing it
+    #[arg(long)]
+    print: bool,
+}
+
+/// Writes the file, or prints it.
+pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(write(arguments, context))
+}
+
+async fn write(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let repository = Repository::discover(&context.folder()?)
+        .await
+        .map_err(|error| no_repository(&error))?;
+    let top = &repository.work_tree;
+    let unread = |error| Failure::system("could not look at the repository").because(error);
+    let found = candidates(&survey::folders(top).map_err(unread)?);
+    let path = path_variable(context);
+    let gates = decide(&found, &survey::installed(&found, path, top));
+    let agent = AgentFound::of(survey::agents(path, top));
+    let defaults = Settings::resolve([]).map_err(|problem| Failure::system(problem.to_string()))?;
+    let page = text::write(&agent, &gates, &defaults);
+    if arguments.print {
+        return output::print(page.as_bytes());
+    }
+    let file = top.join(REPOSITORY_FILE);
+    let unwritten = |error| Failure::system("could not write the configuration").because(error);
+    if !write_new(&file, page.as_bytes(), 0o644).map_err(unwritten)? {
+        let message = format!("`{}` is there already, and was left alone", file.display());
+        return Err(Failure::refused(message)
+            .hint("`ralphtool init --print` shows what a new one would say"));
+    }
+    let paint = context.paint_for(&std::io::stdout());
+    output::present(|out| init::write(out, paint, &file, &agent, &gates))
+}
+
+fn path_variable(context: &Context) -> Option<&OsStr> {
+    let found = context.environment.iter().find(|(name, _)| name == "PATH");
+    found.map(|(_, value)| value.as_os_str())
+}
