@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use indoc::indoc;
 
 use super::super::change::{Document, SourceKind, TaskFile};
-use super::super::stories::{Grouping, read_stories};
+use super::super::stories::read_stories;
 use super::*;
 
 const TASKS: &str = indoc! {"
@@ -44,7 +44,7 @@ fn change() -> Change {
         name: "add-retry".to_owned(),
         root: PathBuf::from("/project"),
         source: SourceKind::OpenSpec,
-        stories: read_stories(&task_files, Grouping::Headings).0,
+        stories: read_stories(&task_files, SourceKind::OpenSpec).0,
         scenarios: vec![
             scenario(
                 "Calls are retried",

@@ -15,7 +15,7 @@ fn file(label: &str, bytes: &[u8]) -> TaskFile {
 }
 
 fn read(text: &str) -> Vec<Story> {
-    read_stories(&[file("tasks.md", text.as_bytes())], Grouping::Headings).0
+    read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::OpenSpec).0
 }
 
 /// Each story as `id|title|state: texts`.
@@ -150,7 +150,7 @@ fn boxes_in_fences_are_text_of_the_story_before() {
         - [ ] 2.1 more
     "};
     let (stories, warnings) =
-        read_stories(&[file("tasks.md", text.as_bytes())], Grouping::Headings);
+        read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::OpenSpec);
     assert_eq!(
         told(&stories),
         [
@@ -198,7 +198,7 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
     let flat = "- [x] 1. Set up\n- [x] 1.1 Make\n- [ ] 2. Build\n- [ ]* 2.1 Test\n";
     for text in [nested, flat] {
         let files = [file("plan.md", text.as_bytes())];
-        let (stories, _) = read_stories(&files, Grouping::HeadingsOrItems);
+        let (stories, _) = read_stories(&files, SourceKind::Checklist);
         assert_eq!(
             told(&stories),
             [
@@ -206,10 +206,10 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
                 "2|Build|Open: 2. Build, * 2.1 Test"
             ]
         );
-        assert_eq!(read_stories(&files, Grouping::Headings).0.len(), 1);
+        assert_eq!(read_stories(&files, SourceKind::OpenSpec).0.len(), 1);
     }
     let plain = [file("plan.md", b"- [ ] 1. a\n- [ ] 2. b\n")];
-    assert_eq!(read_stories(&plain, Grouping::HeadingsOrItems).0.len(), 1);
+    assert_eq!(read_stories(&plain, SourceKind::Checklist).0.len(), 1);
 }
 
 #[test]
@@ -234,10 +234,10 @@ proptest! {
             ]),
             0..25,
         ),
-        grouping in proptest::sample::select(vec![Grouping::Headings, Grouping::HeadingsOrItems]),
+        source in proptest::sample::select(vec![SourceKind::OpenSpec, SourceKind::Kiro, SourceKind::Checklist]),
     ) {
         let text = lines.join("\n");
-        let (stories, _) = read_stories(&[file("t.md", text.as_bytes())], grouping);
+        let (stories, _) = read_stories(&[file("t.md", text.as_bytes())], source);
         let got: Vec<usize> = stories.iter().flat_map(|story| story.tasks.iter().map(|task| task.line)).collect();
         let want: Vec<usize> = read_tasks(text.as_bytes()).iter().map(|task| task.line).collect();
         prop_assert_eq!(got, want);
