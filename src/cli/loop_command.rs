@@ -90,6 +90,15 @@ pub(super) struct RunArguments {
     /// End the run after so long; `off` for no cap [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(super) max_time: Option<TimeLimit>,
+    /// End the run once one story has cost so many US dollars; `off` for no cap [default: off]
+    #[arg(long, value_name = "USD")]
+    pub(super) max_story_cost: Option<CostLimit>,
+    /// End the run once one story has used so many tokens; `off` for no cap [default: off]
+    #[arg(long, value_name = "N")]
+    pub(super) max_story_tokens: Option<TokenLimit>,
+    /// End the run once one story has taken so long; `off` for no cap [default: off]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) max_story_time: Option<TimeLimit>,
     /// Let the agent work on an overlay: what it does not finish never touches the tree (Linux)
     #[arg(long)]
     pub(super) isolate: bool,
@@ -157,6 +166,9 @@ impl RunArguments {
             max_cost: flag(self.max_cost, "--max-cost"),
             max_tokens: flag(self.max_tokens, "--max-tokens"),
             max_time: flag(self.max_time, "--max-time"),
+            max_story_cost: flag(self.max_story_cost, "--max-story-cost"),
+            max_story_tokens: flag(self.max_story_tokens, "--max-story-tokens"),
+            max_story_time: flag(self.max_story_time, "--max-story-time"),
             isolate: flag(self.isolate.then_some(true), "--isolate"),
             gates: flag((!gates.is_empty()).then_some(gates), "--gate"),
             ..PartialSettings::default()
@@ -226,6 +238,9 @@ mod tests {
             "--max-cost=2.50",
             "--max-tokens=500k",
             "--max-time=8h",
+            "--max-story-cost=1",
+            "--max-story-tokens=100k",
+            "--max-story-time=1h",
             "--on-finish=cleanup",
             "--story=2",
         ])
@@ -246,6 +261,9 @@ mod tests {
             max_cost: flag(Some(CostLimit::cents(250)), "--max-cost"),
             max_tokens: flag(Some(TokenLimit(Some(500_000))), "--max-tokens"),
             max_time: flag(Some(TimeLimit::seconds(28_800)), "--max-time"),
+            max_story_cost: flag(Some(CostLimit::cents(100)), "--max-story-cost"),
+            max_story_tokens: flag(Some(TokenLimit(Some(100_000))), "--max-story-tokens"),
+            max_story_time: flag(Some(TimeLimit::seconds(3600)), "--max-story-time"),
             gates: flag(Some(gates), "--gate"),
             ..PartialSettings::default()
         };

@@ -25,6 +25,64 @@ pub(crate) struct BadCost(String);
 #[error("`{0}` is no number of tokens; write it like `500000`, `500k`, `1.5M` or `off`")]
 pub(crate) struct BadTokens(String);
 
+/// What a million tokens cost, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(u64);
+
+/// What the tokens of a model cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Price {
+    /// Tokens that are read.
+    pub(crate) input: Rate,
+    /// Tokens that are written.
+    pub(crate) output: Rate,
+    /// Tokens that are read from a cache.
+    pub(crate) cached_input: Rate,
+    /// Tokens that are put into a cache.
+    pub(crate) cache_write: Rate,
+}
+
+impl FromStr for Rate {
+    type Err = BadCost;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let trimmed = text.trim();
+        let number = trimmed.strip_prefix('$').unwrap_or(trimmed);
+        let parts = scaled(number, 1_000_000).filter(|parts| u32::try_from(*parts).is_ok());
+        parts.map(Self).ok_or_else(|| BadCost(text.to_owned()))
+    }
+}
+
+impl Rate {
+    /// What so many tokens cost, in US dollars.
+    #[expect(dead_code, reason = "nothing computes costs yet")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "an estimate of money, not a count"
+    )]
+    pub(crate) fn usd(self, tokens: u64) -> f64 {
+        self.0 as f64 * tokens as f64 / 1e12
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000);
+        let short = digits.trim_end_matches('0').trim_end_matches('.');
+        write!(f, "${short}")
+    }
+}
+
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} in, {} out, {} cached, {} written to a cache, a million tokens",
+            self.input, self.output, self.cached_input, self.cache_write
+        )
+    }
+}
+
 impl CostLimit {
     /// No limit.
     pub(crate) const OFF: Self = Self(None);
@@ -157,6 +215,24 @@ mod tests {
             "99999999999",
         ] {
             assert!(text.parse::<CostLimit>().is_err(), "{text} was accepted");
+        }
+    }
+
+    #[test]
+    fn reads_rates_and_writes_them_back() {
+        #[track_caller]
+        fn case(text: &str, millionths: u64, written: &str) {
+            let rate: Rate = text.parse().unwrap();
+            assert_eq!(
+                (rate, rate.to_string().as_str()),
+                (Rate(millionths), written)
+            );
+        }
+        case("3", 3_000_000, "$3");
+        case("$0.075", 75_000, "$0.075");
+        case("0", 0, "$0");
+        for text in ["", "off", "-1", "0.0000001", "5000"] {
+            assert!(text.parse::<Rate>().is_err(), "{text} was accepted");
         }
     }
 

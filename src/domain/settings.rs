@@ -6,14 +6,18 @@
 pub(crate) mod agents;
 pub(crate) mod file;
 mod lines;
+mod notify;
+mod tamper;
 pub(crate) mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use self::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
+pub(crate) use self::notify::{NotifySettings, Occasion};
+pub(crate) use self::tamper::{Severity, TamperCheck, TamperSettings};
 use super::agents::ADAPTERS;
-use super::allowance::{CostLimit, TokenLimit};
+use super::allowance::{CostLimit, Price, TokenLimit};
 use super::duration::TimeLimit;
 use super::guard::Limits;
 use super::policy::Budget;
@@ -132,6 +136,10 @@ pub(crate) struct GateSettings {
     pub(crate) timeout: TimeLimit,
     /// A gate that was red before the story does not fail the attempt.
     pub(crate) baseline: bool,
+    /// When it runs.
+    pub(crate) when: When,
+    /// What it changes in the tree is part of the work.
+    pub(crate) keep_changes: bool,
 }
 
 impl GateSettings {
@@ -142,6 +150,8 @@ impl GateSettings {
             run: run.to_owned(),
             timeout: GATE_TIMEOUT,
             baseline: true,
+            when: When::Story,
+            keep_changes: false,
         }
     }
 }
@@ -152,8 +162,30 @@ impl fmt::Display for GateSettings {
             write!(f, "{}: ", self.name)?;
         }
         write!(f, "{} (timeout {}", self.run, self.timeout)?;
+        if self.when == When::End {
+            f.write_str(", at the end")?;
+        }
+        if self.keep_changes {
+            f.write_str(", its changes are kept")?;
+        }
         f.write_str(if self.baseline { ")" } else { ", no baseline)" })
     }
+}
+
+/// When a gate runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum When {
+    /// After every attempt that promises to be done.
+    #[default]
+    Story,
+    /// Once, when every story is done, over the whole change.
+    End,
+}
+
+impl When {
+    /// Every moment by the name users write.
+    pub(crate) const NAMES: [(&'static str, Self); 2] =
+        [("story", Self::Story), ("end", Self::End)];
 }
 
 /// What is done with a variable of an agent's environment.
@@ -183,6 +215,14 @@ pub(crate) struct PartialSettings {
     pub(crate) max_cost: Option<Sourced<CostLimit>>,
     pub(crate) max_tokens: Option<Sourced<TokenLimit>>,
     pub(crate) max_time: Option<Sourced<TimeLimit>>,
+    pub(crate) max_story_cost: Option<Sourced<CostLimit>>,
+    pub(crate) max_story_tokens: Option<Sourced<TokenLimit>>,
+    pub(crate) max_story_time: Option<Sourced<TimeLimit>>,
+    pub(crate) prices: BTreeMap<String, Sourced<Price>>,
+    pub(crate) tamper: BTreeMap<TamperCheck, Sourced<Severity>>,
+    pub(crate) tamper_roots: Option<Sourced<Vec<String>>>,
+    pub(crate) notify: Option<Sourced<NotifySettings>>,
+    pub(crate) learnings_limit: Option<Sourced<SizeLimit>>,
     pub(crate) largest_file: Option<Sourced<SizeLimit>>,
     pub(crate) least_free: Option<Sourced<SizeLimit>>,
     pub(crate) vault_limit: Option<Sourced<SizeLimit>>,
@@ -201,6 +241,10 @@ impl PartialSettings {
     pub(crate) fn overlaid_by(self, later: Self) -> Self {
         let mut agents = self.agents;
         agents.extend(later.agents);
+        let mut prices = self.prices;
+        prices.extend(later.prices);
+        let mut tamper = self.tamper;
+        tamper.extend(later.tamper);
         Self {
             agent: later.agent.or(self.agent),
             model: later.model.or(self.model),
@@ -215,6 +259,14 @@ impl PartialSettings {
             max_cost: later.max_cost.or(self.max_cost),
             max_tokens: later.max_tokens.or(self.max_tokens),
             max_time: later.max_time.or(self.max_time),
+            max_story_cost: later.max_story_cost.or(self.max_story_cost),
+            max_story_tokens: later.max_story_tokens.or(self.max_story_tokens),
+            max_story_time: later.max_story_time.or(self.max_story_time),
+            prices,
+            tamper,
+            tamper_roots: later.tamper_roots.or(self.tamper_roots),
+            notify: later.notify.or(self.notify),
+            learnings_limit: later.learnings_limit.or(self.learnings_limit),
             largest_file: later.largest_file.or(self.largest_file),
             least_free: later.least_free.or(self.least_free),
             vault_limit: later.vault_limit.or(self.vault_limit),
@@ -258,6 +310,20 @@ pub(crate) struct Settings {
     pub(crate) max_tokens: Sourced<TokenLimit>,
     /// How long a run may take.
     pub(crate) max_time: Sourced<TimeLimit>,
+    /// How much money one story may use.
+    pub(crate) max_story_cost: Sourced<CostLimit>,
+    /// How many tokens one story may use.
+    pub(crate) max_story_tokens: Sourced<TokenLimit>,
+    /// How long one story may take.
+    pub(crate) max_story_time: Sourced<TimeLimit>,
+    /// What tokens cost, by model or agent, where the agent does not say.
+    pub(crate) prices: BTreeMap<String, Sourced<Price>>,
+    /// What is made of an attempt that tampers with what judges it.
+    pub(crate) tamper: TamperSettings,
+    /// Whom to tell of what, and how.
+    pub(crate) notify: Sourced<NotifySettings>,
+    /// How much of the agents' notes goes into a prompt.
+    pub(crate) learnings_limit: Sourced<SizeLimit>,
     /// An untracked file larger than this is not committed.
     pub(crate) largest_file: Sourced<SizeLimit>,
     /// Room that stays free wherever something is written.
@@ -302,6 +368,16 @@ impl Settings {
             max_cost: or(said.max_cost, CostLimit::OFF),
             max_tokens: or(said.max_tokens, TokenLimit::OFF),
             max_time: or(said.max_time, TimeLimit::OFF),
+            max_story_cost: or(said.max_story_cost, CostLimit::OFF),
+            max_story_tokens: or(said.max_story_tokens, TokenLimit::OFF),
+            max_story_time: or(said.max_story_time, TimeLimit::OFF),
+            prices: said.prices,
+            tamper: TamperSettings {
+                severities: said.tamper,
+                roots: said.tamper_roots,
+            },
+            notify: or(said.notify, NotifySettings::default()),
+            learnings_limit: or(said.learnings_limit, SizeLimit::bytes(32_000)),
             largest_file: or(said.largest_file, Limits::DEFAULT.largest_file),
             least_free: or(
                 said.least_free,
@@ -326,6 +402,16 @@ impl Settings {
             usd: self.max_cost.value.usd(),
             tokens: self.max_tokens.value.0,
             time: self.max_time.value.0,
+        }
+    }
+
+    /// What one story may use.
+    #[expect(dead_code, reason = "the machine does not bound stories yet")]
+    pub(crate) fn story_budget(&self) -> Budget {
+        Budget {
+            usd: self.max_story_cost.value.usd(),
+            tokens: self.max_story_tokens.value.0,
+            time: self.max_story_time.value.0,
         }
     }
 

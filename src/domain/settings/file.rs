@@ -4,20 +4,18 @@
 //! silently ignored would be found out only after a night of running.
 
 mod agents;
+mod checks;
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{
-    GATE_TIMEOUT, GateSettings, OnFinish, Origin, PartialSettings, SettingsProblem, Sourced,
-    nearest,
-};
+use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
 
-const TOP_KEYS: [&str; 19] = [
+const TOP_KEYS: [&str; 23] = [
     "agent",
     "model",
     "max_retries",
@@ -31,16 +29,31 @@ const TOP_KEYS: [&str; 19] = [
     "largest_file",
     "least_free",
     "vault_limit",
+    "learnings_limit",
     "timeouts",
     "budget",
+    "prices",
     "gate",
+    "tamper",
+    "notify",
     "agents",
     "escalate",
     "story",
 ];
 const TIMEOUT_KEYS: [&str; 3] = ["idle", "total", "grace"];
-const BUDGET_KEYS: [&str; 3] = ["usd", "tokens", "time"];
-const GATE_KEYS: [&str; 4] = ["name", "run", "timeout", "baseline"];
+const BUDGET_KEYS: [&str; 6] = [
+    "usd",
+    "tokens",
+    "time",
+    "story_usd",
+    "story_tokens",
+    "story_time",
+];
+
+/// What messages say an amount of money looks like.
+const MONEY: &str = "an amount such as 2.50";
+/// What messages say a number of tokens looks like.
+const TOKENS: &str = "a number such as 500_000";
 
 type Value<'i> = Spanned<DeValue<'i>>;
 type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
@@ -91,8 +104,14 @@ impl File<'_> {
             "largest_file" => settings.largest_file = Some(self.sourced(key, self.size(value)?)),
             "least_free" => settings.least_free = Some(self.sourced(key, self.size(value)?)),
             "vault_limit" => settings.vault_limit = Some(self.sourced(key, self.size(value)?)),
+            "learnings_limit" => {
+                settings.learnings_limit = Some(self.sourced(key, self.size(value)?));
+            }
             "timeouts" => self.timeouts(settings, value)?,
             "budget" => self.budget(settings, value)?,
+            "prices" => settings.prices = self.prices(value)?,
+            "tamper" => self.tamper(settings, value)?,
+            "notify" => settings.notify = Some(self.sourced(key, self.notify(value)?)),
             "gate" => settings.gates = Some(self.sourced(key, self.gates(value)?)),
             "agents" => settings.agents = self.agents(value)?,
             "escalate" => settings.escalate = Some(self.sourced(key, self.escalation(value)?)),
@@ -125,59 +144,25 @@ impl File<'_> {
     ) -> Result<(), SettingsProblem> {
         for (key, value) in self.table(value)? {
             match key.get_ref().as_ref() {
-                "usd" => {
-                    let cost = self.amount(value, "an amount such as 2.50")?;
-                    settings.max_cost = Some(self.sourced(key, cost));
-                }
+                "usd" => settings.max_cost = Some(self.sourced(key, self.amount(value, MONEY)?)),
                 "tokens" => {
-                    let tokens = self.amount(value, "a number such as 500_000")?;
-                    settings.max_tokens = Some(self.sourced(key, tokens));
+                    settings.max_tokens = Some(self.sourced(key, self.amount(value, TOKENS)?));
+                }
+                "story_usd" => {
+                    settings.max_story_cost = Some(self.sourced(key, self.amount(value, MONEY)?));
+                }
+                "story_tokens" => {
+                    let tokens = self.amount(value, TOKENS)?;
+                    settings.max_story_tokens = Some(self.sourced(key, tokens));
+                }
+                "story_time" => {
+                    settings.max_story_time = Some(self.sourced(key, self.duration(value)?));
                 }
                 "time" => settings.max_time = Some(self.sourced(key, self.duration(value)?)),
                 _ => return Err(self.unknown(key, &BUDGET_KEYS, " in `[budget]`")),
             }
         }
         Ok(())
-    }
-
-    fn gates(&self, value: &Value<'_>) -> Result<Vec<GateSettings>, SettingsProblem> {
-        let DeValue::Array(array) = value.get_ref() else {
-            let problem = self.wrong_type(value, "an array of tables");
-            return Err(problem.hint("write each gate under its own `[[gate]]`"));
-        };
-        let mut gates: Vec<GateSettings> = Vec::new();
-        for item in array {
-            let gate = self.gate(item)?;
-            if gates.iter().any(|other| other.name == gate.name) {
-                let message = format!("there are two gates named `{}`", gate.name);
-                return Err(self.problem(&item.span(), &message));
-            }
-            gates.push(gate);
-        }
-        Ok(gates)
-    }
-
-    fn gate(&self, item: &Value<'_>) -> Result<GateSettings, SettingsProblem> {
-        let (mut name, mut run, mut timeout, mut baseline) = (None, None, GATE_TIMEOUT, true);
-        for (key, value) in self.table(item)? {
-            match key.get_ref().as_ref() {
-                "name" => name = Some(self.filled(value)?),
-                "run" => run = Some(self.filled(value)?),
-                "timeout" => timeout = self.duration(value)?,
-                "baseline" => baseline = self.flag(value)?,
-                _ => return Err(self.unknown(key, &GATE_KEYS, " in `[[gate]]`")),
-            }
-        }
-        let Some(run) = run else {
-            let problem = self.problem(&item.span(), "this gate has no `run`");
-            return Err(problem.hint("say what to run, such as `run = \"cargo test\"`"));
-        };
-        Ok(GateSettings {
-            name: name.unwrap_or_else(|| run.clone()),
-            run,
-            timeout,
-            baseline,
-        })
     }
 
     fn table<'v, 'i>(&self, value: &'v Value<'i>) -> Result<&'v DeTable<'i>, SettingsProblem> {

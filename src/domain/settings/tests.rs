@@ -39,6 +39,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         largest_file = "1GB"
         least_free = 0
         vault_limit = "5GB"
+        learnings_limit = "8kB"
         [timeouts]
         idle = "10m"
         total = "off"
@@ -47,13 +48,20 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         usd = 2.50
         tokens = 500_000
         time = "8h"
+        story_usd = "1"
+        story_tokens = "50k"
+        story_time = "1h"
         [[gate]]
         name = "tests"
         run = "cargo test"
         timeout = "20m"
         baseline = false
+        when = "end"
         [[gate]]
         run = "cargo clippy"
+        [[gate]]
+        run = "cargo fmt"
+        keep_changes = true
     "#};
     let gates = vec![
         GateSettings {
@@ -61,8 +69,14 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             run: "cargo test".to_owned(),
             timeout: TimeLimit::seconds(1200),
             baseline: false,
+            when: When::End,
+            keep_changes: false,
         },
         GateSettings::from_line("cargo clippy"),
+        GateSettings {
+            keep_changes: true,
+            ..GateSettings::from_line("cargo fmt")
+        },
     ];
     let want = PartialSettings {
         agent: Some(at(1, "mine,claude".parse().unwrap())),
@@ -78,13 +92,17 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         largest_file: Some(at(11, SizeLimit::bytes(1_000_000_000))),
         least_free: Some(at(12, SizeLimit::OFF)),
         vault_limit: Some(at(13, SizeLimit::bytes(5_000_000_000))),
-        idle_timeout: Some(at(15, TimeLimit::seconds(600))),
-        total_timeout: Some(at(16, TimeLimit::OFF)),
-        grace: Some(at(17, TimeLimit::seconds(5))),
-        max_cost: Some(at(19, CostLimit::cents(250))),
-        max_tokens: Some(at(20, TokenLimit(Some(500_000)))),
-        max_time: Some(at(21, TimeLimit::seconds(28_800))),
-        gates: Some(at(22, gates)),
+        learnings_limit: Some(at(14, SizeLimit::bytes(8_000))),
+        idle_timeout: Some(at(16, TimeLimit::seconds(600))),
+        total_timeout: Some(at(17, TimeLimit::OFF)),
+        grace: Some(at(18, TimeLimit::seconds(5))),
+        max_cost: Some(at(20, CostLimit::cents(250))),
+        max_tokens: Some(at(21, TokenLimit(Some(500_000)))),
+        max_time: Some(at(22, TimeLimit::seconds(28_800))),
+        max_story_cost: Some(at(23, CostLimit::cents(100))),
+        max_story_tokens: Some(at(24, TokenLimit(Some(50_000)))),
+        max_story_time: Some(at(25, TimeLimit::seconds(3600))),
+        gates: Some(at(26, gates)),
         ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
@@ -92,6 +110,46 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         file::parse("ralphtool.toml", ""),
         Ok(PartialSettings::default())
     );
+}
+
+#[test]
+fn checks_prices_and_notifications_are_read_with_their_lines() {
+    let text = indoc! {r#"
+        [prices."gpt-5.2-codex"]
+        input = 1.25
+        output = 10
+        cached_input = 0.125
+        [tamper]
+        tests = "fail"
+        outside = "off"
+        roots = ["src", "./tests/"]
+        [notify]
+        command = ["notify-send", "ralphtool"]
+        bell = false
+        on = ["choice", "finished"]
+    "#};
+    let price = Price {
+        input: "1.25".parse().unwrap(),
+        output: "10".parse().unwrap(),
+        cached_input: "0.125".parse().unwrap(),
+        cache_write: "1.25".parse().unwrap(),
+    };
+    let notify = NotifySettings {
+        command: Some(vec!["notify-send".to_owned(), "ralphtool".to_owned()]),
+        bell: false,
+        on: vec![Occasion::Choice, Occasion::Finished],
+    };
+    let want = PartialSettings {
+        prices: BTreeMap::from([("gpt-5.2-codex".to_owned(), at(1, price))]),
+        tamper: BTreeMap::from([
+            (TamperCheck::Tests, at(6, Severity::Fail)),
+            (TamperCheck::Outside, at(7, Severity::Off)),
+        ]),
+        tamper_roots: Some(at(8, vec!["src".to_owned(), "tests".to_owned()])),
+        notify: Some(at(9, notify)),
+        ..PartialSettings::default()
+    };
+    assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
 }
 
 #[test]
@@ -210,6 +268,17 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "[[gate]]\nname = \"tests\"",
         "[[gate]]\nrun = \" \"",
         "[[gate]]\nrun = \"a\"\n[[gate]]\nrun = \"a\"",
+        "[[gate]]\nrun = \"a\"\nwhen = \"never\"",
+        "[[gate]]\nrun = \"a\"\nwhen = \"end\"\nkeep_changes = true",
+        "[prices.x]\ninput = 1",
+        "[prices.x]\ninput = 1\noutput = \"much\"",
+        "[prices.x]\ncache = 1",
+        "[tamper]\ntest = \"fail\"",
+        "[tamper]\ntests = true",
+        "[tamper]\nroots = [\"../x\"]",
+        "[notify]\ncommand = \"x\"",
+        "[notify]\non = [\"start\"]",
+        "learnings_limit = 5",
         "[agents.mine]\noutput = \"text\"",
         "[agents.mine]\ncommand = \"my-agent\"",
         "[agents.mine]\ncommand = []",
@@ -294,6 +363,10 @@ fn every_variable_is_read() {
         ("RALPHTOOL_MAX_COST", "$5"),
         ("RALPHTOOL_MAX_TOKENS", "2M"),
         ("RALPHTOOL_MAX_TIME", "1d"),
+        ("RALPHTOOL_MAX_STORY_COST", "1"),
+        ("RALPHTOOL_MAX_STORY_TOKENS", "100k"),
+        ("RALPHTOOL_MAX_STORY_TIME", "1h"),
+        ("RALPHTOOL_LEARNINGS_LIMIT", "off"),
         ("RALPHTOOL_LARGEST_FILE", "off"),
         ("RALPHTOOL_LEAST_FREE", "1GB"),
         ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
@@ -325,6 +398,16 @@ fn every_variable_is_read() {
             "RALPHTOOL_MAX_TOKENS",
         )),
         max_time: Some(variable(TimeLimit::seconds(86_400), "RALPHTOOL_MAX_TIME")),
+        max_story_cost: Some(variable(CostLimit::cents(100), "RALPHTOOL_MAX_STORY_COST")),
+        max_story_tokens: Some(variable(
+            TokenLimit(Some(100_000)),
+            "RALPHTOOL_MAX_STORY_TOKENS",
+        )),
+        max_story_time: Some(variable(
+            TimeLimit::seconds(3600),
+            "RALPHTOOL_MAX_STORY_TIME",
+        )),
+        learnings_limit: Some(variable(SizeLimit::OFF, "RALPHTOOL_LEARNINGS_LIMIT")),
         largest_file: Some(variable(SizeLimit::OFF, "RALPHTOOL_LARGEST_FILE")),
         least_free: Some(variable(
             SizeLimit::bytes(1_000_000_000),

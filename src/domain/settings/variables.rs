@@ -12,7 +12,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 23] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -25,9 +25,13 @@ const KNOWN: [&str; 19] = [
     "RALPHTOOL_MAX_COST",
     "RALPHTOOL_MAX_TOKENS",
     "RALPHTOOL_MAX_TIME",
+    "RALPHTOOL_MAX_STORY_COST",
+    "RALPHTOOL_MAX_STORY_TOKENS",
+    "RALPHTOOL_MAX_STORY_TIME",
     "RALPHTOOL_LARGEST_FILE",
     "RALPHTOOL_LEAST_FREE",
     "RALPHTOOL_VAULT_LIMIT",
+    "RALPHTOOL_LEARNINGS_LIMIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
     "RALPHTOOL_ISOLATE",
@@ -94,6 +98,10 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_MAX_COST" => settings.max_cost = Some(limit(name, value)?),
         "RALPHTOOL_MAX_TOKENS" => settings.max_tokens = Some(limit(name, value)?),
         "RALPHTOOL_MAX_TIME" => settings.max_time = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_STORY_COST" => settings.max_story_cost = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_STORY_TOKENS" => settings.max_story_tokens = Some(limit(name, value)?),
+        "RALPHTOOL_MAX_STORY_TIME" => settings.max_story_time = Some(limit(name, value)?),
+        "RALPHTOOL_LEARNINGS_LIMIT" => settings.learnings_limit = Some(limit(name, value)?),
         "RALPHTOOL_LARGEST_FILE" => settings.largest_file = Some(limit(name, value)?),
         "RALPHTOOL_LEAST_FREE" => settings.least_free = Some(limit(name, value)?),
         "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(limit(name, value)?),

@@ -192,7 +192,7 @@ impl File<'_> {
         }
     }
 
-    fn words(&self, value: &Value<'_>) -> Result<Vec<String>, SettingsProblem> {
+    pub(super) fn words(&self, value: &Value<'_>) -> Result<Vec<String>, SettingsProblem> {
         let DeValue::Array(array) = value.get_ref() else {
             let problem = self.wrong_type(value, "an array of strings");
             return Err(problem.hint("give program and arguments as a list"));
