@@ -5,7 +5,8 @@
 mod sandbox;
 
 use pretty_assertions::assert_eq;
-use sandbox::{Output, Sandbox};
+use rustix::process::Signal;
+use sandbox::{Output, Sandbox, there, until};
 use serde_json::Value;
 
 const SPEC_KIT: &str = "\
@@ -394,5 +395,30 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
         "{\"userStories\": []}",
         "`prd` has no tasks",
         "a story is an entry of `userStories`",
+    );
+}
+
+#[test]
+fn an_interrupted_run_goes_on_with_its_own_plan_not_with_a_namesake() {
+    let sandbox = with(&[("prd.json", PRD), ("PRD.md", "- [ ] Other\n")]);
+    sandbox.agent("touch \"$root/started\"; wait_for \"$root/never\"");
+    let running = sandbox.start(&["loop", "prd.json", "--no-tui"]);
+    until("the agent to start", || {
+        there(&sandbox.root.join("started"))
+    });
+    running.signal(Signal::KILL);
+    running.end();
+    sandbox.agent("echo work > \"$RALPHTOOL_STORY.txt\"; complete");
+    let other = sandbox.run(&["loop", "PRD.md", "--no-tui"]);
+    let said = sandbox.neutral(&other.stderr);
+    let refusal =
+        "a run of `prd` was interrupted in this tree, and its plan is `ROOT/repo/prd.json`";
+    assert!(other.code == 2 && said.contains(refusal), "{other:?}");
+    let own = sandbox.run(&["loop", "prd.json", "--no-tui"]);
+    assert_eq!(own.code, 0, "{own:?}");
+    assert_eq!(sandbox.read("PRD.md"), "- [ ] Other\n");
+    assert_eq!(
+        commits(&sandbox, "prd"),
+        ["initial state", "checkpoint: US-001", "checkpoint: US-002"]
     );
 }

@@ -277,3 +277,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_box_is_ticked_with_the_letter_its_file_uses() {
+    #[track_caller]
+    fn case(text: &str, source: SourceKind, want: &str) {
+        let mut before = change(&[text]);
+        before.source = source;
+        let check = check(&before, &before.task_files, &before.stories[0].id);
+        let edits: Vec<&BoxEdit> = check.ticks.iter().collect();
+        let ticked = apply(text.as_bytes(), &edits);
+        assert_eq!(String::from_utf8(ticked).unwrap(), want);
+    }
+    let (kit, open_spec) = (SourceKind::SpecKit, SourceKind::OpenSpec);
+    case("- [ ] a\n", kit, "- [X] a\n");
+    case("- [ ] a\n", open_spec, "- [x] a\n");
+    case("- [x] b\n- [ ] a\n", kit, "- [x] b\n- [x] a\n");
+    case("- [X] b\n- [ ] a\n", open_spec, "- [X] b\n- [X] a\n");
+    case(
+        "- [X] b\n- [x] c\n- [ ] a\n",
+        kit,
+        "- [X] b\n- [x] c\n- [x] a\n",
+    );
+}

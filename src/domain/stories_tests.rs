@@ -213,6 +213,68 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
 }
 
 #[test]
+fn kiro_has_its_own_ways_with_boxes() {
+    #[track_caller]
+    fn case(text: &str, want: &[&str]) {
+        let (stories, _) = read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::Kiro);
+        assert_eq!(told(&stories), want);
+    }
+    // Numbered items are stories, with items of their own or not, below one heading or none.
+    case(
+        "# Plan\n- [x] 1. a\n- [ ] 2. b\n",
+        &["1|a|Done: 1. a", "2|b|Open: 2. b"],
+    );
+    case(
+        "# Plan\n## Tasks\n- [x] 1. a\n  - [x] 1.1 x\n- [ ] 2. b\n## Notes\n",
+        &["1|a|Done: 1. a, 1.1 x", "2|b|Open: 2. b"],
+    );
+    case(
+        "## 1. A\n- [ ] 1.1 x\n## 2. B\n- [ ] 2.1 y\n",
+        &["1|A|Open: 1.1 x", "2|B|Open: 2.1 y"],
+    );
+    // What somebody began is still to be done; what is set aside is not.
+    case(
+        "- [-] 1. a\n- [~] 2. b\n",
+        &["1|a|Open: 1. a", "2|b|Deferred: 2. b"],
+    );
+    // What is optional holds nothing up, and is nothing to do by itself.
+    case(
+        "- [x] 1. a\n  - [ ]* 1.1 x\n- [ ]* 2. b\n  - [ ] 2.1 y\n- [x]* 3. c\n",
+        &[
+            "1|a|Done: 1. a, * 1.1 x",
+            "2|b|Deferred: * 2. b, 2.1 y",
+            "3|c|Done: * 3. c",
+        ],
+    );
+}
+
+#[test]
+fn sections_of_wishes_in_a_checklist_are_nothing_to_do() {
+    let text = indoc! {"
+        ## High Priority
+        - [ ] a
+        ## 4. Nice to Have:
+        ### Charts
+        - [ ] b
+        ## FUTURE
+        - [x] c
+        ## Future work
+        - [ ] d
+    "};
+    let read = |source| told(&read_stories(&[file("fix_plan.md", text.as_bytes())], source).0);
+    assert_eq!(
+        read(SourceKind::Checklist),
+        [
+            "high-priority|High Priority|Open: a",
+            "4|Nice to Have:|Deferred: b",
+            "future|FUTURE|Done: c",
+            "future-work|Future work|Open: d",
+        ]
+    );
+    assert_eq!(read(SourceKind::OpenSpec)[1], "4|Nice to Have:|Open: b");
+}
+
+#[test]
 fn ids_stay_while_boxes_are_ticked() {
     let open = "## 1. A\n- [ ] a\n## 1. A\n- [ ] b\n## Ü b\n- [ ] c\n";
     let ids =

@@ -107,14 +107,25 @@ fn documents(folder: &Path, source: SourceKind) -> Result<Vec<Document>, SourceE
                 .into_iter()
                 .collect()
         };
-        if !paths.is_empty() {
-            found.push(Document {
-                artifact: artifact.to_owned(),
-                paths,
-            });
-        }
+        found.push(Document {
+            artifact: artifact.to_owned(),
+            paths,
+        });
     }
+    found.insert(0, for_all(folder));
+    found.retain(|document| !document.paths.is_empty());
     Ok(found)
+}
+
+/// What holds for every feature of the project: spec-kit's constitution.
+fn for_all(folder: &Path) -> Document {
+    let top = folder.ancestors().nth(2).unwrap_or(folder);
+    let places = [".specify/memory", "memory"];
+    let paths = places.map(|place| top.join(place).join("constitution.md"));
+    Document {
+        artifact: "constitution".to_owned(),
+        paths: paths.into_iter().filter(|path| path.is_file()).collect(),
+    }
 }
 
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {

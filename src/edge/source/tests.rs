@@ -13,6 +13,8 @@ use crate::domain::summary::ChangeState;
 use super::root::RootSource;
 use super::*;
 
+mod plans;
+
 /// A folder with files in it, and a home beside them.
 struct Place {
     folder: TempDir,

@@ -40,12 +40,12 @@ pub(crate) struct Changes {
 impl Changes {
     /// Takes in what was found; the selected change stays selected.
     pub(crate) fn take(&mut self, found: Result<ChangesFound, Told>) {
-        let name = self.selected_row().map(|row| row.name.clone());
+        let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
         let place = self.shown.iter().position(|(index, _)| {
             let row = self.rows().get(*index);
-            row.map(|row| &row.name) == name.as_ref()
+            row.map(|row| &row.target) == chosen.as_ref()
         });
         self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
         self.settle();
