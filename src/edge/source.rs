@@ -65,10 +65,11 @@ pub(crate) fn name_of(target: &str, around: &Surroundings) -> String {
 /// Reads a change again, from where it was read before.
 pub(crate) fn read_again(change: &Change, around: &Surroundings) -> Result<Change, SourceError> {
     match (change.source, change.task_files.first()) {
-        (SourceKind::OpenSpec, _) | (_, None) => {
+        (SourceKind::OpenSpec, _) => {
             read_change(&Root::at(change.root.clone()), &change.name, around)
         }
         (_, Some(file)) => read_file(&file.path),
+        (source, None) => feature::read(&change.root, source),
     }
 }
 

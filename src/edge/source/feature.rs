@@ -91,40 +91,45 @@ pub(super) fn read(folder: &Path, source: SourceKind) -> Result<Change, SourceEr
 }
 
 fn documents(folder: &Path, source: SourceKind) -> Result<Vec<Document>, SourceError> {
-    let names: &[&str] = match source {
-        SourceKind::Kiro => &KIRO,
-        _ => &SPEC_KIT,
+    let (names, mut found): (&[&str], _) = match source {
+        SourceKind::Kiro => (&KIRO, vec![steering(folder)?]),
+        _ => (&SPEC_KIT, vec![constitution(folder)]),
     };
-    let mut found = Vec::new();
     for name in names.iter().chain([&TASKS]) {
         let path = folder.join(name);
         let artifact = name.strip_suffix(".md").unwrap_or(name);
         let paths = if path.is_dir() {
             files_in(&path)?
         } else {
-            Some(path)
-                .filter(|path| path.is_file())
-                .into_iter()
-                .collect()
+            vec![path]
         };
-        found.push(Document {
-            artifact: artifact.to_owned(),
-            paths,
-        });
+        found.push(document(artifact, paths));
     }
-    found.insert(0, for_all(folder));
     found.retain(|document| !document.paths.is_empty());
     Ok(found)
 }
 
-/// What holds for every feature of the project: spec-kit's constitution.
-fn for_all(folder: &Path) -> Document {
+/// What spec-kit keeps for all features of the project.
+fn constitution(folder: &Path) -> Document {
     let top = folder.ancestors().nth(2).unwrap_or(folder);
-    let places = [".specify/memory", "memory"];
-    let paths = places.map(|place| top.join(place).join("constitution.md"));
+    let places = [".specify/memory", "memory"].map(|place| top.join(place).join("constitution.md"));
+    document("constitution", places.into())
+}
+
+/// What Kiro keeps for all specs of the project.
+fn steering(folder: &Path) -> Result<Document, SourceError> {
+    let top = folder.ancestors().nth(2).unwrap_or(folder);
+    let mut paths = files_in(&top.join("steering"))?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    Ok(document("steering", paths))
+}
+
+/// A document with those of its files that are there.
+fn document(artifact: &str, mut paths: Vec<PathBuf>) -> Document {
+    paths.retain(|path| path.is_file());
     Document {
-        artifact: "constitution".to_owned(),
-        paths: paths.into_iter().filter(|path| path.is_file()).collect(),
+        artifact: artifact.to_owned(),
+        paths,
     }
 }
 
@@ -134,6 +139,5 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
         .into_iter()
         .filter(|entry| !entry.is_folder && !entry.is_hidden())
         .map(|entry| entry.path)
-        .filter(|path| path.is_file())
         .collect())
 }

@@ -165,4 +165,26 @@ fn what_a_feature_says_is_to_be_read_but_its_checklists() {
         ["constitution", "spec", "plan", "contracts", "tasks"]
     );
     assert_eq!(change.task_tally().total, 1);
+
+    let place = Place::with(&[
+        (".kiro/specs/k/tasks.md", "- [ ] 1. a\n"),
+        (".kiro/specs/k/design.md", ""),
+        (".kiro/specs/k/requirements.md", ""),
+        (".kiro/steering/tech.md", ""),
+        (".kiro/steering/logo.png", ""),
+    ]);
+    let change = read_target("k", &place.around("")).unwrap();
+    let documents = change.documents.iter();
+    let told: Vec<_> = documents
+        .map(|it| (it.artifact.as_str(), it.paths.len()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("steering", 1),
+            ("requirements", 1),
+            ("design", 1),
+            ("tasks", 1)
+        ]
+    );
 }
