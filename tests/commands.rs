@@ -225,6 +225,9 @@ fn list_has_a_json_form() {
     [
       {
         "name": "odd",
+        "kind": "openspec",
+        "path": "openspec/changes/odd",
+        "target": "odd",
         "stories_done": 0,
         "stories_total": 0,
         "tasks_done": 0,
@@ -235,6 +238,9 @@ fn list_has_a_json_form() {
       },
       {
         "name": "split",
+        "kind": "openspec",
+        "path": "openspec/changes/split",
+        "target": "split",
         "stories_done": 0,
         "stories_total": 1,
         "tasks_done": 1,
@@ -251,13 +257,13 @@ fn list_explains_a_missing_project_and_a_project_without_changes() {
     let place = Place::empty();
     insta::assert_snapshot!(place.run(&["list"]).refused(), @r"
     error: found no OpenSpec project in `[place]/project` or above
-      hint: run `openspec init`, go to a project with `openspec/changes`, or name a checklist file
+      hint: run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, or name a checklist file
     ");
     assert_eq!(place.run(&[]), place.run(&["list"]));
     std::fs::create_dir_all(place.path("openspec/changes/archive/old")).unwrap();
     insta::assert_snapshot!(place.run(&["list"]).printed(), @r"
     no changes in `[place]/project/openspec/changes`
-    make one with `openspec new change NAME`, or run a checklist file by its path
+    make one with `openspec new change NAME`, or run a checklist or `prd.json` by its path
     ");
     assert_eq!(place.run(&["list", "--json"]).printed(), "[]\n");
 }
@@ -339,7 +345,7 @@ fn show_follows_a_schema_to_several_files() {
 fn show_reads_any_checklist() {
     let place = Place::project();
     insta::assert_snapshot!(place.run(&["show", "docs/PRD.md"]).printed(), @r"
-    prd  0 of 1 story, 1 of 2 tasks done
+    prd  checklist  0 of 1 story, 1 of 2 tasks done
     docs/PRD.md
 
     plan Plan  1/2 next
@@ -349,7 +355,7 @@ fn show_reads_any_checklist() {
     let alone = Place::empty();
     alone.write("TODO", "- [ ] One\n");
     insta::assert_snapshot!(alone.run(&["show", "./TODO"]).printed(), @r"
-    todo  0 of 1 story, 0 of 1 task done
+    todo  checklist  0 of 1 story, 0 of 1 task done
     TODO
 
     todo TODO  0/1 next
@@ -364,7 +370,7 @@ fn show_has_a_json_form() {
     {
       "change": "add-retry",
       "root": "[place]/project",
-      "source": "openspec",
+      "kind": "openspec",
       "stories": [
         {
           "id": "1",
@@ -456,7 +462,7 @@ fn show_says_that_a_change_has_no_tasks() {
     insta::assert_snapshot!(answer.stdout, @r"
     new  0 of 0 stories, 0 of 0 tasks done
 
-    no tasks: nothing in it looks like `- [ ] 1.1 Do something`
+    no tasks: a task is a line such as `- [ ] 1.1 Add the retry`
     ");
     assert_eq!(answer.warned(), "warning: the change has no `tasks.md`\n");
 }

@@ -99,7 +99,7 @@ fn no_project_at_all() {
         &["loop", "c"],
         indoc! {"
             error: found no OpenSpec project in `ROOT/repo` or above
-              hint: run `openspec init`, go to a project with `openspec/changes`, or name a checklist file
+              hint: run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, or name a checklist file
         "},
     );
 }

@@ -166,7 +166,11 @@ pub(super) enum Command {
     ///
     /// Works while a run is at work. What the agents said is in the transcripts of their attempts.
     Log(LogArguments),
-    /// List the changes with their progress
+    /// List the changes and other plans with their progress
+    ///
+    /// Looks for `openspec/changes`, spec-kit's `specs` and `.specify/specs`, `.kiro/specs`, `fix_plan.md`,
+    /// `PRD.md`, `IMPLEMENTATION_PLAN.md` and `prd.json`, here and up to the top of the repository. Any
+    /// other checklist or `prd.json` runs by its path.
     List(ListArguments),
     /// Show the stories, tasks and scenarios of one change
     Show(ShowArguments),

@@ -59,7 +59,7 @@ impl Context {
         Ok(Surroundings::from_environment(self.folder()?))
     }
 
-    /// Reads what the user named: a change, the folder of one, or a checklist file.
+    /// Reads what the user named: a plan by its name, its folder, or its file.
     pub(super) fn change(&self, target: &str) -> Result<Change, Failure> {
         let around = self.surroundings()?;
         source::read_target(target, &around).map_err(|error| {

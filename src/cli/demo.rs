@@ -97,6 +97,7 @@ fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         home: None,
         data_home: None,
         config_home: None,
+        feature: None,
     };
     Ok(Order {
         state: stage.state.clone(),

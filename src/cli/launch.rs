@@ -8,11 +8,10 @@ use super::audience;
 use super::context::Context;
 use super::loop_command::RunArguments;
 use super::{output, terminal, tui};
-use crate::domain::change::{Change, StoryState};
+use crate::domain::change::{Change, SourceKind, StoryState};
 use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
 use crate::domain::settings::{PartialSettings, Settings};
-use crate::domain::summary::ChangeState;
 use crate::edge::checkpoint::{OpenRun, peek, peek_last};
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::settings::REPOSITORY_FILE;
@@ -22,6 +21,7 @@ use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::engine::mend::{Mending, mend};
 use crate::failure::Failure;
 use crate::ui::Face;
+use crate::ui::list::{self, ChangeRow, ChangeState};
 use crate::ui::plain::Verbosity;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::style::DIM;
@@ -118,7 +118,7 @@ async fn mend_first(
     }
     let surroundings = context.surroundings()?;
     let change = match wish.which {
-        Which::Named(target) => Some(name_of(target, &surroundings)),
+        Which::Named(target) => Some(source::name_of(target, &surroundings)),
         Which::Only | Which::Last => None,
     };
     let mending = Mending {
@@ -128,16 +128,6 @@ async fn mend_first(
         fresh: wish.fresh,
     };
     mend(mending).await
-}
-
-/// The name of a change that may not be readable just now.
-fn name_of(target: &str, around: &Surroundings) -> String {
-    match source::read_target(target, around) {
-        Ok(change) => change.name,
-        Err(_) => Path::new(target)
-            .file_stem()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-    }
 }
 
 fn told(event: &Event) -> Option<String> {
@@ -171,7 +161,7 @@ async fn start_in(
     };
     if change.task_tally().total == 0 {
         return Err(Failure::refused(format!("`{}` has no tasks", change.name))
-            .hint("a task is a line such as `- [ ] 1.1 Add the retry`"));
+            .hint(change.source.example()));
     }
     if flags.dry_run {
         let only = flags.story.as_deref();
@@ -257,25 +247,32 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
     }
 }
 
-/// The only change with work left.
+/// The only change with work left, or of several the feature spec-kit is at.
 pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
-    let root = source::find_root(around)?;
-    let ready: Vec<String> = source::list_changes(&root, around)?
-        .into_iter()
-        .filter(|change| change.state == ChangeState::Ready)
-        .map(|change| change.name)
-        .collect();
+    let mut ready = list::rows(source::survey(around)?.changes);
+    ready.retain(|row| row.state == ChangeState::Open);
+    let current = source::current_feature(around)?;
+    let is_current =
+        |row: &&ChangeRow| row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name);
+    if let Some(row) = ready.iter().find(is_current) {
+        return Ok(source::read_target(&row.target, around)?);
+    }
     match ready.as_slice() {
-        [only] => Ok(source::read_change(&root, only, around)?),
+        [only] => Ok(source::read_target(&only.target, around)?),
         [] => {
             Err(Failure::refused("no change has work left")
                 .hint("`ralphtool list` shows all changes"))
         }
         several => Err(
             Failure::refused("several changes have work left: say which one")
-                .hint(format!("they are: {}", several.join(", "))),
+                .hint(format!("they are: {}", said(several))),
         ),
     }
+}
+
+fn said(rows: &[ChangeRow]) -> String {
+    let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
+    targets.join(", ")
 }
 
 fn nothing_left(

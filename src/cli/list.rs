@@ -1,4 +1,4 @@
-//! `ralphtool list`: the changes of this repository.
+//! `ralphtool list`: the changes of this repository, and its other plans.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use super::context::Context;
 use super::output;
 use crate::edge::source;
 use crate::failure::Failure;
-use crate::ui::list::{self, ChangeRow};
+use crate::ui::list;
 
 /// Flags of `list`.
 #[derive(Debug, Default, Args)]
@@ -22,17 +22,16 @@ pub(super) struct ListArguments {
 /// Lists the changes.
 pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCode, Failure> {
     let around = context.surroundings()?;
-    let root = source::find_root(&around)?;
-    output::warn(context, root.warnings.iter().map(|it| it.message.as_str()));
-    let found = source::list_changes(&root, &around)?;
-    let rows: Vec<ChangeRow> = found.into_iter().map(ChangeRow::from).collect();
+    let found = source::survey(&around)?;
+    output::warn(context, found.warnings.iter().map(|it| it.message.as_str()));
+    let rows = list::rows(found.changes);
     if arguments.json {
         return output::json(&rows);
     }
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| {
         if rows.is_empty() {
-            return list::write_empty(out, paint, &root.changes().display().to_string());
+            return list::write_empty(out, paint, &found.folder.display().to_string());
         }
         list::write(out, paint, &rows, Timestamp::now())
     })

@@ -22,6 +22,8 @@ Examples:
   ralphtool loop add-retry --gate 'cargo test' --gate 'cargo clippy'
   ralphtool loop add-retry --story 3          just this story
   ralphtool loop add-retry --dry-run          what would be done; touches nothing
+  ralphtool loop specs/001-albums             a feature of spec-kit; Kiro's specs alike
+  ralphtool loop prd.json                     a `prd.json`, or any checklist in Markdown
 
 ";
 
@@ -29,7 +31,9 @@ Examples:
 #[derive(Debug, Default, Args)]
 #[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
 pub(super) struct LoopArguments {
-    /// The change to work through; may be left out when just one has work left
+    /// The change to work through: its name in `list`, or the path of its folder or file; may be left
+    /// out when just one has work left
+    #[arg(value_name = "CHANGE|PATH")]
     pub(super) change: Option<String>,
     #[command(flatten)]
     pub(super) run: RunArguments,

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::output;
-use crate::domain::change::{Change, Story, StoryState};
+use crate::domain::change::{Change, SourceKind, Story, StoryState};
 use crate::domain::ids::StoryId;
 use crate::domain::settings::{PartialSettings, nearest};
 use crate::edge::object_id::ObjectFormat;
@@ -25,7 +25,8 @@ const MOST_IDS: usize = 20;
 /// Flags of `prompt`.
 #[derive(Debug, Args)]
 pub(super) struct PromptArguments {
-    /// The change
+    /// The change: its name in `list`, or the path of its folder or file
+    #[arg(value_name = "CHANGE|PATH")]
     pub(super) change: String,
     /// The story, instead of the next open one
     #[arg(long, value_name = "ID")]
@@ -75,6 +76,9 @@ fn chosen<'a>(
 fn no_tasks(change: &Change) -> Failure {
     let message = format!("the change `{}` has no tasks", change.name);
     let failure = Failure::refused(message);
+    if change.source == SourceKind::PrdJson {
+        return failure.hint(change.source.example());
+    }
     match change.task_files.first() {
         Some(file) => failure.hint(format!(
             "write lines such as `- [ ] 1.1 Do something` into `{}`",

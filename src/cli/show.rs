@@ -13,7 +13,7 @@ use crate::ui::show;
 /// Flags of `show`.
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
-    /// The change, or the path of any checklist file
+    /// The change: its name in `list`, or the path of its folder or file
     #[arg(value_name = "CHANGE|PATH")]
     pub(super) change: String,
     /// Write a JSON object

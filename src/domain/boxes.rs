@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use super::box_match::{Place, pair_up};
 use super::change::{Change, SourceKind, Story, TaskFile};
 use super::ids::StoryId;
-use super::stories::{Grouping, read_stories};
+use super::stories::read_stories;
 use super::tasks::{Task, TaskState, read_tasks};
+use super::{flags, prd, task_rules};
 
 /// What an attempt did to the boxes of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,40 +47,45 @@ pub(crate) struct ForeignBox {
 pub(crate) struct BoxEdit {
     /// The task file.
     pub(crate) path: PathBuf,
-    /// The description of the task.
-    pub(crate) raw: String,
-    /// Which of the tasks with this description in the file, from 0.
-    pub(crate) nth: usize,
-    /// What to put between the brackets.
-    pub(crate) put: Vec<u8>,
+    /// What is changed in it.
+    pub(crate) what: EditKind,
 }
 
-/// How the stories of a kind of source are grouped.
-pub(crate) const fn grouping(source: SourceKind) -> Grouping {
-    match source {
-        SourceKind::OpenSpec => Grouping::Headings,
-        SourceKind::Checklist => Grouping::HeadingsOrItems,
-    }
+/// What is changed in a task file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EditKind {
+    /// The mark of a box.
+    Mark {
+        /// The description of the task.
+        raw: String,
+        /// Which of the tasks with this description in the file, from 0.
+        nth: usize,
+        /// What to put between the brackets.
+        put: Vec<u8>,
+    },
+    /// The flag of a story of a `prd.json`.
+    Flag {
+        /// The story.
+        story: StoryId,
+        /// What it is set to.
+        done: bool,
+    },
 }
 
 /// Compares the boxes before an attempt at a story with the same files after it.
 pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> StoryCheck {
-    let (stories, _) = read_stories(after, grouping(before.source));
+    if before.source == SourceKind::PrdJson {
+        return flags::check(before, after, story);
+    }
+    let (stories, _) = read_stories(after, before.source);
     let (old, new) = (places(&before.stories), places(&stories));
     let pairs = pair_up(&old, &new);
-    let mut found = StoryCheck {
-        story: story.clone(),
-        missing: Vec::new(),
-        still_open: Vec::new(),
-        set_aside: Vec::new(),
-        foreign: Vec::new(),
-        foreign_missing: Vec::new(),
-        ticks: Vec::new(),
-    };
+    let mut found = StoryCheck::of(story);
+    let tick = tick_of(before, story);
     for (place, partner) in old.iter().zip(&pairs) {
         let now = partner.map(|index| &new[index]);
         if place.story == story {
-            found.own(place, now, after);
+            found.own(place, now, after, tick);
         } else {
             let was = &before.task_files[place.file].bytes[place.task.mark.clone()];
             found.other(place, now, was, after);
@@ -88,13 +94,35 @@ pub(crate) fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> Sto
     // A task the attempt added to its own story is one of the story's tasks like any other.
     for place in added_open(&new, &pairs, story) {
         found.still_open.push(place.task.raw.clone());
-        found.ticks.push(edit(place, after, b"x"));
+        found.ticks.push(edit(place, after, tick));
     }
     found
 }
 
+/// What ticks the boxes of a story, by the letter its file uses.
+pub(crate) fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
+    let file = change.story(story).map_or(0, |story| story.file);
+    let bytes = change
+        .task_files
+        .get(file)
+        .map(|file| file.bytes.as_slice());
+    let bytes = bytes.unwrap_or_default();
+    task_rules::tick(&read_tasks(bytes), bytes, change.source)
+}
+
 /// Edits that open every ticked box of a story.
 pub(crate) fn opened(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
+    if change.source == SourceKind::PrdJson {
+        let file = change.task_files.iter();
+        let lower = |file: &TaskFile| BoxEdit {
+            path: file.path.clone(),
+            what: EditKind::Flag {
+                story: story.clone(),
+                done: false,
+            },
+        };
+        return file.map(lower).collect();
+    }
     let ticked = |place: &&Place<'_>| {
         place.story == story && place.task.is_work() && place.task.state == TaskState::Done
     };
@@ -106,7 +134,20 @@ pub(crate) fn opened(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
 }
 
 impl StoryCheck {
-    fn own(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, after: &[TaskFile]) {
+    /// Nothing found yet.
+    pub(crate) fn of(story: &StoryId) -> Self {
+        Self {
+            story: story.clone(),
+            missing: Vec::new(),
+            still_open: Vec::new(),
+            set_aside: Vec::new(),
+            foreign: Vec::new(),
+            foreign_missing: Vec::new(),
+            ticks: Vec::new(),
+        }
+    }
+
+    fn own(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, after: &[TaskFile], tick: &[u8]) {
         if !was.task.is_work() {
             return;
         }
@@ -120,7 +161,7 @@ impl StoryCheck {
         match (was.task.state, now.task.state) {
             (_, TaskState::Open) => {
                 self.still_open.extend(asks.then_some(raw));
-                self.ticks.push(edit(now, after, b"x"));
+                self.ticks.push(edit(now, after, tick));
             }
             (TaskState::Open, TaskState::Deferred) => self.set_aside.push(raw),
             (_, TaskState::Done | TaskState::Deferred) => {}
@@ -142,7 +183,8 @@ impl StoryCheck {
     }
 }
 
-fn places(stories: &[Story]) -> Vec<Place<'_>> {
+/// All tasks of all stories.
+pub(crate) fn places(stories: &[Story]) -> Vec<Place<'_>> {
     stories
         .iter()
         .flat_map(|story| {
@@ -176,29 +218,36 @@ fn edit(place: &Place<'_>, files: &[TaskFile], put: &[u8]) -> BoxEdit {
         .count();
     BoxEdit {
         path: files[place.file].path.clone(),
-        raw: place.task.raw.clone(),
-        nth,
-        put: put.to_vec(),
+        what: EditKind::Mark {
+            raw: place.task.raw.clone(),
+            nth,
+            put: put.to_vec(),
+        },
     }
 }
 
 /// Makes the edits in a file as it is now; a box that is not there any more is left out.
 pub(crate) fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
     let tasks = read_tasks(bytes);
-    let mut found: Vec<(&Task, &BoxEdit)> = edits
-        .iter()
-        .filter_map(|edit| {
-            let mut same = tasks.iter().filter(|task| task.raw == edit.raw);
-            Some((same.nth(edit.nth)?, *edit))
-        })
-        .collect();
+    let mut marks: Vec<(&Task, &[u8])> = Vec::new();
+    let mut flags: Vec<(&StoryId, bool)> = Vec::new();
+    for edit in edits {
+        match &edit.what {
+            EditKind::Mark { raw, nth, put } => {
+                let mut same = tasks.iter().filter(|task| task.raw == *raw);
+                marks.extend(same.nth(*nth).map(|task| (task, put.as_slice())));
+            }
+            EditKind::Flag { story, done } => flags.push((story, *done)),
+        }
+    }
     // From the end, so that ranges further up stay true.
-    found.sort_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
-    found
+    marks.sort_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
+    let marked = marks
         .into_iter()
-        .fold(bytes.to_vec(), |bytes, (task, edit)| {
-            mark(&bytes, task, &edit.put)
-        })
+        .fold(bytes.to_vec(), |bytes, (task, put)| mark(&bytes, task, put));
+    flags.into_iter().fold(marked, |bytes, (story, done)| {
+        prd::set_flag(&bytes, story, done)
+    })
 }
 
 /// Ticks one box of the file it was read from; every other byte stays.

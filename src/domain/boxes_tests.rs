@@ -20,7 +20,7 @@ fn files(texts: &[&str]) -> Vec<TaskFile> {
 
 fn change(texts: &[&str]) -> Change {
     let task_files = files(texts);
-    let (stories, warnings) = read_stories(&task_files, Grouping::Headings);
+    let (stories, warnings) = read_stories(&task_files, SourceKind::OpenSpec);
     Change {
         name: "demo".to_owned(),
         root: PathBuf::from("/demo"),
@@ -64,6 +64,13 @@ const PLAN: &str = indoc! {"
     ## 3. Three
     - [ ] Run tests
 "};
+
+fn nth_of(edit: &BoxEdit) -> usize {
+    match &edit.what {
+        EditKind::Mark { nth, .. } => *nth,
+        EditKind::Flag { .. } => usize::MAX,
+    }
+}
 
 #[test]
 fn an_untouched_file_leaves_the_story_open_and_nothing_else() {
@@ -125,7 +132,13 @@ fn boxes_of_other_stories_are_put_back_even_where_texts_repeat() {
     let foreign: Vec<_> = check
         .foreign
         .iter()
-        .map(|found| (found.story.0.as_str(), found.task.as_str(), found.edit.nth))
+        .map(|found| {
+            (
+                found.story.0.as_str(),
+                found.task.as_str(),
+                nth_of(&found.edit),
+            )
+        })
         .collect();
     assert_eq!(
         foreign,
@@ -263,4 +276,27 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_box_is_ticked_with_the_letter_its_file_uses() {
+    #[track_caller]
+    fn case(text: &str, source: SourceKind, want: &str) {
+        let mut before = change(&[text]);
+        before.source = source;
+        let check = check(&before, &before.task_files, &before.stories[0].id);
+        let edits: Vec<&BoxEdit> = check.ticks.iter().collect();
+        let ticked = apply(text.as_bytes(), &edits);
+        assert_eq!(String::from_utf8(ticked).unwrap(), want);
+    }
+    let (kit, open_spec) = (SourceKind::SpecKit, SourceKind::OpenSpec);
+    case("- [ ] a\n", kit, "- [X] a\n");
+    case("- [ ] a\n", open_spec, "- [x] a\n");
+    case("- [x] b\n- [ ] a\n", kit, "- [x] b\n- [x] a\n");
+    case("- [X] b\n- [ ] a\n", open_spec, "- [X] b\n- [X] a\n");
+    case(
+        "- [X] b\n- [x] c\n- [ ] a\n",
+        kit,
+        "- [X] b\n- [x] c\n- [x] a\n",
+    );
 }

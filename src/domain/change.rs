@@ -12,12 +12,48 @@ use super::tasks::{Task, TaskState};
 
 /// What kind of plan a change was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
 pub(crate) enum SourceKind {
     /// A folder below `openspec/changes`.
+    #[serde(rename = "openspec")]
     OpenSpec,
+    /// A feature of spec-kit: a folder below `specs`.
+    #[serde(rename = "spec-kit")]
+    SpecKit,
+    /// A folder below `.kiro/specs`.
+    #[serde(rename = "kiro")]
+    Kiro,
     /// One markdown file with checkboxes.
+    #[serde(rename = "checklist")]
     Checklist,
+    /// One JSON file of stories, each with a flag.
+    #[serde(rename = "prd.json")]
+    PrdJson,
+}
+
+impl SourceKind {
+    /// What people call it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::OpenSpec => "openspec",
+            Self::SpecKit => "spec-kit",
+            Self::Kiro => "kiro",
+            Self::Checklist => "checklist",
+            Self::PrdJson => "prd.json",
+        }
+    }
+
+    /// What its tasks look like, for people whose plan has none.
+    pub(crate) const fn example(self) -> &'static str {
+        match self {
+            Self::OpenSpec | Self::SpecKit | Self::Kiro | Self::Checklist => {
+                "a task is a line such as `- [ ] 1.1 Add the retry`"
+            }
+            Self::PrdJson => {
+                "a story is an entry of `userStories` such as \
+                 `{\"id\": \"US-001\", \"title\": \"Add the retry\", \"passes\": false}`"
+            }
+        }
+    }
 }
 
 /// A written plan, as read from disk at one moment.
@@ -167,9 +203,9 @@ impl Story {
 impl StoryState {
     /// The state of a story with these tasks.
     pub(crate) fn of(tasks: &[Task]) -> Self {
-        let mut work = tasks.iter().filter(|task| task.is_work()).peekable();
+        let mut work = tasks.iter().filter(|task| task.is_required()).peekable();
         if work.peek().is_none() {
-            // Only boxes in fences: nothing anyone could do, and not finished either.
+            // Only boxes in fences and optional ones: nothing that has to be done, nor finished.
             let ticked = tasks.iter().all(|task| task.state == TaskState::Done);
             return if ticked { Self::Done } else { Self::Deferred };
         }

@@ -56,6 +56,20 @@ impl Outline {
         self.fenced.get(line).copied().unwrap_or(false)
     }
 
+    /// The titles of the headings a line, counted from 0, stands under, the nearest first.
+    pub(crate) fn around(&self, line: usize) -> impl Iterator<Item = &str> {
+        let mut level = usize::MAX;
+        let above = self.headings.iter().rev();
+        above
+            .filter(move |heading| heading.line <= line)
+            .filter(move |heading| {
+                let encloses = heading.level < level;
+                level = level.min(heading.level);
+                encloses
+            })
+            .map(|heading| heading.title.as_str())
+    }
+
     /// The text from one line up to, but without, another, both counted from 0.
     pub(crate) fn text(&self, bytes: &[u8], from: usize, to: usize) -> String {
         let end = bytes.len();

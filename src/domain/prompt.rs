@@ -2,6 +2,8 @@
 //!
 //! It never has a promise tag alone on a line, so that an agent that echoes it promises nothing.
 
+mod marking;
+
 use std::fmt::Write as _;
 
 use super::change::{Change, Scenario, Story};
@@ -209,34 +211,20 @@ fn scenarios(change: &Change) -> Option<String> {
 }
 
 fn rules(input: &PromptInput<'_>) -> String {
-    let files: Vec<String> = input
-        .change
-        .task_files
-        .get(input.story.file)
-        .iter()
-        .map(|file| format!("`{}`", file.path.display()))
-        .collect();
-    let strict = if input.strict_tasks {
-        " A task of this story that is not ticked at the end fails the attempt."
-    } else {
-        ""
-    };
     let leave_alone = input.tamper.rule().map(|rule| format!("\n- {rule}"));
     let leave_alone = leave_alone.unwrap_or_default();
     format!(
         "## How To Work\n\n\
-         - Work through the open tasks of the story in order. Keep changes small and within what each task asks for.\n\
+         - {}\n\
          - Never silently narrow, defer or simplify away what is specified. If a task cannot be done as \
          written, or the design turns out wrong, stop and report failure with the reason.\n\
          - Verify each task as it says; if it does not say how, add or run a test that would notice a mistake.\n\
-         - Tick a task in {} as soon as it is fully done, not when it is done in part or put off: change \
-         its `- [ ]` to `- [x]` and nothing else on the line. Do not remove, reword or reorder tasks, and do not \
-         touch boxes of other stories.{strict}\n\
-         - Boxes marked `[~]`, `[-]` or `[/]` are set aside: leave them as they are. Boxes inside code fences are examples.\n\
+         {}\n\
          - You need not commit: the work is committed for you when the story is accepted. Do not switch or \
          create branches, rewrite history, stash, or push.\n\
          - Leave no process running and no scratch files behind.{leave_alone}",
-        files.join(", ")
+        marking::what_is_asked(input.change.source),
+        marking::how_to_mark(input),
     )
 }
 

@@ -4,7 +4,7 @@ use indoc::indoc;
 
 use super::super::change::{Document, SourceKind, TaskFile};
 use super::super::settings::Severity;
-use super::super::stories::{Grouping, read_stories};
+use super::super::stories::read_stories;
 use super::*;
 
 /// No rule of its own.
@@ -55,7 +55,7 @@ fn change() -> Change {
         name: "add-retry".to_owned(),
         root: PathBuf::from("/project"),
         source: SourceKind::OpenSpec,
-        stories: read_stories(&task_files, Grouping::Headings).0,
+        stories: read_stories(&task_files, SourceKind::OpenSpec).0,
         scenarios: vec![
             scenario(
                 "Calls are retried",

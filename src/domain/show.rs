@@ -16,7 +16,7 @@ pub(crate) struct ChangeView<'a> {
     /// The folder the plan belongs to.
     root: Cow<'a, str>,
     /// What kind of plan it is.
-    source: SourceKind,
+    kind: SourceKind,
     /// All stories, in document order.
     stories: Vec<StoryView<'a>>,
     /// What the added and modified requirements ask for.
@@ -57,7 +57,7 @@ impl<'a> ChangeView<'a> {
         Self {
             change: &change.name,
             root: change.root.to_string_lossy(),
-            source: change.source,
+            kind: change.source,
             stories: change.stories.iter().map(StoryView::of).collect(),
             scenarios: &change.scenarios,
         }

@@ -2,30 +2,30 @@
 //!
 //! `OpenSpec` has no groups; these are ours. Every task of a file lands in exactly one story, in
 //! file order. A story is a second-level section with tasks; where one such section holds all
-//! tasks in two or more third-level ones, those; without sections the file is one story.
+//! tasks in two or more third-level ones, those; without sections the file is one story. A
+//! `prd.json` has its stories ready made.
 
-use super::change::{Story, StoryState, TaskFile, Warning};
+use super::change::{SourceKind, Story, StoryState, TaskFile, Warning};
 use super::ids::StoryId;
 use super::label::{Label, label};
 use super::outline::Outline;
 use super::story_ids::{Candidate, assign};
 use super::tasks::{Task, TaskKind, read_tasks};
+use super::{prd, task_rules};
 
-/// How a file without sections is cut into stories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grouping {
-    /// Only by headings: the whole file is one story.
-    Headings,
-    /// By headings, else by numbered items that have their own sub-items.
-    HeadingsOrItems,
-}
-
-/// Stories of all task files, and what is odd about them.
-pub(crate) fn read_stories(files: &[TaskFile], grouping: Grouping) -> (Vec<Story>, Vec<Warning>) {
+/// Stories of all task files, and what is odd about them. Of a `prd.json` that cannot be read
+/// there are none; [`prd::read`] says why.
+pub(crate) fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
+    if source == SourceKind::PrdJson {
+        let stories = files.iter().enumerate().flat_map(|(index, file)| {
+            prd::read(&file.bytes).map_or_else(|_| Vec::new(), |prd| prd.stories(index, file))
+        });
+        return (stories.collect(), Vec::new());
+    }
     let drafts: Vec<Draft> = files
         .iter()
         .enumerate()
-        .flat_map(|(index, file)| drafts_of(index, file, grouping))
+        .flat_map(|(index, file)| drafts_of(index, file, source))
         .collect();
     let candidates: Vec<Candidate<'_>> = drafts
         .iter()
@@ -73,22 +73,26 @@ struct Segment {
     label: Label,
 }
 
-fn drafts_of(index: usize, file: &TaskFile, grouping: Grouping) -> Vec<Draft> {
+fn drafts_of(index: usize, file: &TaskFile, source: SourceKind) -> Vec<Draft> {
     let outline = Outline::of(&file.bytes);
     let mut tasks = read_tasks(&file.bytes);
-    for task in &mut tasks {
-        if outline.is_fenced(task.line - 1) {
-            task.kind = TaskKind::Fenced;
-        }
-    }
+    task_rules::apply(&mut tasks, &file.bytes, &outline, source);
     if tasks.is_empty() {
         return Vec::new();
     }
     let work: Vec<usize> = work_lines(&tasks);
-    let segments = match story_level(&outline, &work) {
-        Some(level) => sections(&outline, level),
-        None if grouping == Grouping::HeadingsOrItems => items(&outline, &tasks, &file.label),
-        None => vec![whole_file(&outline, &file.label)],
+    let level = story_level(&outline, &work);
+    let segments = match (source, level) {
+        // Its one section `## Tasks` is no group, its numbered items are.
+        (SourceKind::Kiro, Some(2)) if sections_with(&outline, 2, &work).len() == 1 => {
+            items(&outline, &tasks, Childless::AreStories).unwrap_or_else(|| sections(&outline, 2))
+        }
+        (_, Some(level)) => sections(&outline, level),
+        (SourceKind::Kiro, None) => items(&outline, &tasks, Childless::AreStories)
+            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
+        (SourceKind::Checklist, None) => items(&outline, &tasks, Childless::AreTasks)
+            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
+        (_, None) => vec![whole_file(&outline, &file.label)],
     };
     let segments: Vec<Segment> = segments
         .into_iter()
@@ -120,15 +124,10 @@ fn owned(lines: &[usize], from: usize, to: usize) -> usize {
 
 /// Which headings open a story: 2, 3, or none.
 fn story_level(outline: &Outline, work: &[usize]) -> Option<usize> {
-    let owners = |level: usize| -> Vec<Segment> {
-        stretches(outline, level)
-            .filter(|(heading_level, segment)| {
-                *heading_level == level && owned(work, segment.from, segment.to) > 0
-            })
-            .map(|(_, segment)| segment)
-            .collect()
-    };
-    let (second, third) = (owners(2), owners(3));
+    let (second, third) = (
+        sections_with(outline, 2, work),
+        sections_with(outline, 3, work),
+    );
     match second.as_slice() {
         [] if third.is_empty() => None,
         [] => Some(3),
@@ -141,6 +140,16 @@ fn story_level(outline: &Outline, work: &[usize]) -> Option<usize> {
         }
         _ => Some(2),
     }
+}
+
+/// The sections of a level that have some of the lines.
+fn sections_with(outline: &Outline, level: usize, work: &[usize]) -> Vec<Segment> {
+    stretches(outline, level)
+        .filter(|(heading_level, segment)| {
+            *heading_level == level && owned(work, segment.from, segment.to) > 0
+        })
+        .map(|(_, segment)| segment)
+        .collect()
 }
 
 /// Cuts the file at every heading of this level or above; level 0 is before the first.
@@ -195,31 +204,53 @@ fn whole_file(outline: &Outline, file: &str) -> Segment {
     }
 }
 
-/// Cuts at numbered items: `1.` with `1.1` below it, nested or not.
-fn items(outline: &Outline, tasks: &[Task], file: &str) -> Vec<Segment> {
+/// What numbered items are where none of them has any below it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Childless {
+    /// Stories all the same.
+    AreStories,
+    /// Just tasks.
+    AreTasks,
+}
+
+/// Cuts at numbered items: `1.` with `1.1` below it, nested or not. None where there are none, or
+/// not all boxes belong to one.
+fn items(outline: &Outline, tasks: &[Task], childless: Childless) -> Option<Vec<Segment>> {
     let work: Vec<&Task> = tasks.iter().filter(|task| task.is_work()).collect();
     let tops: Vec<&Task> = work.iter().copied().filter(|task| is_top(task)).collect();
     let mut ids: Vec<_> = tops.iter().filter_map(|task| task.id.as_deref()).collect();
     ids.sort_unstable();
     ids.dedup();
     let leads = work.first().is_some_and(|task| is_top(task));
-    if tops.len() < 2 || tops.len() == work.len() || ids.len() < tops.len() || !leads {
-        return vec![whole_file(outline, file)];
+    let only_tasks = tops.len() == work.len() && childless == Childless::AreTasks;
+    if tops.len() < 2 || only_tasks || ids.len() < tops.len() || !leads {
+        return None;
     }
-    tops.iter()
+    let segments = tops
+        .iter()
         .enumerate()
         .map(|(index, task)| Segment {
             // What stands before the first item belongs to the whole file; the first takes it.
             from: if index == 0 { 0 } else { task.line - 1 },
             to: tops
                 .get(index + 1)
-                .map_or(outline.lines(), |next| next.line - 1),
+                .map_or(outline.lines(), |next| next.line - 1)
+                .min(next_section(outline, task.line)),
             label: Label {
                 number: task.id.clone(),
                 title: task.text.clone(),
             },
         })
-        .collect()
+        .collect();
+    Some(segments)
+}
+
+/// The line of the next first- or second-level heading below a line, both counted from 0.
+fn next_section(outline: &Outline, line: usize) -> usize {
+    let mut below = outline.headings.iter().filter(|it| it.line >= line);
+    below
+        .find(|heading| heading.level <= 2)
+        .map_or(outline.lines(), |heading| heading.line)
 }
 
 fn is_top(task: &Task) -> bool {

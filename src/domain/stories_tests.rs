@@ -15,7 +15,7 @@ fn file(label: &str, bytes: &[u8]) -> TaskFile {
 }
 
 fn read(text: &str) -> Vec<Story> {
-    read_stories(&[file("tasks.md", text.as_bytes())], Grouping::Headings).0
+    read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::OpenSpec).0
 }
 
 /// Each story as `id|title|state: texts`.
@@ -150,7 +150,7 @@ fn boxes_in_fences_are_text_of_the_story_before() {
         - [ ] 2.1 more
     "};
     let (stories, warnings) =
-        read_stories(&[file("tasks.md", text.as_bytes())], Grouping::Headings);
+        read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::OpenSpec);
     assert_eq!(
         told(&stories),
         [
@@ -198,7 +198,7 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
     let flat = "- [x] 1. Set up\n- [x] 1.1 Make\n- [ ] 2. Build\n- [ ]* 2.1 Test\n";
     for text in [nested, flat] {
         let files = [file("plan.md", text.as_bytes())];
-        let (stories, _) = read_stories(&files, Grouping::HeadingsOrItems);
+        let (stories, _) = read_stories(&files, SourceKind::Checklist);
         assert_eq!(
             told(&stories),
             [
@@ -206,10 +206,72 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
                 "2|Build|Open: 2. Build, * 2.1 Test"
             ]
         );
-        assert_eq!(read_stories(&files, Grouping::Headings).0.len(), 1);
+        assert_eq!(read_stories(&files, SourceKind::OpenSpec).0.len(), 1);
     }
     let plain = [file("plan.md", b"- [ ] 1. a\n- [ ] 2. b\n")];
-    assert_eq!(read_stories(&plain, Grouping::HeadingsOrItems).0.len(), 1);
+    assert_eq!(read_stories(&plain, SourceKind::Checklist).0.len(), 1);
+}
+
+#[test]
+fn kiro_has_its_own_ways_with_boxes() {
+    #[track_caller]
+    fn case(text: &str, want: &[&str]) {
+        let (stories, _) = read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::Kiro);
+        assert_eq!(told(&stories), want);
+    }
+    // Numbered items are stories, with items of their own or not, below one heading or none.
+    case(
+        "# Plan\n- [x] 1. a\n- [ ] 2. b\n",
+        &["1|a|Done: 1. a", "2|b|Open: 2. b"],
+    );
+    case(
+        "# Plan\n## Tasks\n- [x] 1. a\n  - [x] 1.1 x\n- [ ] 2. b\n## Notes\n",
+        &["1|a|Done: 1. a, 1.1 x", "2|b|Open: 2. b"],
+    );
+    case(
+        "## 1. A\n- [ ] 1.1 x\n## 2. B\n- [ ] 2.1 y\n",
+        &["1|A|Open: 1.1 x", "2|B|Open: 2.1 y"],
+    );
+    // What somebody began is still to be done; what is set aside is not.
+    case(
+        "- [-] 1. a\n- [~] 2. b\n",
+        &["1|a|Open: 1. a", "2|b|Deferred: 2. b"],
+    );
+    // What is optional holds nothing up, and is nothing to do by itself.
+    case(
+        "- [x] 1. a\n  - [ ]* 1.1 x\n- [ ]* 2. b\n  - [ ] 2.1 y\n- [x]* 3. c\n",
+        &[
+            "1|a|Done: 1. a, * 1.1 x",
+            "2|b|Deferred: * 2. b, 2.1 y",
+            "3|c|Done: * 3. c",
+        ],
+    );
+}
+
+#[test]
+fn sections_of_wishes_in_a_checklist_are_nothing_to_do() {
+    let text = indoc! {"
+        ## High Priority
+        - [ ] a
+        ## 4. Nice to Have:
+        ### Charts
+        - [ ] b
+        ## FUTURE
+        - [x] c
+        ## Future work
+        - [ ] d
+    "};
+    let read = |source| told(&read_stories(&[file("fix_plan.md", text.as_bytes())], source).0);
+    assert_eq!(
+        read(SourceKind::Checklist),
+        [
+            "high-priority|High Priority|Open: a",
+            "4|Nice to Have:|Deferred: b",
+            "future|FUTURE|Done: c",
+            "future-work|Future work|Open: d",
+        ]
+    );
+    assert_eq!(read(SourceKind::OpenSpec)[1], "4|Nice to Have:|Open: b");
 }
 
 #[test]
@@ -234,10 +296,10 @@ proptest! {
             ]),
             0..25,
         ),
-        grouping in proptest::sample::select(vec![Grouping::Headings, Grouping::HeadingsOrItems]),
+        source in proptest::sample::select(vec![SourceKind::OpenSpec, SourceKind::Kiro, SourceKind::Checklist]),
     ) {
         let text = lines.join("\n");
-        let (stories, _) = read_stories(&[file("t.md", text.as_bytes())], grouping);
+        let (stories, _) = read_stories(&[file("t.md", text.as_bytes())], source);
         let got: Vec<usize> = stories.iter().flat_map(|story| story.tasks.iter().map(|task| task.line)).collect();
         let want: Vec<usize> = read_tasks(text.as_bytes()).iter().map(|task| task.line).collect();
         prop_assert_eq!(got, want);

@@ -1,15 +1,21 @@
 //! One line about a change: how far it is, and whether the loop can run it.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::{Change, Tally};
+use super::change::{Change, SourceKind, Tally};
 
 /// A change as it appears in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChangeSummary {
     /// The name people call it by.
     pub(crate) name: String,
+    /// What kind of plan it is.
+    pub(crate) kind: SourceKind,
+    /// Its folder or file: from where it was looked for, if it is below that.
+    pub(crate) path: PathBuf,
     /// Finished and all tasks, as `OpenSpec` counts them.
     pub(crate) tasks: Tally,
     /// Finished and all stories.

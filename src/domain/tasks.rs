@@ -19,7 +19,7 @@ pub(crate) enum TaskState {
     Open,
     /// Ticked.
     Done,
-    /// Set aside with `[~]`, `[-]` or `[/]`: unfinished, but not to be run.
+    /// Set aside with `[~]`, `[-]` or `[/]`, or optional: unfinished, but not to be run.
     Deferred,
 }
 
@@ -32,6 +32,8 @@ pub(crate) enum TaskKind {
     Textless,
     /// A box inside a code fence: counted and listed by `OpenSpec`, but only text, never work.
     Fenced,
+    /// Work nobody has to do: shown, never run alone, never waited for.
+    Optional,
 }
 
 /// One checkbox of a file.
@@ -66,6 +68,11 @@ impl Task {
     /// Whether the loop has to see to it: boxes in fences are text.
     pub(crate) fn is_work(&self) -> bool {
         self.kind != TaskKind::Fenced
+    }
+
+    /// Whether its story is not done without it.
+    pub(crate) fn is_required(&self) -> bool {
+        self.is_work() && self.kind != TaskKind::Optional
     }
 
     /// Whether it is work that is neither done nor set aside.

@@ -5,13 +5,17 @@
 
 mod config;
 mod error;
+mod feature;
 mod files;
+mod found;
 mod list;
 mod lookup;
 mod outside;
+mod plain;
 mod read;
 mod root;
 mod schema;
+mod target;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -20,18 +24,22 @@ use std::path::Path;
 use crate::domain::boxes::{BoxEdit, StoryCheck, apply, check, opened};
 use crate::domain::change::{Change, SourceKind, TaskFile};
 use crate::domain::ids::StoryId;
-use crate::domain::summary::ChangeSummary;
+
+use found::Found;
 
 pub(crate) use error::SourceError;
+pub(crate) use list::Survey;
 pub(crate) use outside::{keep_outside, keep_outside_again, put_back_outside};
 pub(crate) use root::{Root, Surroundings, find_root};
 
-/// Lists the changes of a root, the most recently touched first.
-pub(crate) fn list_changes(
-    root: &Root,
-    around: &Surroundings,
-) -> Result<Vec<ChangeSummary>, SourceError> {
-    list::list(root, around)
+/// Lists all plans there are to run, the most recently touched first.
+pub(crate) fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
+    list::survey(around)
+}
+
+/// The name of the feature spec-kit is at, where it says so.
+pub(crate) fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
+    found::current_feature(around)
 }
 
 /// Reads one change of a root by its name.
@@ -44,46 +52,33 @@ pub(crate) fn read_change(
     read::read_folder(name, &folder, root, around)
 }
 
-/// Reads one markdown file with boxes as a change.
-pub(crate) fn read_checklist(path: &Path) -> Result<Change, SourceError> {
-    read::read_checklist(path)
+/// Reads what a user named: a plan by its name, its folder, or its file.
+pub(crate) fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
+    target::read(target, around)
 }
 
-/// Reads what a user named: a change, the folder of one, or a checklist file.
-pub(crate) fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
-    let path = around.folder.join(target);
-    let is_path = target.contains('/') || path.extension().is_some_and(|end| end == "md");
-    if !is_path {
-        return read_change(&find_root(around)?, target, around);
-    }
-    let name = path.file_name().and_then(|name| name.to_str());
-    match name.filter(|_| path.is_dir()) {
-        // The folder of a change, as a shell completes it.
-        Some(name) => {
-            let inside = Surroundings {
-                folder: path.clone(),
-                ..around.clone()
-            };
-            read_change(&find_root(&inside)?, name, around)
-        }
-        None => read_checklist(&path),
-    }
+/// The name of what a user named, even where it cannot be read just now.
+pub(crate) fn name_of(target: &str, around: &Surroundings) -> String {
+    target::name_of(target, around)
 }
 
 /// Reads a change again, from where it was read before.
 pub(crate) fn read_again(change: &Change, around: &Surroundings) -> Result<Change, SourceError> {
     match (change.source, change.task_files.first()) {
-        (SourceKind::Checklist, Some(file)) => read_checklist(&file.path),
-        _ => read_change(&Root::at(change.root.clone()), &change.name, around),
+        (SourceKind::OpenSpec, _) => {
+            read_change(&Root::at(change.root.clone()), &change.name, around)
+        }
+        (_, Some(file)) => read_file(&file.path),
+        (source, None) => feature::read(&change.root, source),
     }
 }
 
-/// Where a change can be read from again: a checklist's file, or the folder its plans belong to.
+/// Where a change can be read from again: its file, or the folder `OpenSpec`'s plans belong to.
 /// None where no text can say it.
 pub(crate) fn place_of(change: &Change) -> Option<String> {
     let path = match (change.source, change.task_files.first()) {
-        (SourceKind::Checklist, file) => file?.path.as_path(),
         (SourceKind::OpenSpec, _) => &change.root,
+        (_, file) => file?.path.as_path(),
     };
     path.to_str().map(str::to_owned)
 }
@@ -97,7 +92,12 @@ pub(crate) fn read_from(
     if place.is_dir() {
         return read_change(&Root::at(place.to_owned()), name, around);
     }
-    read_checklist(place)
+    read_file(place)
+}
+
+/// Reads a plan by the file with its tasks.
+fn read_file(path: &Path) -> Result<Change, SourceError> {
+    Found::in_file(path).read()
 }
 
 /// Reads the task files again and says what an attempt at a story did to the boxes.

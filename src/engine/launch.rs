@@ -22,7 +22,7 @@ use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
 use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
-use crate::edge::source::Surroundings;
+use crate::edge::source::{Surroundings, place_of};
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
 use crate::failure::Failure;
@@ -124,7 +124,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let _ = os::adopt_orphans();
     let warnings = order.warnings.iter().map(|text| warning(text));
     let mut preface: Vec<Event> = order.mended.iter().cloned().chain(warnings).collect();
-    let (run, origin) = match open_run_of(&checkpoints, &order.change.name).await? {
+    let (run, origin) = match open_run_of(&checkpoints, &order.change).await? {
         Some(open) => (open.run.clone(), resumption(&checkpoints, open, &order)),
         None if nothing_left => return Ok(Prepared::NothingLeft),
         None => {
@@ -188,12 +188,25 @@ async fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(),
 }
 
 /// The run that is to be gone on with.
-async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<OpenRun>, Failure> {
+async fn open_run_of(
+    checkpoints: &Checkpoints,
+    change: &Change,
+) -> Result<Option<OpenRun>, Failure> {
     let Some(open) = checkpoints.open_run() else {
         return Ok(None);
     };
-    if open.change != change {
+    if open.change != change.name {
         return Err(other_run(&open.change));
+    }
+    // Plans in several places can have one name; a run goes on with its own.
+    let place = place_of(change);
+    if let (Some(plan), Some(place)) = (&open.plan, place)
+        && *plan != place
+    {
+        return Err(interrupted(&format!(
+            "a run of `{}` was interrupted in this tree, and its plan is `{plan}`",
+            open.change
+        )));
     }
     checkpoints
         .check_on_branch()
@@ -206,7 +219,11 @@ async fn open_run_of(checkpoints: &Checkpoints, change: &str) -> Result<Option<O
 }
 
 pub(super) fn other_run(change: &str) -> Failure {
-    Failure::refused(format!("a run of `{change}` was interrupted in this tree"))
+    interrupted(&format!("a run of `{change}` was interrupted in this tree"))
+}
+
+fn interrupted(message: &str) -> Failure {
+    Failure::refused(message)
         .hint("go on with it: `ralphtool resume`; or end it: `ralphtool finish`")
         .hint("or keep its branch and start this one: pass `--fresh`")
 }

@@ -351,7 +351,7 @@ fn lost(check: &StoryCheck) -> Vec<String> {
 }
 
 fn view(story: &crate::domain::change::Story) -> StoryView {
-    let deferred = |task: &&Task| task.is_work() && task.state == TaskState::Deferred;
+    let deferred = |task: &&Task| task.is_required() && task.state == TaskState::Deferred;
     let done = |task: &&Task| task.state == TaskState::Done;
     StoryView {
         id: story.id.clone(),

@@ -1,5 +1,6 @@
-//! The table of changes.
+//! The table of changes and other plans.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -8,6 +9,7 @@ use serde::Serialize;
 use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, columns, pad};
 use super::words;
+use crate::domain::change::SourceKind;
 use crate::domain::summary::{self, ChangeSummary};
 
 /// How wide a bar is.
@@ -20,10 +22,19 @@ const WIDTH: usize = 80;
 const GAP: &str = "  ";
 
 /// What the columns are called.
-const HEAD: [&str; 6] = ["change", "", "stories", "tasks", "modified", "state"];
+const HEAD: [&str; COLUMNS] = [
+    "change", "kind", "", "stories", "tasks", "modified", "state",
+];
+
+/// How many columns there are.
+const COLUMNS: usize = 7;
+
+/// The columns that may be left out.
+const KIND: usize = 1;
+const BAR_COLUMN: usize = 2;
 
 /// The texts of one line.
-type Cells = [String; 6];
+type Cells = [String; COLUMNS];
 
 /// What can be done with a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,6 +60,12 @@ pub(crate) enum ChangeState {
 pub(crate) struct ChangeRow {
     /// Its name.
     pub(crate) name: String,
+    /// What kind of plan it is.
+    pub(crate) kind: SourceKind,
+    /// Its folder or file.
+    pub(crate) path: String,
+    /// What to say to mean this one: its name, or its path where another has the same name.
+    pub(crate) target: String,
     /// Complete stories.
     pub(crate) stories_done: usize,
     /// All stories.
@@ -64,8 +81,29 @@ pub(crate) struct ChangeRow {
     pub(crate) state: ChangeState,
 }
 
-impl From<ChangeSummary> for ChangeRow {
-    fn from(summary: ChangeSummary) -> Self {
+/// The lines of the list.
+pub(crate) fn rows(found: Vec<ChangeSummary>) -> Vec<ChangeRow> {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for summary in &found {
+        *names.entry(summary.name.clone()).or_default() += 1;
+    }
+    let is_unique = |summary: &ChangeSummary| names.get(&summary.name) == Some(&1);
+    found
+        .into_iter()
+        .map(|summary| {
+            let path = summary.path.display().to_string();
+            let target = if is_unique(&summary) {
+                summary.name.clone()
+            } else {
+                path.clone()
+            };
+            ChangeRow::new(summary, path, target)
+        })
+        .collect()
+}
+
+impl ChangeRow {
+    fn new(summary: ChangeSummary, path: String, target: String) -> Self {
         let state = match summary.state {
             summary::ChangeState::Ready => ChangeState::Open,
             summary::ChangeState::NothingLeft if summary.stories.done == summary.stories.total => {
@@ -77,6 +115,9 @@ impl From<ChangeSummary> for ChangeRow {
         };
         Self {
             name: summary.name,
+            kind: summary.kind,
+            path,
+            target,
             stories_done: summary.stories.done,
             stories_total: summary.stories.total,
             tasks_done: summary.tasks.done,
@@ -95,18 +136,19 @@ pub(crate) fn write(
     now: Timestamp,
 ) -> io::Result<()> {
     let cells: Vec<Cells> = rows.iter().map(|row| cells(row, now)).collect();
-    let widths = widths(&cells);
+    let widths = widths(rows, &cells);
     writeln!(
         out,
         "{}",
-        line(paint, &HEAD.map(str::to_owned), widths, [DIM; 6])
+        line(paint, &HEAD.map(str::to_owned), widths, [DIM; COLUMNS])
     )?;
     for (row, cells) in rows.iter().zip(&cells) {
         let (state, plain) = (style(&row.state), anstyle::Style::new());
-        let styles = [STRONG, state, plain, plain, DIM, state];
+        let styles = [STRONG, DIM, state, plain, plain, DIM, state];
         writeln!(out, "{}", line(paint, cells, widths, styles))?;
     }
-    write_reasons(out, paint, rows)
+    write_reasons(out, paint, rows)?;
+    write_namesakes(out, paint, rows)
 }
 
 fn write_reasons(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::Result<()> {
@@ -124,34 +166,62 @@ fn write_reasons(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::R
     Ok(())
 }
 
+/// Writes how those are told apart that have a name in common.
+fn write_namesakes(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::Result<()> {
+    let shared = rows.iter().filter(|row| row.target != row.name);
+    for (index, row) in shared.enumerate() {
+        if index == 0 {
+            writeln!(out, "\nseveral have the same name: say their path instead")?;
+        }
+        let target = paint.apply(STRONG, clean(&row.target));
+        writeln!(out, "  {}  {target}", clean(&row.name))?;
+    }
+    Ok(())
+}
+
 /// Writes that there is no change, where they were looked for, and how to make one.
 pub(crate) fn write_empty(out: &mut dyn Write, paint: Paint, folder: &str) -> io::Result<()> {
     writeln!(out, "no changes in `{}`", clean(folder))?;
     let command = paint.apply(NAME, "openspec new change NAME");
     writeln!(
         out,
-        "make one with `{command}`, or run a checklist file by its path"
+        "make one with `{command}`, or run a checklist or `prd.json` by its path"
     )
 }
 
-/// How wide each column is; the bar is left out where the table would not fit.
-fn widths(cells: &[Cells]) -> [usize; 6] {
-    let mut widths: [usize; 6] = std::array::from_fn(|column| {
+/// How wide each column is. The kind is left out where all are `OpenSpec`'s, the bar where the
+/// table would not fit.
+fn widths(rows: &[ChangeRow], cells: &[Cells]) -> [usize; COLUMNS] {
+    let mut widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let all = cells.iter().map(|row| columns(&row[column]));
         all.max().unwrap_or(0).max(columns(HEAD[column]))
     });
-    if widths.iter().sum::<usize>() + GAP.len() * 5 > WIDTH {
-        widths[1] = 0;
+    if !shows_kind(rows) {
+        widths[KIND] = 0;
+    }
+    let shown = widths.iter().filter(|width| **width > 0).count();
+    if widths.iter().sum::<usize>() + GAP.len() * (shown - 1) > WIDTH {
+        widths[BAR_COLUMN] = 0;
     }
     widths
 }
 
-fn line(paint: Paint, row: &Cells, widths: [usize; 6], styles: [anstyle::Style; 6]) -> String {
+/// Whether the kinds of plans are worth a column.
+pub(crate) fn shows_kind(rows: &[ChangeRow]) -> bool {
+    rows.iter().any(|row| row.kind != SourceKind::OpenSpec)
+}
+
+fn line(
+    paint: Paint,
+    row: &Cells,
+    widths: [usize; COLUMNS],
+    styles: [anstyle::Style; COLUMNS],
+) -> String {
     let padded = row.iter().zip(widths).zip(styles).enumerate();
     let parts: Vec<String> = padded
         .filter(|(_, ((_, width), _))| *width > 0)
         .map(|(column, ((cell, width), style))| {
-            let width = if column == 5 { 0 } else { width };
+            let width = if column == COLUMNS - 1 { 0 } else { width };
             paint.apply(style, pad(cell, width))
         })
         .collect();
@@ -162,6 +232,7 @@ fn cells(row: &ChangeRow, now: Timestamp) -> Cells {
     let age = row.modified.map(|at| now.duration_since(at).as_secs());
     [
         clean(&row.name),
+        row.kind.word().to_owned(),
         bar(row.tasks_done, row.tasks_total),
         format!("{}/{}", row.stories_done, row.stories_total),
         format!("{}/{}", row.tasks_done, row.tasks_total),
@@ -207,6 +278,9 @@ mod tests {
     fn row(name: &str, tasks: (usize, usize), state: ChangeState) -> ChangeRow {
         ChangeRow {
             name: name.to_owned(),
+            kind: SourceKind::OpenSpec,
+            path: format!("openspec/changes/{name}"),
+            target: name.to_owned(),
             stories_done: tasks.0 / 3,
             stories_total: tasks.1 / 3,
             tasks_done: tasks.0,
@@ -237,6 +311,27 @@ mod tests {
         write(&mut out, Paint::Plain, &rows(), now).unwrap();
         write_empty(&mut out, Paint::Plain, "openspec/changes").unwrap();
         serde_json::to_writer_pretty(&mut out, &rows()[3..]).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn the_kinds_of_plans_are_told_where_they_differ() {
+        let of_kind = |kind, path: &str, row: ChangeRow| ChangeRow {
+            kind,
+            path: path.to_owned(),
+            target: path.to_owned(),
+            ..row
+        };
+        let mut rows = rows();
+        rows.truncate(1);
+        let prd = row("prd", (1, 6), ChangeState::Open);
+        rows.extend([
+            of_kind(SourceKind::PrdJson, "prd.json", prd.clone()),
+            of_kind(SourceKind::Checklist, "PRD.md", prd),
+        ]);
+        let now = "2026-11-15T22:00:00Z".parse().unwrap();
+        let mut out = Vec::new();
+        write(&mut out, Paint::Plain, &rows, now).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 

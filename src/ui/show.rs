@@ -6,7 +6,7 @@ use std::path::Path;
 use super::style::{DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{Count, Noun};
-use crate::domain::change::{Change, Scenario, Story, StoryState};
+use crate::domain::change::{Change, Scenario, SourceKind, Story, StoryState};
 use crate::domain::tasks::{Task, TaskKind, TaskState};
 
 /// Writes the change; files below `here` are named from there.
@@ -19,8 +19,9 @@ pub(crate) fn write(
     let (stories, tasks) = (change.story_tally(), change.task_tally());
     writeln!(
         out,
-        "{}  {} of {}, {} of {} done",
+        "{}{}  {} of {}, {} of {} done",
         paint.apply(STRONG, clean(&change.name)),
+        kind(paint, change.source),
         stories.done,
         Count(stories.total, Noun::Story),
         tasks.done,
@@ -32,7 +33,7 @@ pub(crate) fn write(
         writeln!(out, "{}", paint.apply(DIM, path))?;
     }
     if change.stories.is_empty() {
-        let note = "no tasks: nothing in it looks like `- [ ] 1.1 Do something`";
+        let note = format!("no tasks: {}", change.source.example());
         writeln!(out, "\n{}", paint.apply(WARN, note))?;
     }
     let next = change.next_open().map(|story| &story.id);
@@ -40,6 +41,14 @@ pub(crate) fn write(
         write_story(out, paint, story, next == Some(&story.id))?;
     }
     write_scenarios(out, paint, &change.scenarios)
+}
+
+/// What kind of plan it is, where that has to be said.
+fn kind(paint: Paint, source: SourceKind) -> String {
+    match source {
+        SourceKind::OpenSpec => String::new(),
+        other => format!("  {}", paint.apply(DIM, other.word())),
+    }
 }
 
 fn write_story(out: &mut dyn Write, paint: Paint, story: &Story, is_next: bool) -> io::Result<()> {
@@ -75,10 +84,12 @@ fn write_task(out: &mut dyn Write, paint: Paint, task: &Task, depth: usize) -> i
     let (style, mark) = match task.state {
         TaskState::Done => (GOOD, "[x]"),
         TaskState::Open => (anstyle::Style::new(), "[ ]"),
+        TaskState::Deferred if task.kind == TaskKind::Optional => (DIM, "[ ]"),
         TaskState::Deferred => (WARN, "[~]"),
     };
     let text = match task.kind {
         TaskKind::Work => clean(&task.raw),
+        TaskKind::Optional => format!("{} {}", clean(&task.raw), paint.apply(DIM, "(optional)")),
         TaskKind::Textless => paint.apply(DIM, "(no text)"),
         TaskKind::Fenced => {
             let note = paint.apply(DIM, "(in a code fence, never run)");
@@ -115,8 +126,7 @@ fn write_scenarios(out: &mut dyn Write, paint: Paint, scenarios: &[Scenario]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::boxes::grouping;
-    use crate::domain::change::{SourceKind, TaskFile};
+    use crate::domain::change::TaskFile;
     use crate::domain::stories::read_stories;
     use pretty_assertions::assert_eq;
 
@@ -155,7 +165,7 @@ mod tests {
             label: "tasks.md".to_owned(),
             bytes: tasks.into(),
         }];
-        let (stories, _) = read_stories(&task_files, grouping(SourceKind::OpenSpec));
+        let (stories, _) = read_stories(&task_files, SourceKind::OpenSpec);
         Change {
             name: "add-retry".to_owned(),
             root: "/repo".into(),
@@ -189,7 +199,7 @@ mod tests {
             shown(&change),
             "add-retry  0 of 0 stories, 0 of 0 tasks done\n\
              openspec/changes/add-retry/tasks.md\n\n\
-             no tasks: nothing in it looks like `- [ ] 1.1 Do something`\n"
+             no tasks: a task is a line such as `- [ ] 1.1 Add the retry`\n"
         );
     }
 }

@@ -103,3 +103,27 @@ fn the_whole_walk() {
     let started = &sandbox.events_named("run_started")[0];
     assert_eq!(started["max_retries"], 4, "{started}");
 }
+
+#[test]
+fn a_plan_of_another_tool_is_picked_from_the_list_though_it_has_a_namesake() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.repo.join("openspec")).unwrap();
+    let story =
+        r#"{"id": "US-1", "title": "Greet", "acceptanceCriteria": ["It greets"], "passes": false}"#;
+    let plan = format!("{{\"userStories\": [{story}]}}\n");
+    sandbox.write("PRD.md", "- [x] Done long ago\n");
+    sandbox.write("prd.json", &plan);
+    sandbox.agent("echo hello > greeting.txt\ncomplete");
+    let mut terminal = open(&sandbox, &[]);
+    terminal.waits_for("checklist");
+    terminal.waits_for("ready");
+    terminal.key(Key::Enter);
+    terminal.waits_for("It greets");
+    terminal.keys("r");
+    terminal.waits_for("1 of 1 story done");
+    chooses(&terminal, "c", "Changes ready on main (uncommitted)");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(sandbox.read("prd.json"), plan.replace("false", "true"));
+    assert_eq!(sandbox.read("greeting.txt"), "hello\n");
+}

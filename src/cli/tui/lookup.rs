@@ -12,7 +12,7 @@ use crate::edge::source;
 use crate::edge::vault::{Vault, state_directory};
 use crate::engine::preview::{self, Plan};
 use crate::failure::Failure;
-use crate::ui::list::ChangeRow;
+use crate::ui::list;
 use crate::ui::tui::message::{
     Answer, ChangesFound, DiffId, DocumentText, Look, OpenRun, Previewed, ResultFound, ResultId,
     Told,
@@ -73,16 +73,15 @@ impl Lookup {
 
     async fn changes(&self) -> Result<ChangesFound, Failure> {
         let around = self.context.surroundings()?;
-        let root = source::find_root(&around)?;
-        let rows = source::list_changes(&root, &around)?;
+        let found = source::survey(&around)?;
         let open = match self.repository().await {
             Ok(repository) => self.open_run(&repository)?,
             // Changes can be read without one; a preview says what is missing.
             Err(_) => None,
         };
         Ok(ChangesFound {
-            folder: root.changes().display().to_string(),
-            rows: rows.into_iter().map(ChangeRow::from).collect(),
+            folder: found.folder.display().to_string(),
+            rows: list::rows(found.changes),
             open,
         })
     }

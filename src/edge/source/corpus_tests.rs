@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use crate::domain::change::SourceKind;
 use crate::domain::change::TaskFile;
 use crate::domain::delta::{Requirement, read_delta};
-use crate::domain::stories::{Grouping, read_stories};
+use crate::domain::stories::read_stories;
 use crate::domain::tasks::TaskState;
 
 fn corpus() -> PathBuf {
@@ -47,7 +48,7 @@ fn corpus_tasks_are_read_as_openspec_reads_them() {
     let begin = std::time::Instant::now();
     let read: Vec<_> = files
         .iter()
-        .map(|file| read_stories(std::slice::from_ref(file), Grouping::Headings).0)
+        .map(|file| read_stories(std::slice::from_ref(file), SourceKind::OpenSpec).0)
         .collect();
     let took = begin.elapsed();
     let (mut tasks, mut stories) = (0, 0);

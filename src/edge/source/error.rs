@@ -4,8 +4,10 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
-const NO_ROOT_HINT: &str =
-    "run `openspec init`, go to a project with `openspec/changes`, or name a checklist file";
+use crate::domain::prd::SHAPES;
+
+const NO_ROOT_HINT: &str = "run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, \
+     or name a checklist file";
 const NO_CHANGE_HINT: &str = "there is no change yet: write one with `openspec new change`";
 const STORE_HINT: &str = "register it with `openspec store register`, or correct the name";
 
@@ -79,6 +81,22 @@ pub(crate) enum SourceError {
         /// All names.
         known: Vec<String>,
     },
+    /// Several plans of that name.
+    #[error("`{name}` is the name of several plans: {}", quoted(paths))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Where they are.
+        paths: Vec<String>,
+    },
+    /// A `prd.json` that is none we know.
+    #[error("could not understand `{}`: {reason}", path.display())]
+    UnknownShape {
+        /// The file.
+        path: PathBuf,
+        /// What is odd about it.
+        reason: String,
+    },
     /// A folder that only holds other change folders.
     #[error("`{name}` is not a change, but a folder around {}", quoted(inner))]
     Wrapper {
@@ -139,6 +157,10 @@ impl SourceError {
                 let flat = first.replace('/', "-");
                 format!("move each inner folder up, for example to `openspec/changes/{flat}`")
             }),
+            Self::Ambiguous { paths, .. } => paths
+                .first()
+                .map(|first| format!("say which by its path, for example `{first}`")),
+            Self::UnknownShape { .. } => Some(SHAPES.to_owned()),
             Self::UnknownStore { .. } => Some(STORE_HINT.to_owned()),
             Self::BadStore { .. } => Some("look at it with `openspec store doctor`".to_owned()),
             Self::TooLarge { .. } => Some("task files and specs are read up to 16 MB".to_owned()),

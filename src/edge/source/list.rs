@@ -1,51 +1,106 @@
-//! The list of changes of a root: progress, age, and which of them can be run.
+//! The list of plans: progress, age, and which of them can be run.
 
 use std::cmp::Reverse;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::domain::change::Tally;
+use crate::domain::change::{Change, SourceKind, Tally, Warning};
 use crate::domain::summary::{ChangeState, ChangeSummary};
 use crate::domain::tasks::{TaskState, read_tasks};
 
 use super::error::SourceError;
-use super::root::{Root, Surroundings};
+use super::found::{self, Found};
+use super::root::{Root, Surroundings, find_root};
 use super::{files, lookup, read, schema};
 
-/// Sums up every change, the most recently touched first.
-pub(super) fn list(root: &Root, around: &Surroundings) -> Result<Vec<ChangeSummary>, SourceError> {
-    let mut found: Vec<ChangeSummary> = lookup::names(root)?
-        .iter()
-        .map(|name| summary(name, root, around))
-        .collect();
-    found.sort_by(|a, b| (Reverse(a.modified), &a.name).cmp(&(Reverse(b.modified), &b.name)));
-    Ok(found)
+/// All there is to run.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Where it was looked for.
+    pub(crate) folder: PathBuf,
+    /// What was found, the most recently touched first.
+    pub(crate) changes: Vec<ChangeSummary>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<Warning>,
 }
 
-fn summary(name: &str, root: &Root, around: &Surroundings) -> ChangeSummary {
+/// Sums up every plan; an error where there is no place for any.
+pub(super) fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
+    let others = found::find(&around.folder)?;
+    let start = fs::canonicalize(&around.folder).map_err(files::unreadable(&around.folder))?;
+    let mut changes: Vec<ChangeSummary> = others.iter().map(|it| other(it, &start)).collect();
+    let (folder, warnings) = match find_root(around) {
+        Ok(root) => {
+            let names = lookup::names(&root)?;
+            changes.extend(
+                names
+                    .iter()
+                    .map(|name| openspec(name, &root, around, &start)),
+            );
+            let folder = if others.is_empty() {
+                root.changes()
+            } else {
+                start
+            };
+            (folder, root.warnings)
+        }
+        Err(SourceError::NoRoot { .. }) if !others.is_empty() => (start, Vec::new()),
+        Err(error) => return Err(error),
+    };
+    changes.sort_by(|a, b| {
+        (Reverse(a.modified), &a.name, &a.path).cmp(&(Reverse(b.modified), &b.name, &b.path))
+    });
+    Ok(Survey {
+        folder,
+        changes,
+        warnings,
+    })
+}
+
+/// A path as people say it from a folder.
+pub(super) fn said_from(start: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(start).unwrap_or(path).to_owned()
+}
+
+fn openspec(name: &str, root: &Root, around: &Surroundings, start: &Path) -> ChangeSummary {
     let folder = root.changes().join(name);
-    let modified = last_modified(&folder);
     let read =
         lookup::find(root, name).and_then(|folder| read::read_folder(name, &folder, root, around));
-    match read {
-        Ok(change) => ChangeSummary {
-            name: name.to_owned(),
-            tasks: change.task_tally(),
-            stories: change.story_tally(),
-            modified,
-            state: ChangeState::of(&change),
-        },
-        Err(error) => ChangeSummary {
-            name: name.to_owned(),
-            tasks: plain_tally(&folder),
-            stories: Tally::default(),
-            modified,
-            state: ChangeState::Invalid {
-                reason: whole_reason(&error),
-            },
-        },
+    let found = Found {
+        kind: SourceKind::OpenSpec,
+        name: name.to_owned(),
+        path: folder,
+    };
+    summary(&found, read, start)
+}
+
+fn other(found: &Found, start: &Path) -> ChangeSummary {
+    summary(found, found.read(), start)
+}
+
+fn summary(found: &Found, read: Result<Change, SourceError>, start: &Path) -> ChangeSummary {
+    let (tasks, stories, state) = match read {
+        Ok(change) => (
+            change.task_tally(),
+            change.story_tally(),
+            ChangeState::of(&change),
+        ),
+        Err(error) => {
+            let reason = whole_reason(&error);
+            let state = ChangeState::Invalid { reason };
+            (plain_tally(&found.path), Tally::default(), state)
+        }
+    };
+    ChangeSummary {
+        name: found.name.clone(),
+        kind: found.kind,
+        path: said_from(start, &found.path),
+        tasks,
+        stories,
+        modified: last_modified(&found.path),
+        state,
     }
 }
 
@@ -69,13 +124,13 @@ fn whole_reason(error: &SourceError) -> String {
     }
 }
 
-/// The newest file of the change; the folder itself where there is none.
-fn last_modified(folder: &Path) -> Option<Timestamp> {
+/// The newest file of the plan; the folder itself where there is none.
+fn last_modified(place: &Path) -> Option<Timestamp> {
     let mut paths = Vec::new();
     // What cannot be looked into has no say in how old the change is.
-    let _ = schema::walk(folder, true, &mut paths);
+    let _ = schema::walk(place, true, &mut paths);
     let times = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).ok();
     let newest = paths.iter().filter_map(|path| times(path)).max();
-    let time = newest.or_else(|| times(folder))?;
+    let time = newest.or_else(|| times(place))?;
     Timestamp::try_from(time).ok()
 }

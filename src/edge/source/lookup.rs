@@ -15,6 +15,20 @@ const ALIKE: f64 = 0.8;
 
 /// The folder of a change.
 pub(super) fn find(root: &Root, name: &str) -> Result<PathBuf, SourceError> {
+    find_beside(root, name, Vec::new())
+}
+
+/// Whether there is a folder for a change of that name.
+pub(super) fn is_there(root: &Root, name: &str) -> bool {
+    broken_rule(name).is_none() && root.changes().join(name).is_dir()
+}
+
+/// The folder of a change, where plans of these names could have been meant as well.
+pub(super) fn find_beside(
+    root: &Root,
+    name: &str,
+    others: Vec<String>,
+) -> Result<PathBuf, SourceError> {
     if let Some(rule) = broken_rule(name) {
         return Err(SourceError::BadName {
             name: name.to_owned(),
@@ -24,13 +38,9 @@ pub(super) fn find(root: &Root, name: &str) -> Result<PathBuf, SourceError> {
     let folder = root.changes();
     let path = folder.join(name);
     if !path.is_dir() {
-        let known = names(root)?;
-        return Err(SourceError::NoSuchChange {
-            name: name.to_owned(),
-            folder,
-            near: nearest(name, &known),
-            known,
-        });
+        let mut known = names(root)?;
+        known.extend(others);
+        return Err(no_such(name, folder, known));
     }
     let inner = wrapped(&path, name)?;
     if !inner.is_empty() {
@@ -40,6 +50,16 @@ pub(super) fn find(root: &Root, name: &str) -> Result<PathBuf, SourceError> {
         });
     }
     fs::canonicalize(&path).map_err(unreadable(&path))
+}
+
+/// There is no plan of that name, but of these.
+pub(super) fn no_such(name: &str, folder: PathBuf, known: Vec<String>) -> SourceError {
+    SourceError::NoSuchChange {
+        name: name.to_owned(),
+        folder,
+        near: nearest(name, &known),
+        known,
+    }
 }
 
 fn broken_rule(name: &str) -> Option<&'static str> {

@@ -1,28 +1,16 @@
-//! Reading one change whole: tasks, delta specs, the files to read, context and guidance.
+//! Reading one `OpenSpec` change whole: tasks, delta specs, the files to read, context and guidance.
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::boxes::grouping;
 use crate::domain::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
 use crate::domain::delta::{Delta, read_delta};
-use crate::domain::label::slug;
 use crate::domain::stories::read_stories;
 
 use super::config::ProjectConfig;
 use super::error::SourceError;
-use super::files::{self, unreadable};
+use super::files;
 use super::root::{Root, Surroundings};
 use super::schema::{Schema, walk};
-
-/// Files that belong to a checklist where they lie beside it.
-const COMPANIONS: [&str; 6] = [
-    "requirements.md",
-    "spec.md",
-    "plan.md",
-    "design.md",
-    "research.md",
-    "data-model.md",
-];
 
 /// Reads the change in a folder.
 pub(super) fn read_folder(
@@ -34,7 +22,7 @@ pub(super) fn read_folder(
     let config = ProjectConfig::read(&root.path)?;
     let schema = Schema::of(folder, root, &config, around)?;
     let task_files = task_files(folder, &schema)?;
-    let (stories, odd_tasks) = read_stories(&task_files, grouping(SourceKind::OpenSpec));
+    let (stories, odd_tasks) = read_stories(&task_files, SourceKind::OpenSpec);
     let (scenarios, odd_specs) = read_specs(folder)?;
     let untracked = task_files.is_empty().then(|| no_task_file(&schema));
     let documents = documents(folder, root, &schema, config.context.is_none())?;
@@ -64,7 +52,8 @@ fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceErr
         .collect()
 }
 
-fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
+/// Reads a file with boxes.
+pub(super) fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
     Ok(TaskFile {
         label: inner_path(folder, &path),
         bytes: files::read(&path)?,
@@ -157,42 +146,4 @@ fn inner_path(folder: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(folder).unwrap_or(path);
     let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
-}
-
-/// Reads one markdown file with boxes as a change.
-pub(super) fn read_checklist(path: &Path) -> Result<Change, SourceError> {
-    let path = std::fs::canonicalize(path).map_err(unreadable(path))?;
-    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
-    let file = task_file(&folder, path.clone())?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = slug(&stem);
-    let task_files = vec![file];
-    let (stories, warnings) = read_stories(&task_files, grouping(SourceKind::Checklist));
-    let companions = COMPANIONS
-        .iter()
-        .map(|name| folder.join(name))
-        .filter(|other| stem == "tasks" && other.is_file());
-    let documents = companions
-        .chain([path.clone()])
-        .map(|path| Document {
-            artifact: path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-            paths: vec![path],
-        })
-        .collect();
-    Ok(Change {
-        name,
-        root: folder,
-        source: SourceKind::Checklist,
-        stories,
-        scenarios: Vec::new(),
-        documents,
-        context: None,
-        guidance: Vec::new(),
-        warnings,
-        task_files,
-    })
 }

@@ -25,6 +25,8 @@ pub(crate) struct Surroundings {
     pub(crate) data_home: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`, where set.
     pub(crate) config_home: Option<PathBuf>,
+    /// `SPECIFY_FEATURE`, where set: the feature spec-kit is at.
+    pub(crate) feature: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -40,6 +42,7 @@ impl Surroundings {
             home: variable("HOME"),
             data_home: variable("XDG_DATA_HOME"),
             config_home: variable("XDG_CONFIG_HOME"),
+            feature: variable("SPECIFY_FEATURE"),
         }
     }
 

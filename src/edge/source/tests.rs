@@ -13,6 +13,8 @@ use crate::domain::summary::ChangeState;
 use super::root::RootSource;
 use super::*;
 
+mod plans;
+
 /// A folder with files in it, and a home beside them.
 struct Place {
     folder: TempDir,
@@ -45,6 +47,7 @@ impl Place {
             home: Some(self.path("home")),
             data_home: None,
             config_home: None,
+            feature: None,
         }
     }
 
@@ -229,7 +232,7 @@ fn a_change_is_read_whole() {
         json!({
             "change": "add-retry",
             "root": place.path("").to_str().unwrap().trim_end_matches('/'),
-            "source": "openspec",
+            "kind": "openspec",
             "stories": [{"id": "1", "title": "Retry", "state": "open", "tasks": [
                 {"id": "1.1", "raw": "1.1 Try", "text": "Try", "done": true, "state": "done"},
                 {"id": "1.2", "raw": "1.2 Later", "text": "Later", "done": false, "state": "deferred"},
@@ -275,7 +278,7 @@ fn a_schema_may_track_other_files() {
     assert_eq!(hint.unwrap(), "there are `multi`, `spec-driven`, `user`");
     assert!(place.change("d").is_err());
 
-    let listed = list_changes(&place.root().unwrap(), &place.around("")).unwrap();
+    let listed = survey(&place.around("")).unwrap().changes;
     let invalid = listed.iter().find(|summary| summary.name == "c").unwrap();
     assert_eq!(invalid.tasks, Tally { done: 1, total: 2 });
     assert!(matches!(&invalid.state, ChangeState::Invalid { reason } if reason.contains("nope")));
@@ -405,8 +408,9 @@ fn the_list_has_progress_and_state_newest_first() {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000 - age as u64);
         file.set_modified(time).unwrap();
     }
-    let listed: Vec<_> = list_changes(&place.root().unwrap(), &place.around(""))
+    let listed: Vec<_> = survey(&place.around(""))
         .unwrap()
+        .changes
         .into_iter()
         .map(|found| {
             (
@@ -440,21 +444,21 @@ fn any_checklist_is_a_change() {
         ("specs/tasks.md", "- [ ] 1. a\n  - [ ] 1.1 b\n- [ ] 2. c\n"),
         ("specs/design.md", ""),
     ]);
-    let plan = read_checklist(&place.path("specs/Fix Plan.md")).unwrap();
+    let plan = read_file(&place.path("specs/Fix Plan.md")).unwrap();
     assert_eq!(
         (plan.name.as_str(), plan.source),
         ("fix-plan", SourceKind::Checklist)
     );
     assert_eq!(plan.documents.len(), 1);
-    let tasks = read_checklist(&place.path("specs/tasks.md")).unwrap();
+    let tasks = read_file(&place.path("specs/tasks.md")).unwrap();
     assert_eq!(tasks.stories.len(), 2);
     assert_eq!(tasks.documents[0].artifact, "design");
     assert!(matches!(
-        read_checklist(&place.path("specs")),
+        read_file(&place.path("specs")),
         Err(SourceError::NotAFile { .. })
     ));
     assert!(matches!(
-        read_checklist(&place.path("none.md")),
+        read_file(&place.path("none.md")),
         Err(SourceError::Unreadable { .. })
     ));
 }

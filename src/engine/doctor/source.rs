@@ -4,24 +4,24 @@ use super::super::chain;
 use super::Patient;
 use crate::domain::doctor::Finding;
 use crate::domain::summary::ChangeState;
-use crate::edge::source::{SourceError, find_root, list_changes};
+use crate::edge::source::{SourceError, Survey, survey};
 
 /// Looks for changes and whether they can be read.
 pub(super) fn look(patient: &Patient) -> Vec<Finding> {
     let around = &patient.surroundings;
-    let listed = find_root(around).and_then(|root| {
-        let changes = list_changes(&root, around)?;
-        Ok((root, changes))
-    });
-    let (root, changes) = match listed {
-        Ok(listed) => listed,
+    let Survey {
+        folder,
+        changes,
+        warnings,
+    } = match survey(around) {
+        Ok(found) => found,
         Err(error) => return vec![missing(&error)],
     };
-    let warnings = root.warnings.iter();
+    let warnings = warnings.iter();
     let mut findings: Vec<Finding> = warnings
         .map(|it| Finding::warning("source", it.message.as_str()))
         .collect();
-    let folder = root.changes().display().to_string();
+    let folder = folder.display();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Ready);
     let count = match changes.len() {
         1 => "1 change".to_owned(),

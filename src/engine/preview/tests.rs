@@ -64,6 +64,7 @@ impl Desk {
             home: None,
             data_home: None,
             config_home: None,
+            feature: None,
         };
         read_target("c", &around).unwrap()
     }

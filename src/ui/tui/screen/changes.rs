@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{Step, Typing};
-use crate::ui::list::{ChangeRow, ChangeState};
+use crate::ui::list::{self, ChangeRow, ChangeState};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::tui::fuzzy;
 use crate::ui::tui::gauge;
@@ -40,12 +40,12 @@ pub(crate) struct Changes {
 impl Changes {
     /// Takes in what was found; the selected change stays selected.
     pub(crate) fn take(&mut self, found: Result<ChangesFound, Told>) {
-        let name = self.selected_row().map(|row| row.name.clone());
+        let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
         let place = self.shown.iter().position(|(index, _)| {
             let row = self.rows().get(*index);
-            row.map(|row| &row.name) == name.as_ref()
+            row.map(|row| &row.target) == chosen.as_ref()
         });
         self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
         self.settle();
@@ -138,7 +138,7 @@ impl Changes {
                 ChangeState::Unreadable { reason } => {
                     Step::Say(format!("`{}` cannot be read: {reason}", row.name))
                 }
-                _ => Step::Open(row.name.clone()),
+                _ => Step::Open(row.target.clone()),
             },
             None => Step::Stay,
         }
@@ -221,6 +221,10 @@ impl Changes {
     ) -> Line<'static> {
         let mut spans = vec![Span::raw("  ")];
         spans.extend(name(&row.name, letters, widths.name, palette));
+        if let Some(kind) = widths.kind {
+            let word = format!("  {}", pad(row.kind.word(), kind));
+            spans.push(Span::styled(word, palette.dim()));
+        }
         if widths.bar {
             spans.push(Span::raw("  "));
             spans.extend(
@@ -277,10 +281,13 @@ impl Changes {
                 format!("invalid: {}", clean(reason)),
                 palette.bad(),
             ))],
-            ChangeState::NoTasks => vec![Line::from(Span::styled(
-                "a task is a line such as `- [ ] 1.1 Add the retry`",
-                palette.dim(),
-            ))],
+            ChangeState::NoTasks => {
+                vec![Line::from(Span::styled(row.kind.example(), palette.dim()))]
+            }
+            // What tells it from another of the same name.
+            _ if row.target != row.name => {
+                vec![Line::from(Span::styled(clean(&row.target), palette.dim()))]
+            }
             _ => Vec::new(),
         }
     }
@@ -291,6 +298,8 @@ struct Widths {
     /// All columns together.
     room: usize,
     name: usize,
+    /// What kind of plan each is, where they differ.
+    kind: Option<usize>,
     tasks: bool,
     bar: bool,
     modified: bool,
@@ -302,7 +311,10 @@ impl Widths {
         const LEAST_NAME: usize = 12;
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
         let longest = longest.unwrap_or(0).max(6);
-        let least = 2 + STORIES + STATE;
+        let kinds = rows.iter().map(|row| columns(row.kind.word())).max();
+        let kind = kinds.filter(|_| list::shows_kind(rows));
+        let kind = kind.filter(|kind| room >= 2 + STORIES + STATE + LEAST_NAME + kind + 2);
+        let least = 2 + STORIES + STATE + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;
         let fixed = least + if tasks { TASKS } else { 0 };
         let bar = room >= fixed + LEAST_NAME + BAR + 2;
@@ -311,6 +323,7 @@ impl Widths {
         Self {
             room,
             name: longest.min(room.saturating_sub(taken).max(LEAST_NAME)),
+            kind,
             tasks,
             bar,
             modified,
@@ -319,6 +332,9 @@ impl Widths {
 
     fn head(&self, palette: Palette) -> Line<'static> {
         let mut text = format!("  {}", pad("change", self.name));
+        if let Some(kind) = self.kind {
+            text.extend([format!("  {}", pad("kind", kind))]);
+        }
         if self.bar {
             text.push_str(&" ".repeat(BAR + 2));
         }
@@ -357,7 +373,7 @@ fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
         Line::from(Span::styled("    - [ ] 1.1 Do something", palette.dim())),
         Line::default(),
         Line::from(vec![
-            Span::raw("a checklist file runs by its path: "),
+            Span::raw("a checklist or prd.json runs by its path: "),
             Span::styled("ralphtool loop ./PLAN.md", palette.name()),
         ]),
         Line::from(vec![

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
+use crate::domain::change::SourceKind;
 use crate::ui::tui::message::{Answer, ChangesFound, Msg, OpenRun, Told};
 
 super::scenes!(
@@ -12,6 +13,7 @@ super::scenes!(
         reading,
         list,
         kept,
+        kinds,
         invalid_selected,
         no_tasks_selected,
         end_of_list,
@@ -38,6 +40,23 @@ fn kept(stage: &mut Stage) {
             change: "add-export".to_owned(),
             kept: true,
         });
+    }
+    list(stage);
+}
+
+fn kinds(stage: &mut Stage) {
+    if let Ok(found) = &mut stage.world.changes {
+        for (row, kind) in found.rows.iter_mut().zip([
+            SourceKind::SpecKit,
+            SourceKind::PrdJson,
+            SourceKind::Checklist,
+        ]) {
+            row.kind = kind;
+        }
+        for (row, path) in found.rows.iter_mut().zip(["specs/add-retry", "prd.json"]) {
+            "prd".clone_into(&mut row.name);
+            path.clone_into(&mut row.target);
+        }
     }
     list(stage);
 }

@@ -7,7 +7,7 @@ use crate::domain::change::{Change, SourceKind, TaskFile};
 use crate::domain::diff::{self, ChangedFile, Cut, Diff, FileStatus};
 use crate::domain::preview::Remark;
 use crate::domain::settings::{GateSettings, PartialSettings, Settings, Sourced};
-use crate::domain::stories::{Grouping, read_stories};
+use crate::domain::stories::read_stories;
 use crate::domain::transcript::{Entry, Source};
 use crate::ui::list::{ChangeRow, ChangeState};
 use crate::ui::tui::message::{
@@ -84,6 +84,9 @@ fn row(
 ) -> ChangeRow {
     ChangeRow {
         name: name.to_owned(),
+        kind: SourceKind::OpenSpec,
+        path: format!("openspec/changes/{name}"),
+        target: name.to_owned(),
         stories_done: stories.0,
         stories_total: stories.1,
         tasks_done: tasks.0,
@@ -189,7 +192,7 @@ fn change(name: &str) -> Change {
         bytes: TASKS.as_bytes().to_vec(),
     };
     let task_files = vec![file];
-    let (stories, warnings) = read_stories(&task_files, Grouping::Headings);
+    let (stories, warnings) = read_stories(&task_files, SourceKind::OpenSpec);
     Change {
         name: name.to_owned(),
         root: PathBuf::from("/project/openspec/changes/add-retry"),
