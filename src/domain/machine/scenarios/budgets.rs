@@ -2,14 +2,11 @@
 
 use pretty_assertions::assert_eq;
 
-use super::attempts::heard;
 use crate::domain::agent_event::AgentEvent;
-use crate::domain::allowance::Price;
 use crate::domain::event::{Event, FailureKind, FinishChoice};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
 use crate::domain::policy::{Budget, Gate, When};
-use crate::domain::prices::Prices;
 
 fn tokens(count: u64) -> Usage {
     Usage {
@@ -32,7 +29,7 @@ fn of_tokens(count: u64) -> Budget {
     }
 }
 
-fn of_dollars(usd: f64) -> Budget {
+pub(super) fn of_dollars(usd: f64) -> Budget {
     Budget {
         usd: Some(usd),
         ..Budget::default()
@@ -46,7 +43,7 @@ fn of_seconds(seconds: u64) -> Budget {
     }
 }
 
-fn uses(usage: Usage) -> impl FnOnce(Ticket) -> Input {
+pub(super) fn uses(usage: Usage) -> impl FnOnce(Ticket) -> Input {
     move |ticket| Input::AgentSaid {
         ticket,
         event: AgentEvent::usage(usage),
@@ -117,7 +114,7 @@ fn ended_for(script: &mut Script, reason: &str) {
     assert_eq!(script.give(finished).last(), Some(&end(outcome, 3)));
 }
 
-fn stop(ticket: u64) -> Effect {
+pub(super) fn stop(ticket: u64) -> Effect {
     Effect::StopAgent {
         ticket: Ticket(ticket),
         grace: Duration::from_secs(5),
@@ -453,61 +450,4 @@ fn a_wait_that_is_longer_than_the_time_of_a_story_is_not_begun() {
         &mut script,
         "usage limit reached; waiting until 2027-01-15T12:01:41Z is longer than the 1m 40s allowed",
     );
-}
-
-fn at(rate: &str) -> Price {
-    let rate = rate.parse().unwrap();
-    Price {
-        input: rate,
-        output: rate,
-        cached_input: rate,
-        cache_write: rate,
-    }
-}
-
-#[test]
-fn where_the_agent_tells_only_tokens_the_prices_tell_the_cost() {
-    let table = [("demo".to_owned(), at("1")), ("big".to_owned(), at("10"))];
-    let mut script = Script::working(Policy {
-        prices: Prices(table.into_iter().collect()),
-        budget: of_dollars(10.0),
-        ..keep()
-    });
-    let told = Usage {
-        input_tokens: 500_000,
-        ..Usage::default()
-    };
-    let priced = |usd, prices: Option<&str>| {
-        heard(AgentEvent::Usage {
-            usage: Usage {
-                cost_usd: Some(usd),
-                ..told
-            },
-            prices: prices.map(str::to_owned),
-        })
-    };
-    assert_eq!(script.give(uses(told)), [priced(0.5, Some("demo"))]);
-    script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Session {
-            id: "s".to_owned(),
-            model: Some("big".to_owned()),
-        },
-    });
-    assert_eq!(script.give(uses(told)), [priced(5.0, Some("big"))]);
-    let own = Usage {
-        cost_usd: Some(0.25),
-        ..told
-    };
-    assert_eq!(
-        script.give(uses(own)),
-        [priced(0.25, None)],
-        "the agent knows better"
-    );
-    let most = Usage {
-        input_tokens: 1_000_000,
-        ..Usage::default()
-    };
-    let stopped = script.give(uses(most));
-    assert_eq!(stopped[1..], [stop(3)], "the budget sees the price");
 }
