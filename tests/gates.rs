@@ -259,3 +259,34 @@ fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_
     assert_eq!(sandbox.read("a.txt"), "one\n");
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
 }
+
+#[test]
+fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
+    let gate = "[[gate]]\nname = \"whole\"\nrun = \"test ! -e story-1.txt\"\nwhen = \"end\"\n";
+    let again = gated(gate);
+    // Story 2 is done already: the gate judges the whole change after story 1, and again in a run
+    // that begins with what the first one left.
+    again.tasks(&sandbox::TASKS.replace("[ ] 2", "[x] 2"));
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["finish", "--cleanup"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    // One story a run: the first one is not judged as a whole.
+    let apart = gated(gate);
+    apart.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let last = ["loop", "c", "--story", "2", "--max-retries", "0"];
+    apart.run(&last).ends_with(1);
+    // What was red where the work began still is.
+    let red = gated(&gate.replace("! -e story-1.txt", "-e never"));
+    red.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    red.run(&["loop", "c", "--story", "2"]).ends_with(0);
+    assert_eq!(warned(&red, "red_before").len(), 1, "{:?}", red.warnings());
+    // Abandoned work is gone: what is red then is the user's own.
+    again.run(&["finish", "--abandon"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    let gone = gated(gate);
+    gone.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    gone.run(&["finish", "--abandon"]).ends_with(0);
+    gone.write("story-1.txt", "mine\n");
+    gone.run(&["loop", "c"]).ends_with(0);
+}
