@@ -88,6 +88,19 @@ pub(crate) struct Gate {
     pub(crate) keep_changes: bool,
 }
 
+/// What is said of a gate whose changes are part of the work after others judged it.
+pub(crate) fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
+    let of_stories = |gate: &&Gate| gate.when == When::Story;
+    let last = gates.iter().rposition(|gate| gate.keep_changes)?;
+    let mut before = gates[..last].iter().filter(of_stories);
+    let judge = before.find(|gate| !gate.keep_changes)?;
+    Some(format!(
+        "gate `{}` keeps its changes and runs after gate `{}`, which does not see them; \
+         put it first in the configuration",
+        gates[last].name, judge.name
+    ))
+}
+
 /// Pauses that double from `first` up to `most`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Backoff {

@@ -16,7 +16,7 @@ use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::notify::Listener;
-use crate::domain::policy::{Backoff, Gate, OnFinish, Policy, When};
+use crate::domain::policy::{Backoff, Gate, OnFinish, Policy, When, changes_nobody_checks};
 use crate::domain::prices::Prices;
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
@@ -142,7 +142,8 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let policy = policy(&order);
     let ids: Vec<&StoryId> = order.change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(&order.settings, &order.change.name, &ids);
-    preface.extend(idle.iter().map(|text| warning(text)));
+    let unchecked = changes_nobody_checks(&policy.gates);
+    preface.extend(idle.iter().chain(&unchecked).map(|text| warning(text)));
     preface.extend(order.change.warnings.iter().map(|it| Event::Warning {
         code: it.code.to_owned(),
         message: it.message.clone(),

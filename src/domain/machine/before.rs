@@ -95,13 +95,6 @@ impl Before {
     pub(super) fn moved_to(&mut self, commit: &str) {
         self.at = Some(commit.to_owned());
     }
-
-    /// A gate is red though it is remembered as green: it has to be asked again.
-    pub(super) fn doubt(&mut self, gate: usize) {
-        if self.verdicts[gate] == Verdict::Remembered {
-            self.verdicts[gate] = Verdict::Unknown;
-        }
-    }
 }
 
 impl Machine {
