@@ -229,7 +229,10 @@ pub(super) enum Command {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::domain::settings::keys::TABLES;
     use clap::CommandFactory as _;
     use pretty_assertions::assert_eq;
 
@@ -262,5 +265,34 @@ mod tests {
             texts.push(format!("==== {}\n{help}", sub.get_name()));
         }
         insta::assert_snapshot!(texts.join("\n"));
+    }
+
+    /// Flags that are about this one call, and no setting.
+    const NO_SETTINGS: [&str; 12] = [
+        "--story",
+        "--no-tui",
+        "--json",
+        "--dry-run",
+        "--verbose",
+        "--quiet",
+        "--resume",
+        "--fresh",
+        "--config",
+        "--color",
+        "--help",
+        "--version",
+    ];
+
+    #[test]
+    fn each_flag_that_is_a_setting_belongs_to_a_key() {
+        let whole = Arguments::command();
+        let command = whole.find_subcommand("loop").unwrap();
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        let flags: BTreeSet<String> = flags.map(|long| format!("--{long}")).collect();
+        let settings = flags.iter().map(String::as_str);
+        let settings: BTreeSet<&str> = settings.filter(|it| !NO_SETTINGS.contains(it)).collect();
+        let keys = TABLES.iter().flat_map(|table| table.keys);
+        let told: BTreeSet<&str> = keys.filter_map(|key| key.flag).collect();
+        assert_eq!(settings, told);
     }
 }
