@@ -37,12 +37,21 @@ Exit codes:
   143  stopped by SIGTERM";
 
 const EXAMPLES: &str = "\
+The way:
+  ralphtool demo                    see the whole thing on a throw-away repository first
+  ralphtool init                    write `ralphtool.toml`, with your tests as gates
+  ralphtool doctor                  is everything there, and is the agent logged in
+  ralphtool list                    the changes, and how far they are
+  ralphtool loop add-retry          work through one, story by story
+  ralphtool log last                what it did, and what it took
+  ralphtool finish --cleanup        take the work home; `ralphtool undo` takes that back
+
 Examples:
   ralphtool                         pick a change and watch it being built
-  ralphtool demo                    see the whole thing on a throw-away repository
-  ralphtool list                    changes of this repository and their progress
-  ralphtool loop add-retry          work through a change, story by story
-  ralphtool loop add-retry --json   the same, as JSON lines for a program
+  ralphtool status                  how far is it, from another terminal
+  ralphtool attempts show 2.1       what a failed attempt had done
+  ralphtool resume                  go on after a stop, a crash or a limit
+  ralphtool loop add-retry --json   a run as JSON lines for a program
 
 ";
 
