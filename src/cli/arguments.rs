@@ -304,4 +304,72 @@ mod tests {
         let told: BTreeSet<&str> = keys.filter_map(|key| key.flag).collect();
         assert_eq!(settings, told);
     }
+
+    /// The words of a command line up to where the shell does something else; what is behind a
+    /// `#` is a comment.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None, '#' | '|' | '>' | ';' | '&' | ')') => break,
+                (None, ' ') => words.push(String::new()),
+                (_, c) => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// The command lines of a page: those of blocks for a shell, and those within a sentence.
+    fn command_lines(page: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut is_shell = None;
+        for line in page.lines().map(str::trim_start) {
+            match (line.strip_prefix("```"), is_shell) {
+                (Some(info), None) => is_shell = Some(["console", "sh"].contains(&info)),
+                (Some(_), Some(_)) => is_shell = None,
+                (None, Some(true)) => lines.push(line.to_owned()),
+                (None, Some(false)) => {}
+                (None, None) => lines.extend(line.split('`').skip(1).step_by(2).map(str::to_owned)),
+            }
+        }
+        let starts = lines.iter().flat_map(|line| {
+            let ours = line.match_indices("ralphtool ").map(|(at, _)| &line[at..]);
+            let calls = ours.filter(|_| {
+                line.starts_with("ralphtool ")
+                    || line.starts_with("$ ralphtool ")
+                    || line.contains("$(ralphtool ")
+            });
+            let cargo = line.split_once("cargo run --release -- ");
+            let demo = cargo.map(|(_, rest)| format!("ralphtool {rest}"));
+            calls.map(str::to_owned).chain(demo).collect::<Vec<_>>()
+        });
+        // Some are about any command.
+        let is_a_pattern = |line: &String| line.contains("COMMAND") || line.contains('[');
+        starts.filter(|line| !is_a_pattern(line)).collect()
+    }
+
+    #[test]
+    fn each_command_line_of_the_guide_can_be_typed() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let pages = std::fs::read_dir(format!("{root}/docs")).unwrap();
+        let mut pages: Vec<PathBuf> = pages.map(|page| page.unwrap().path()).collect();
+        pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+        pages.push(format!("{root}/README.md").into());
+        let mut found = 0;
+        let mut problems = Vec::new();
+        for page in pages {
+            for line in command_lines(&std::fs::read_to_string(&page).unwrap()) {
+                found += 1;
+                if let Err(error) = Arguments::try_parse_from(words(&line)) {
+                    problems.push(format!("{}: {line}: {}", page.display(), error.kind()));
+                }
+            }
+        }
+        assert_eq!(problems, Vec::<String>::new());
+        assert!(found > 80, "{found} command lines");
+    }
 }

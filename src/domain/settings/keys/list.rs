@@ -292,7 +292,7 @@ const BUDGET: [KeyInfo; 6] = [
         "usd",
         Kind::Money,
         Without::Default(|it| text(it.max_cost.value)),
-        "US dollars, such as 10.00.",
+        "How many US dollars the run may cost, such as 10.00.",
     )
     .variable("RALPHTOOL_MAX_COST")
     .flag("--max-cost"),
@@ -300,7 +300,7 @@ const BUDGET: [KeyInfo; 6] = [
         "tokens",
         Kind::Tokens,
         Without::Default(|it| text(it.max_tokens.value)),
-        "Tokens of all sorts, such as \"2M\".",
+        "How many tokens of all sorts the run may use, such as \"2M\".",
     )
     .variable("RALPHTOOL_MAX_TOKENS")
     .flag("--max-tokens"),
@@ -308,7 +308,7 @@ const BUDGET: [KeyInfo; 6] = [
         "time",
         Kind::Duration,
         Without::Default(|it| text(it.max_time.value)),
-        "Time, such as \"4h\".",
+        "How long the run may take, such as \"4h\".",
     )
     .variable("RALPHTOOL_MAX_TIME")
     .flag("--max-time"),
@@ -316,7 +316,7 @@ const BUDGET: [KeyInfo; 6] = [
         "story_usd",
         Kind::Money,
         Without::Default(|it| text(it.max_story_cost.value)),
-        "US dollars for each story by itself, all of its attempts together.",
+        "How many US dollars each story may cost, all of its attempts together.",
     )
     .variable("RALPHTOOL_MAX_STORY_COST")
     .flag("--max-story-cost"),
@@ -324,7 +324,7 @@ const BUDGET: [KeyInfo; 6] = [
         "story_tokens",
         Kind::Tokens,
         Without::Default(|it| text(it.max_story_tokens.value)),
-        "Tokens for each story by itself.",
+        "How many tokens each story may use.",
     )
     .variable("RALPHTOOL_MAX_STORY_TOKENS")
     .flag("--max-story-tokens"),
@@ -332,7 +332,7 @@ const BUDGET: [KeyInfo; 6] = [
         "story_time",
         Kind::Duration,
         Without::Default(|it| text(it.max_story_time.value)),
-        "Time for each story by itself.",
+        "How long each story may take.",
     )
     .variable("RALPHTOOL_MAX_STORY_TIME")
     .flag("--max-story-time"),

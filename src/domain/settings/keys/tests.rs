@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use pretty_assertions::assert_eq;
 
@@ -17,7 +18,7 @@ fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
     let given = [key.name];
     let mut add = |name: &str, value: &str| {
         if !given.contains(&name) {
-            text.push_str(&format!("{name} = {value}\n"));
+            let _ = writeln!(text, "{name} = {value}");
         }
     };
     match table.header {
@@ -136,7 +137,7 @@ fn part(table: &KeyTable) -> String {
     let about = table.about.replace('\n', " ");
     let mut text = format!("\n### {title}\n\n{about}\n");
     if let Some(example) = table.example {
-        text.push_str(&format!("\n```toml\n{}\n{example}\n```\n", table.header));
+        let _ = writeln!(text, "\n```toml\n{}\n{example}\n```", table.header);
     }
     text.push_str("\n| key | takes | without it | variable | flag | |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
@@ -153,7 +154,27 @@ fn part(table: &KeyTable) -> String {
                 .replace("; this is an example.", "."),
         ];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
+}
+
+#[test]
+fn the_reader_takes_every_example_of_the_guide() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let pages = std::fs::read_dir(format!("{root}/docs")).unwrap();
+    let mut pages: Vec<_> = pages.map(|page| page.unwrap().path()).collect();
+    pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+    pages.push(format!("{root}/README.md").into());
+    let mut found = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for block in text.split("```toml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            let read = file::parse("ralphtool.toml", block);
+            assert_eq!(read.map(|_| ()), Ok(()), "{}:\n{block}", page.display());
+            found += 1;
+        }
+    }
+    assert!(found > 10, "{found} examples");
 }
