@@ -341,8 +341,13 @@ fn flags_of_other_stories_are_put_back_and_a_story_that_vanished_is_missed() {
     let failures = sandbox.failures();
     assert_eq!(failures.len(), 1, "{failures:?}");
     assert!(failures[0].contains("A table exists"), "{failures:?}");
-    let warnings = sandbox.warnings().join("\n");
-    assert!(warnings.contains("Apply (story US-002)"), "{warnings}");
+    let found = sandbox.events_named("tamper_found");
+    let told: Vec<&str> = found
+        .iter()
+        .filter_map(|it| it["message"].as_str())
+        .collect();
+    let told = told.join("\n");
+    assert!(told.contains("Apply (story US-002)"), "{told}");
     let want = PRD.replace("\"priority\": 1 }", "\"priority\": 1, \"passes\": true }");
     assert_eq!(sandbox.read("prd.json"), want);
 }

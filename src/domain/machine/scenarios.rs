@@ -7,6 +7,7 @@ mod checkpoints;
 mod failures;
 mod gates;
 mod limits;
+mod notes;
 mod prices;
 mod steering;
 mod stops;
