@@ -6,6 +6,7 @@
 
 mod sandbox;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -391,4 +392,38 @@ fn the_manual_page_is_whole() {
         let own = sandbox.run(&["man", command]).ends_with(0).stdout;
         assert!(own.contains(".SH EXAMPLES"), "{command} has no examples");
     }
+}
+
+/// `UPDATE_DOCS=1 cargo test --test docs events` writes it anew.
+#[test]
+fn the_page_on_events_tells_every_event() {
+    let schema = fs::read_to_string(root().join("docs/events.schema.json")).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let mut table = "| event | when | fields |\n| --- | --- | --- |\n".to_owned();
+    for event in schema["oneOf"].as_array().unwrap() {
+        let fields = event["properties"].as_object().unwrap().keys();
+        let fields: Vec<String> = fields
+            .filter(|field| *field != "event")
+            .map(|field| format!("`{field}`"))
+            .collect();
+        let name = event["properties"]["event"]["const"].as_str().unwrap();
+        let about = event["description"].as_str().unwrap();
+        let _ = writeln!(table, "| `{name}` | {about} | {} |", fields.join(", "));
+    }
+    let path = root().join("docs/events.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let start =
+        "<!-- The part below is written by `UPDATE_DOCS=1 cargo test --test docs events`. -->\n";
+    let end = "<!-- The part above is written by a test. -->\n";
+    let (before, rest) = page.split_once(start).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let want = format!("{before}{start}\n{table}\n{end}{after}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, want).unwrap();
+        return;
+    }
+    assert_eq!(
+        page, want,
+        "run `UPDATE_DOCS=1 cargo test --test docs events`"
+    );
 }
