@@ -331,7 +331,7 @@ mod tests {
             match (line.strip_prefix("```"), is_shell) {
                 (Some(info), None) => is_shell = Some(["console", "sh"].contains(&info)),
                 (Some(_), Some(_)) => is_shell = None,
-                (None, Some(true)) => lines.push(line.to_owned()),
+                (None, Some(true)) => lines.extend(line.split(" # ").next().map(str::to_owned)),
                 (None, Some(false)) => {}
                 (None, None) => lines.extend(line.split('`').skip(1).step_by(2).map(str::to_owned)),
             }
@@ -348,7 +348,8 @@ mod tests {
             calls.map(str::to_owned).chain(demo).collect::<Vec<_>>()
         });
         // Some are about any command.
-        let is_a_pattern = |line: &String| line.contains("COMMAND") || line.contains('[');
+        let patterns = ["COMMAND", "SHELL", "["];
+        let is_a_pattern = |line: &String| patterns.iter().any(|it| line.contains(it));
         starts.filter(|line| !is_a_pattern(line)).collect()
     }
 
