@@ -204,8 +204,21 @@ fn the_demo_tells_more_when_asked() {
     let started =
         [&["demo"][..], &["demo", "-v"], &["demo", "--verbose"]].map(|args| sandbox.start(args));
     let lines = started.map(|it| it.end().ends_with(0).stdout.lines().count());
-    assert!(lines[1] > lines[0], "{lines:?}");
-    assert_eq!(lines[1], lines[2]);
+    let [plain, short, long] = lines;
+    assert!(short > plain && long > plain, "{lines:?}");
+}
+
+#[test]
+fn a_command_works_in_the_folder_of_the_flag() {
+    let sandbox = Sandbox::swift();
+    let elsewhere = |args: &[&str]| {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+        command.args(args).current_dir(&sandbox.root);
+        sandbox.start_command(command).end()
+    };
+    elsewhere(&["loop", "c"]).ends_with(2);
+    elsewhere(&["-C", "repo", "loop", "c"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "ralph/c");
 }
 
 #[test]

@@ -235,7 +235,7 @@ pub(crate) const GLOBAL: &[(&str, &str)] = &[
     ("--help", "usage::help_and_version_go_to_stdout"),
     (
         "-C",
-        "commands::prompt_has_the_notes_and_gates_of_the_repository",
+        "settings/flags::a_command_works_in_the_folder_of_the_flag",
     ),
     (
         "--config",
@@ -272,7 +272,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "--max-retries",
-                "scenarios::a_gate_that_was_red_before_is_reported_and_does_not_count",
+                "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
             ),
             (
                 "--agent",
@@ -326,7 +326,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--max-story-time", "budgets::the_time_bounds_a_gate_too"),
             (
                 "--isolate",
-                "isolate::a_finished_attempt_leaves_the_same_with_an_overlay_as_without",
+                "settings/keys::an_isolated_agent_is_in_a_name_space_of_its_own",
             ),
             ("--on-finish", "scenarios::cleanup_option_selected"),
             ("--no-tui", "tui/plain::flags_ask_for_a_log_instead"),
@@ -383,10 +383,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ),
             ("--no-tui", RESUMED),
             ("--json", RESUMED),
-            (
-                "--dry-run",
-                "afterwards::resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it",
-            ),
+            ("--dry-run", SETS_ITS_KEY),
             ("-v", SHORT),
             ("--verbose", RESUMED),
             ("-q", SHORT),
