@@ -15,7 +15,7 @@ use crate::domain::event::{Event, Record};
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::notify::Listener;
-use crate::domain::policy::{Backoff, Gate, OnFinish, Policy};
+use crate::domain::policy::{Backoff, Gate, OnFinish, Policy, When};
 use crate::domain::prices::Prices;
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
@@ -104,7 +104,10 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         .await
         .map_err(|error| refusal(&error))?;
     if order.reopen && checkpoints.open_run().is_none() {
-        reopen(&mut checkpoints, nothing_left).await?;
+        let mut gates = order.settings.gates.value.iter();
+        let is_judged_whole = gates.any(|gate| gate.when == When::End);
+        // Where every story is done, gates at the end may still have their say.
+        reopen(&mut checkpoints, nothing_left && !is_judged_whole).await?;
     }
     checkpoints
         .set_limits(order.settings.limits())

@@ -185,6 +185,10 @@ impl Summary {
             };
             next.push((command, "goes on with the next open story"));
         }
+        if self.completed > 0 {
+            let command = "ralphtool log last --markdown".to_owned();
+            next.push((command, "the receipt, fit for a pull request"));
+        }
         next
     }
 

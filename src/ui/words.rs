@@ -192,7 +192,7 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
             format!("story {story} used up its attempts; at the last one {why}")
         }
         Outcome::Stopped => "stopped on request".to_owned(),
-        Outcome::Limited { .. } => "the agent cannot go on now".to_owned(),
+        Outcome::Limited { .. } => "a limit ended the run".to_owned(),
         Outcome::Broken { .. } => "git or the system failed; nothing is lost".to_owned(),
     }
 }

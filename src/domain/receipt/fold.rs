@@ -111,6 +111,16 @@ impl Notes {
                     story: at_hand.map(|story| story.id.clone()),
                 });
             }
+            Event::TamperFound {
+                story,
+                check,
+                message,
+                ..
+            } => self.warnings.push(WarningReceipt {
+                code: format!("tamper_{}", check.name()),
+                message: message.clone(),
+                story: Some(story.clone()),
+            }),
             Event::GateStarted { story, whole, .. } => {
                 let at = before.stories.iter().find(|it| it.id == *story);
                 let place = (story.clone(), at.map_or(0, |it| it.gates.len()));
