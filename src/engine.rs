@@ -7,6 +7,7 @@ pub(crate) mod afterwards;
 mod agent_run;
 mod agents;
 pub(crate) mod attempts;
+mod beginning;
 pub(crate) mod doctor;
 pub(crate) mod follow;
 pub(crate) mod gaps;

@@ -218,3 +218,89 @@ fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_c
         is_at_checkpoint(&format!("killed at {}", points[point - 1]));
     }
 }
+
+#[test]
+fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
+    let gate = |run: &str| {
+        gated(&format!(
+            "[[gate]]\nname = \"fmt\"\nrun = \"test ! -e story-1.txt || {run} \
+             openspec/changes/c/tasks.md\"\nkeep_changes = true\n"
+        ))
+    };
+    let ticking = gate("sed -i 's/\\[ \\]/[x]/'".replace('\\', "\\\\").as_str());
+    ticking
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(0);
+    assert_eq!(
+        ticking.events_named("story_completed").len(),
+        2,
+        "both were worked on"
+    );
+    assert_eq!(
+        warned(&ticking, "gate_boxes"),
+        ["gate `fmt` changed boxes of other stories; they are put back: `2.1 Do c`, `2.2 Do d`"]
+    );
+    let removing = gate("sed -i '/2.2/d'");
+    removing
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert!(removing.tasks_now().contains("2.2 Do d"));
+    let failures = format!("{:?}", removing.failures());
+    assert!(failures.contains("2.2 Do d"), "{failures}");
+}
+
+#[test]
+fn a_gate_that_goes_elsewhere_with_head_ends_the_run_before_a_box_is_ticked() {
+    let sandbox =
+        gated("[[gate]]\nname = \"t\"\nrun = \"test ! -e story-1.txt || git checkout -q main\"\n");
+    sandbox.agent("echo work > story-1.txt; complete");
+    let said = sandbox.run(&["loop", "c"]).ends_with(4).stdout;
+    assert!(
+        said.contains("HEAD was moved to `main` while gates ran"),
+        "{said}"
+    );
+    assert!(!sandbox.tasks_now().contains("[x]"), "no story is done");
+}
+
+#[test]
+fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_end() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"wipe\"\nrun = \"test ! -e story-1.txt || rm -rf ./* .git\"\n\
+         [[gate]]\nname = \"no\"\nrun = \"exit 3\"\n",
+    );
+    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
+    assert!(said.contains("`no` still red, as before"), "{said}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert_eq!(sandbox.read("story-2.txt"), "work\n");
+}
+
+#[test]
+fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
+    let gate = "[[gate]]\nname = \"whole\"\nrun = \"test ! -e story-1.txt\"\nwhen = \"end\"\n";
+    let again = gated(gate);
+    // Story 2 is done already: the gate judges the whole change after story 1, and again in a run
+    // that begins with what the first one left.
+    again.tasks(&sandbox::TASKS.replace("[ ] 2", "[x] 2"));
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["finish", "--cleanup"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    // One story a run: the first one is not judged as a whole.
+    let apart = gated(gate);
+    apart.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let last = ["loop", "c", "--story", "2", "--max-retries", "0"];
+    apart.run(&last).ends_with(1);
+    // What was red where the work began still is.
+    let red = gated(&gate.replace("! -e story-1.txt", "-e never"));
+    red.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    red.run(&["loop", "c", "--story", "2"]).ends_with(0);
+    assert_eq!(warned(&red, "red_before").len(), 1, "{:?}", red.warnings());
+    // Abandoned work is gone: what is red then is the user's own.
+    again.run(&["finish", "--abandon"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    let gone = gated(gate);
+    gone.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    gone.run(&["finish", "--abandon"]).ends_with(0);
+    gone.write("story-1.txt", "mine\n");
+    gone.run(&["loop", "c"]).ends_with(0);
+}

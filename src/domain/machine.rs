@@ -66,6 +66,8 @@ pub(crate) struct Setup {
     pub(crate) gate_logs: String,
     /// Whether an earlier run is continued.
     pub(crate) origin: Origin,
+    /// Gates that earlier runs asked where the work on the change began, and whether each was red.
+    pub(crate) began: BTreeMap<String, bool>,
 }
 
 /// Whether a run is new.
@@ -258,6 +260,7 @@ impl Machine {
             Origin::Resumed(resumption) => *resumption,
         };
         before.was_red(&red_before, &setup.policy.gates);
+        before.began(&setup.began, &setup.policy.gates);
         let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
         Self {
             setup,

@@ -8,7 +8,7 @@ mod stories;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -45,6 +45,8 @@ pub(crate) struct Progress {
     pub(crate) reopened: Option<(StoryId, String)>,
     /// Gates that judge the whole change and were red where the run began.
     pub(crate) red_before: Vec<String>,
+    /// Gates that were red when they last judged work: in work that is done they were so before.
+    pub(crate) red_gates: BTreeSet<String>,
     /// Warnings so far.
     pub(crate) warnings: Vec<Warning>,
     /// The last attempt that failed.

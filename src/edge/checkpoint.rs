@@ -217,7 +217,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),

@@ -1,7 +1,7 @@
 //! Gates: started, remembered, and what they change in the tree put back.
 
 use super::gate_run::GateRunning;
-use super::perform::on_thread;
+use super::perform::{lost, on_thread};
 use super::start::StartError;
 use super::{Engine, EngineError, Running, chain, gate_logs};
 use crate::domain::event::GateResult;
@@ -127,10 +127,18 @@ impl Engine {
     pub(super) async fn gate_ended(
         &mut self,
         (ticket, judging): (Ticket, Judging),
-        ended: Input,
+        mut ended: Input,
     ) -> Result<(), EngineError> {
         let gate = self.job.gates.get(judging.gate);
         let keeps = gate.is_some_and(|gate| gate.keep_changes);
+        if keeps
+            && judging.ground == Ground::Attempt
+            && !self
+                .is_plan_intact(ticket, judging.gate, &mut ended)
+                .await?
+        {
+            return Ok(());
+        }
         let put_back = match judging.ground {
             Ground::Checkpoint | Ground::Whole => self.checkpoints.put_back_to_checkpoint().await,
             Ground::Attempt if keeps => self.checkpoints.mark_tree().await.map(|()| Vec::new()),
@@ -153,6 +161,52 @@ impl Engine {
         }
         self.ready.push_back(ended);
         Ok(())
+    }
+
+    /// Sees to the plan after a gate whose changes are kept: it may lay the task file out anew, but
+    /// says nothing of other stories, and a gate that removes tasks did not pass. A failure answers
+    /// the ticket.
+    async fn is_plan_intact(
+        &mut self,
+        ticket: Ticket,
+        gate: usize,
+        ended: &mut Input,
+    ) -> Result<bool, EngineError> {
+        let attempt = self.checkpoints.open_run().and_then(|run| run.last_attempt);
+        let (Some(base), Some(attempt)) = (self.story_base.clone(), attempt) else {
+            return Ok(true);
+        };
+        let checked = on_thread(move || {
+            let check = source::check_story(&base, &attempt.attempt.story)?;
+            let boxes = source::put_back_foreign(&check)?;
+            Ok((check, boxes))
+        });
+        let (check, boxes) = match checked.await {
+            Ok(checked) => checked,
+            Err(error) => {
+                self.source_failed(ticket, "could not check the task file", &error);
+                return Ok(false);
+            }
+        };
+        let name = self.job.gates.get(gate).map(|gate| gate.name.clone());
+        let name = name.unwrap_or_default();
+        if !boxes.is_empty() {
+            let message = format!(
+                "gate `{name}` changed boxes of other stories; they are put back: {}",
+                quoted(&boxes)
+            );
+            self.warn(vec![Notice::new("gate_boxes", message)]).await?;
+        }
+        let lost = lost(&check);
+        if let (false, Input::GateEnded { result, .. }) = (lost.is_empty(), ended) {
+            let how = format!(
+                "it took tasks out of the task file, and its changes are kept: {}",
+                quoted(&lost)
+            );
+            let tail = String::new();
+            *result = GateResult::Failed { how, tail };
+        }
+        Ok(true)
     }
 
     /// Remembers that gates passed on the checkpoint. Not to know costs a run of them, no more.
@@ -211,6 +265,11 @@ impl Engine {
             }
         }
     }
+}
+
+fn quoted(tasks: &[String]) -> String {
+    let tasks: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
+    tasks.join(", ")
 }
 
 fn gate_line(engine: &Engine, gate: usize) -> Vec<String> {

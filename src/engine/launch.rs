@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::agents::{self, Agents};
+use super::beginning::gates_where_work_began;
 use super::{Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::{Event, Record};
@@ -146,6 +147,8 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         code: it.code.to_owned(),
         message: it.message.clone(),
     }));
+    let vault = checkpoints.vault_folder();
+    let began = gates_where_work_began(vault, &order.change.name, Some(&run));
     let gate_logs = gate_logs(&checkpoints, &run).to_string_lossy().into_owned();
     let job = Job {
         run,
@@ -169,6 +172,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         policy,
         gate_logs,
         origin,
+        began,
     });
     Ok(Prepared::Ready(Box::new(Ready {
         machine,

@@ -333,7 +333,7 @@ pub(super) async fn on_thread<T: Send + 'static>(
 }
 
 /// Tasks the attempt removed, or set aside by itself: neither is doing them.
-fn lost(check: &StoryCheck) -> Vec<String> {
+pub(super) fn lost(check: &StoryCheck) -> Vec<String> {
     let set_aside = check
         .set_aside
         .iter()

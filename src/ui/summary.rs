@@ -1,12 +1,13 @@
 //! The closing words of a run: why it ended, what it took, where the work is, what to type.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
 use crate::domain::agent_event::Usage;
-use crate::domain::event::{Event, FinishChoice, Outcome, Record};
+use crate::domain::event::{Event, FinishChoice, GateResult, Outcome, Record};
 
 /// Folds what the closing words need.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(crate) struct Summary {
     is_unborn: bool,
     transcript: Option<String>,
     completed: usize,
+    /// Gates that were red when they last judged work.
+    red_gates: BTreeSet<String>,
     ended: Option<Ended>,
     finished: Option<Finished>,
 }
@@ -56,6 +59,17 @@ impl Summary {
             }
             Event::AttemptStarted { transcript, .. } => self.transcript = Some(clean(transcript)),
             Event::StoryCompleted { .. } => self.completed += 1,
+            Event::GateFinished {
+                gate,
+                baseline: false,
+                result,
+                ..
+            } => {
+                match result {
+                    GateResult::Passed => self.red_gates.remove(gate),
+                    GateResult::Failed { .. } => self.red_gates.insert(gate.clone()),
+                };
+            }
             Event::RunEnded {
                 outcome,
                 stories_done,
@@ -123,6 +137,12 @@ impl Summary {
         }
         if let Some(usd) = ended.usage.cost_usd {
             figures.push(("cost", words::cost(usd)));
+        }
+        // What was red before lets stories pass; nobody should have to find that in the log.
+        let is_done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        if is_done {
+            let red = self.red_gates.iter().map(String::as_str);
+            figures.extend(words::still_red(red).map(|told| ("gates", told)));
         }
         figures.push(("branch", self.whereabouts()));
         if let (Outcome::Exhausted { .. }, Some(path)) = (&ended.outcome, &self.transcript) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::text::clean;
 use crate::domain::agent_event::Usage;
 use crate::domain::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
 use crate::domain::history::RunState;
@@ -60,6 +61,12 @@ pub(crate) fn elapsed(ms: u64) -> String {
         3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
     }
+}
+
+/// Gates that are red in work that is done, if there are any: they were red before it.
+pub(crate) fn still_red<'a>(gates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let gates: Vec<String> = gates.into_iter().map(clean).collect();
+    (!gates.is_empty()).then(|| format!("`{}` still red, as before", gates.join("`, `")))
 }
 
 /// A running clock: as [`elapsed`], without parts of a second.

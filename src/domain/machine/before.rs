@@ -1,6 +1,7 @@
 //! What the gates said of the checkpoint an attempt starts from: what was red before is not its
 //! doing.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::io::{Effect, Ground};
@@ -43,6 +44,22 @@ impl Before {
         for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
             if gate.when == When::End && names.contains(&gate.name) {
                 *verdict = Verdict::Red;
+            }
+        }
+    }
+
+    /// Takes over what earlier runs of the change saw where they began: what they left red is no
+    /// red from before.
+    pub(super) fn began(&mut self, earlier: &BTreeMap<String, bool>, gates: &[Gate]) {
+        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
+            if gate.when == When::End
+                && let Some(is_red) = earlier.get(&gate.name)
+            {
+                *verdict = if *is_red {
+                    Verdict::Red
+                } else {
+                    Verdict::Green
+                };
             }
         }
     }

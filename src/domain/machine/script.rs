@@ -153,6 +153,7 @@ pub(super) fn setup(policy: Policy) -> Setup {
         policy,
         gate_logs: "gates".to_owned(),
         origin: Origin::Fresh,
+        began: BTreeMap::new(),
     }
 }
 

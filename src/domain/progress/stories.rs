@@ -131,8 +131,15 @@ impl Progress {
                 duration_ms,
                 ..
             } => {
-                if *baseline && matches!(result, GateResult::Failed { .. }) {
-                    self.red_before.push(gate.clone());
+                match (baseline, result) {
+                    (true, GateResult::Failed { .. }) => self.red_before.push(gate.clone()),
+                    (true, GateResult::Passed) => {}
+                    (false, GateResult::Failed { .. }) => {
+                        self.red_gates.insert(gate.clone());
+                    }
+                    (false, GateResult::Passed) => {
+                        self.red_gates.remove(gate);
+                    }
                 }
                 self.doing = Doing::Between;
                 let progress = self.story_mut(story);

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use super::begin::short;
 use super::converge::{Goal, Reach};
+use super::mend::Care;
 use super::modules::is_module_path;
 use super::park::Parked;
 use super::snapshot::Snapshot;
 use super::taking::{Taken, show};
-use super::{Checkpoints, Notice, Result, lock};
+use super::{CheckpointError, Checkpoints, Notice, Result, lock};
 use crate::edge::manifest::{Kind, Lane, Manifest, compare};
 use crate::edge::repository::Head;
 use crate::edge::steps::Step;
@@ -20,6 +22,16 @@ pub(super) struct Marked {
     opaque: Vec<Vec<u8>>,
     /// Where HEAD was; unknown where git could not tell.
     head: Option<Head>,
+}
+
+/// Whom the tree belongs to once gates ran.
+enum Whose {
+    /// What changed in it is theirs; with what was mended of the git directory.
+    Gates(Vec<Notice>),
+    /// Somebody committed: what is in it cannot be told apart from that.
+    Committed,
+    /// Somebody went elsewhere with HEAD: what is in it is the user's.
+    Users(Head),
 }
 
 impl Checkpoints {
@@ -57,7 +69,8 @@ impl Checkpoints {
         let Some(marked) = self.marked.clone() else {
             return Ok(Vec::new());
         };
-        self.put_back(&marked).await
+        let whose = self.whose_tree(&marked).await?;
+        self.put_back(&marked, whose).await
     }
 
     /// A gate is about to run on the checkpoint: should this program not see its end, what differs
@@ -79,17 +92,52 @@ impl Checkpoints {
                 commit: Some(current.commit),
             }),
         };
-        let notices = self.put_back(&marked).await?;
+        let whose = self.whose_tree(&marked).await?;
+        if let Whose::Users(_) = whose {
+            // Nothing in the tree is of the run: a later start must not restore it.
+            self.record(&current.intent.run, Step::Restored).await?;
+        }
+        let notices = self.put_back(&marked, whose).await?;
         self.record(&current.intent.run, Step::Restored).await?;
         Ok(notices)
     }
 
-    async fn put_back(&mut self, marked: &Marked) -> Result<Vec<Notice>> {
-        let head = self.observe().await.ok().map(|(_, head)| head);
-        if head.is_none() || head != marked.head {
-            // No gate commits or switches: the user did, and what is in the tree is theirs.
-            return Ok(Vec::new());
-        }
+    /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
+    /// rebuilt.
+    async fn whose_tree(&mut self, marked: &Marked) -> Result<Whose> {
+        let current = self.current()?;
+        let Ok((_, head)) = self.observe().await else {
+            let base = self.checkpoint().await?;
+            let trash = self.new_trash("gate");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
+            return Ok(Whose::Gates(mended.notices));
+        };
+        let on_branch =
+            matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
+        Ok(match &marked.head {
+            Some(before) if *before == head => Whose::Gates(Vec::new()),
+            _ if on_branch => Whose::Committed,
+            _ => Whose::Users(head),
+        })
+    }
+
+    async fn put_back(&mut self, marked: &Marked, whose: Whose) -> Result<Vec<Notice>> {
+        let mended = match whose {
+            Whose::Gates(mended) => mended,
+            Whose::Committed => return Ok(Vec::new()),
+            Whose::Users(head) => {
+                let branch = self.current()?.intent.branch;
+                let message = format!(
+                    "HEAD was moved to `{}` while gates ran; the files are left as they are",
+                    head.shown()
+                );
+                let hint = format!(
+                    "`git switch {}` and start ralphtool again: it goes on from there",
+                    short(&branch)
+                );
+                return Err(CheckpointError::failed(message, hint));
+            }
+        };
         let base = self.checkpoint().await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self
@@ -98,7 +146,7 @@ impl Checkpoints {
         let target = leaving_ignored(&marked.manifest, &taken);
         let changes = compare(&target, &taken.manifest);
         if changes.count() == 0 {
-            return Ok(Vec::new());
+            return Ok(mended);
         }
         let goal = Snapshot {
             id: base.id.clone(),
@@ -117,7 +165,8 @@ impl Checkpoints {
             passed_over: taken.passed_over,
         };
         let trash = self.new_trash("gate");
-        let mut notices = self.converge(&goal, &parked, &trash).await?;
+        let mut notices = mended;
+        notices.extend(self.converge(&goal, &parked, &trash).await?);
         let named = changes.paths().filter(|path| {
             let entries = &parked.manifest.entries;
             let entry = entries

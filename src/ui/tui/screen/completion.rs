@@ -288,6 +288,13 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
         format!("{mark} {headline}"),
         style,
     ))];
+    if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
+        let red = progress.red_gates.iter().map(String::as_str);
+        lines.extend(words::still_red(red).map(|told| {
+            let told = format!("! gates: {told}");
+            Line::from(Span::styled(told, palette.warn()))
+        }));
+    }
     let (reason, hint) = match outcome {
         Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
         Outcome::Broken { reason, hint } => (Some(reason), Some(hint)),
