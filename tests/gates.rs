@@ -119,6 +119,20 @@ fn what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others() {
 }
 
 #[test]
+fn a_gate_knows_which_story_it_judges() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"accept\"\nbaseline = false\n\
+         run = \"test -e story-$RALPHTOOL_STORY.txt && test $RALPHTOOL_CHANGE = c\"\n",
+    );
+    sandbox.agent(&format!(
+        "[ \"$RALPHTOOL_STORY.$attempt\" != 2.1 ] || {{ complete; exit; }}\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let failures = sandbox.failures();
+    assert_eq!(failures, ["2.1 gate: gate `accept` failed: exit code 1"]);
+}
+
+#[test]
 fn a_gate_at_the_end_opens_the_last_story_again_until_it_passes() {
     let sandbox = gated(
         "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nrun = '''echo run >> ROOT/runs; \

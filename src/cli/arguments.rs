@@ -37,12 +37,21 @@ Exit codes:
   143  stopped by SIGTERM";
 
 const EXAMPLES: &str = "\
+The way:
+  ralphtool demo                    see the whole thing on a throw-away repository first
+  ralphtool init                    write `ralphtool.toml`, with your tests as gates
+  ralphtool doctor                  is everything there, and is the agent logged in
+  ralphtool list                    the changes, and how far they are
+  ralphtool loop add-retry          work through one, story by story
+  ralphtool log last                what it did, and what it took
+  ralphtool finish --cleanup        take the work home; `ralphtool undo` takes that back
+
 Examples:
   ralphtool                         pick a change and watch it being built
-  ralphtool demo                    see the whole thing on a throw-away repository
-  ralphtool list                    changes of this repository and their progress
-  ralphtool loop add-retry          work through a change, story by story
-  ralphtool loop add-retry --json   the same, as JSON lines for a program
+  ralphtool status                  how far is it, from another terminal
+  ralphtool attempts show 2.1       what a failed attempt had done
+  ralphtool resume                  go on after a stop, a crash or a limit
+  ralphtool loop add-retry --json   a run as JSON lines for a program
 
 ";
 
@@ -229,7 +238,10 @@ pub(super) enum Command {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::domain::settings::keys::TABLES;
     use clap::CommandFactory as _;
     use pretty_assertions::assert_eq;
 
@@ -262,5 +274,103 @@ mod tests {
             texts.push(format!("==== {}\n{help}", sub.get_name()));
         }
         insta::assert_snapshot!(texts.join("\n"));
+    }
+
+    /// Flags that are about this one call, and no setting.
+    const NO_SETTINGS: [&str; 12] = [
+        "--story",
+        "--no-tui",
+        "--json",
+        "--dry-run",
+        "--verbose",
+        "--quiet",
+        "--resume",
+        "--fresh",
+        "--config",
+        "--color",
+        "--help",
+        "--version",
+    ];
+
+    #[test]
+    fn each_flag_that_is_a_setting_belongs_to_a_key() {
+        let whole = Arguments::command();
+        let command = whole.find_subcommand("loop").unwrap();
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        let flags: BTreeSet<String> = flags.map(|long| format!("--{long}")).collect();
+        let settings = flags.iter().map(String::as_str);
+        let settings: BTreeSet<&str> = settings.filter(|it| !NO_SETTINGS.contains(it)).collect();
+        let keys = TABLES.iter().flat_map(|table| table.keys);
+        let told: BTreeSet<&str> = keys.filter_map(|key| key.flag).collect();
+        assert_eq!(settings, told);
+    }
+
+    /// The words of a command line up to where the shell does something else; what is behind a
+    /// `#` is a comment.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None, '#' | '|' | '>' | ';' | '&' | ')') => break,
+                (None, ' ') => words.push(String::new()),
+                (_, c) => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// The command lines of a page: those of blocks for a shell, and those within a sentence.
+    fn command_lines(page: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut is_shell = None;
+        for line in page.lines().map(str::trim_start) {
+            match (line.strip_prefix("```"), is_shell) {
+                (Some(info), None) => is_shell = Some(["console", "sh"].contains(&info)),
+                (Some(_), Some(_)) => is_shell = None,
+                (None, Some(true)) => lines.extend(line.split(" # ").next().map(str::to_owned)),
+                (None, Some(false)) => {}
+                (None, None) => lines.extend(line.split('`').skip(1).step_by(2).map(str::to_owned)),
+            }
+        }
+        let starts = lines.iter().flat_map(|line| {
+            let ours = line.match_indices("ralphtool ").map(|(at, _)| &line[at..]);
+            let calls = ours.filter(|_| {
+                line.starts_with("ralphtool ")
+                    || line.starts_with("$ ralphtool ")
+                    || line.contains("$(ralphtool ")
+            });
+            let cargo = line.split_once("cargo run --release -- ");
+            let demo = cargo.map(|(_, rest)| format!("ralphtool {rest}"));
+            calls.map(str::to_owned).chain(demo).collect::<Vec<_>>()
+        });
+        // Some are about any command.
+        let patterns = ["COMMAND", "SHELL", "["];
+        let is_a_pattern = |line: &String| patterns.iter().any(|it| line.contains(it));
+        starts.filter(|line| !is_a_pattern(line)).collect()
+    }
+
+    #[test]
+    fn each_command_line_of_the_guide_can_be_typed() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let pages = std::fs::read_dir(format!("{root}/docs")).unwrap();
+        let mut pages: Vec<PathBuf> = pages.map(|page| page.unwrap().path()).collect();
+        pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+        pages.push(format!("{root}/README.md").into());
+        let mut found = 0;
+        let mut problems = Vec::new();
+        for page in pages {
+            for line in command_lines(&std::fs::read_to_string(&page).unwrap()) {
+                found += 1;
+                if let Err(error) = Arguments::try_parse_from(words(&line)) {
+                    problems.push(format!("{}: {line}: {}", page.display(), error.kind()));
+                }
+            }
+        }
+        assert_eq!(problems, Vec::<String>::new());
+        assert!(found > 80, "{found} command lines");
     }
 }

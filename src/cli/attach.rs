@@ -13,6 +13,12 @@ use crate::failure::Failure;
 
 /// Flags of `attach`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool attach                  the run of this repository
+  ralphtool -C ~/work/api attach    the run of another one
+
+Where there is no terminal, `ralphtool status --watch` follows the run line by line.")]
 pub(super) struct AttachArguments {}
 
 /// Shows the run.

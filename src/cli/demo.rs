@@ -18,6 +18,10 @@ use crate::ui::plain::{NextSteps, Verbosity};
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool demo                    a minute, and a folder to look around in
+  ralphtool demo -v                 with what the agent says")]
 pub(super) struct DemoArguments {
     /// Show what the agent says, too
     #[arg(short, long)]

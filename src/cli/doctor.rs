@@ -12,6 +12,13 @@ use crate::engine::doctor::{Patient, examine};
 use crate::failure::Failure;
 use crate::ui::doctor;
 
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool doctor                  before the first run, and whenever something is odd
+  ralphtool doctor --json           the same, for a program
+
+";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    a run can start; there may be warnings
@@ -20,7 +27,7 @@ Exit codes:
 
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
 pub(super) struct DoctorArguments {
     /// Write a JSON object
     #[arg(long)]

@@ -164,6 +164,7 @@ async fn start_in(
             .hint(change.source.example()));
     }
     if flags.dry_run {
+        output::warn(context, warnings.iter().map(String::as_str));
         let only = flags.story.as_deref();
         let told = dry_run(&change, &settings, context, (&repository, only, last)).await?;
         return Ok(Outlook::Told(told));

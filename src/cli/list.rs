@@ -13,6 +13,12 @@ use crate::ui::list;
 
 /// Flags of `list`.
 #[derive(Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool list                    what there is, of which kind, and how far it is
+  ralphtool list --json             the same, for a program
+
+Next: `ralphtool show CHANGE` looks at one, `ralphtool loop CHANGE` runs it.")]
 pub(super) struct ListArguments {
     /// Write a JSON array
     #[arg(long)]

@@ -24,6 +24,10 @@ const MOST_IDS: usize = 20;
 
 /// Flags of `prompt`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool prompt add-retry              of the next open story
+  ralphtool prompt add-retry --story 3    of this one")]
 pub(super) struct PromptArguments {
     /// The change: its name in `list`, or the path of its folder or file
     #[arg(value_name = "CHANGE|PATH")]

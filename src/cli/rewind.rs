@@ -12,6 +12,11 @@ use crate::failure::Failure;
 
 /// Flags of `rewind`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool rewind 3 --dry-run      which checkpoints would go
+  ralphtool rewind 3                back to before story 3; then edit the plan, or
+  ralphtool resume                  do it again from there")]
 pub(super) struct RewindArguments {
     /// The story that is to be done again; it and all after it go
     story: String,

@@ -12,6 +12,12 @@ use crate::ui::show;
 
 /// Flags of `show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool show add-retry          its stories, with the ids that other commands take
+  ralphtool show PRD.md             the same for a checklist
+
+Next: `ralphtool prompt CHANGE` prints what the agent is told.")]
 pub(super) struct ShowArguments {
     /// The change: its name in `list`, or the path of its folder or file
     #[arg(value_name = "CHANGE|PATH")]

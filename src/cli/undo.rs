@@ -11,6 +11,10 @@ use crate::failure::Failure;
 
 /// Flags of `undo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool undo --dry-run          what would be taken back
+  ralphtool undo                    takes it back")]
 pub(super) struct UndoArguments {
     #[command(flatten)]
     saying: Saying,

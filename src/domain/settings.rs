@@ -5,6 +5,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod file;
+pub(crate) mod keys;
 mod lines;
 mod notify;
 mod tamper;

@@ -8,7 +8,7 @@ use super::agent::{find_program, git_scrubbed};
 use super::os;
 use super::process::{Ending, EnvChange, Exit, Orphans, ProcessSpec, RUN_VARIABLE, Stderr};
 use crate::domain::event::GateResult;
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, StoryId};
 
 /// How much of a line is held; a gate's lines are only looked at for signs of life.
 const LINE_CAP: usize = 4 * 1024;
@@ -24,6 +24,10 @@ pub(crate) struct GateRun<'a> {
     pub(crate) log: &'a Path,
     /// The run of the loop.
     pub(crate) run: &'a RunId,
+    /// The change.
+    pub(crate) change: &'a str,
+    /// The story it judges, or the last one of the whole change.
+    pub(crate) story: &'a StoryId,
     /// Tells this run of the gate from all others of the run, such as `2.1/tests`.
     pub(crate) name: &'a str,
 }
@@ -33,6 +37,8 @@ impl GateRun<'_> {
     pub(crate) fn process(&self, shell: OsString) -> io::Result<ProcessSpec> {
         let mut env: Vec<EnvChange> = git_scrubbed().collect();
         env.push(EnvChange::set(RUN_VARIABLE, &self.run.0));
+        env.push(EnvChange::set("RALPHTOOL_CHANGE", self.change));
+        env.push(EnvChange::set("RALPHTOOL_STORY", &self.story.0));
         Ok(ProcessSpec {
             program: shell,
             args: vec!["-c".into(), self.line.into()],
@@ -86,6 +92,8 @@ mod tests {
             root: Path::new("/repo"),
             log: Path::new("/vault/gate.log"),
             run: &RunId("r1".into()),
+            change: "c",
+            story: &StoryId("2".into()),
             name: "2.1/tests",
         };
         let spec = gate.process("sh".into()).unwrap();

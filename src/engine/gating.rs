@@ -73,7 +73,7 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         judging: Judging,
-        name: &str,
+        (story, name): (&StoryId, &str),
     ) -> Result<(), EngineError> {
         let Some(gate) = self.job.gates.get(judging.gate).cloned() else {
             return Ok(());
@@ -101,6 +101,8 @@ impl Engine {
                     root: &self.checkpoints.repository().work_tree,
                     log: &log,
                     run: &self.job.run,
+                    change: &self.job.change.name,
+                    story,
                     name,
                 };
                 Ok(run.process(self.job.shell.clone())?)

@@ -46,12 +46,13 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         } => return engine.look_before(ticket, &story, known).await,
         Effect::RunGate {
             ticket,
+            story,
             gate,
             name,
             ground,
         } => {
             let judging = Judging { gate, ground };
-            return engine.run_gate(ticket, judging, &name).await;
+            return engine.run_gate(ticket, judging, (&story, &name)).await;
         }
         Effect::Reopen { ticket, story } => return engine.reopen(ticket, &story).await,
         Effect::StopGate { grace, .. } => {

@@ -48,6 +48,7 @@ impl Machine {
         let ticket = self.ask();
         self.emit(Effect::RunGate {
             ticket,
+            story: attempt.story.clone(),
             gate,
             name,
             ground,

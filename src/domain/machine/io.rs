@@ -54,6 +54,8 @@ pub(crate) enum Effect {
     /// Run a gate of the policy; answered by `GateEnded`.
     RunGate {
         ticket: Ticket,
+        /// The story it judges, or the last one of the whole change.
+        story: StoryId,
         gate: usize,
         /// Tells this run of a gate from all others of the run; its log is named after it.
         name: String,

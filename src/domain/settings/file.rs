@@ -11,44 +11,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
+use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, keys, nearest};
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
-
-const TOP_KEYS: [&str; 23] = [
-    "agent",
-    "model",
-    "max_retries",
-    "on_finish",
-    "strict_tasks",
-    "require_changes",
-    "isolate",
-    "command_timeout",
-    "max_wait",
-    "limit_pause",
-    "largest_file",
-    "least_free",
-    "vault_limit",
-    "learnings_limit",
-    "timeouts",
-    "budget",
-    "prices",
-    "gate",
-    "tamper",
-    "notify",
-    "agents",
-    "escalate",
-    "story",
-];
-const TIMEOUT_KEYS: [&str; 3] = ["idle", "total", "grace"];
-const BUDGET_KEYS: [&str; 6] = [
-    "usd",
-    "tokens",
-    "time",
-    "story_usd",
-    "story_tokens",
-    "story_time",
-];
 
 /// What messages say an amount of money looks like.
 const MONEY: &str = "an amount such as 2.50";
@@ -116,7 +81,7 @@ impl File<'_> {
             "agents" => settings.agents = self.agents(value)?,
             "escalate" => settings.escalate = Some(self.sourced(key, self.escalation(value)?)),
             "story" => settings.stories = Some(self.sourced(key, self.story_agents(value)?)),
-            _ => return Err(self.unknown(key, &TOP_KEYS, "")),
+            _ => return Err(self.unknown(key, "", "")),
         }
         Ok(())
     }
@@ -131,7 +96,7 @@ impl File<'_> {
                 "idle" => settings.idle_timeout = Some(self.sourced(key, self.duration(value)?)),
                 "total" => settings.total_timeout = Some(self.sourced(key, self.duration(value)?)),
                 "grace" => settings.grace = Some(self.sourced(key, self.duration(value)?)),
-                _ => return Err(self.unknown(key, &TIMEOUT_KEYS, " in `[timeouts]`")),
+                _ => return Err(self.unknown(key, "[timeouts]", " in `[timeouts]`")),
             }
         }
         Ok(())
@@ -159,7 +124,7 @@ impl File<'_> {
                     settings.max_story_time = Some(self.sourced(key, self.duration(value)?));
                 }
                 "time" => settings.max_time = Some(self.sourced(key, self.duration(value)?)),
-                _ => return Err(self.unknown(key, &BUDGET_KEYS, " in `[budget]`")),
+                _ => return Err(self.unknown(key, "[budget]", " in `[budget]`")),
             }
         }
         Ok(())
@@ -263,10 +228,12 @@ impl File<'_> {
         }
     }
 
-    fn unknown(&self, key: &Key<'_>, known: &[&str], place: &str) -> SettingsProblem {
+    /// A key that is none of the table with that header, which messages call `place`.
+    fn unknown(&self, key: &Key<'_>, header: &str, place: &str) -> SettingsProblem {
+        let known = keys::names(header);
         let name = key.get_ref().as_ref();
         let problem = self.problem(&key.span(), &format!("unknown key `{name}`{place}"));
-        match nearest(name, known) {
+        match nearest(name, &known) {
             Some(near) => problem.hint(format!("did you mean `{near}`")),
             None => problem.hint(format!("known keys: {}", known.join(", "))),
         }

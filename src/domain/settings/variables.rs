@@ -12,7 +12,7 @@ const PREFIX: &str = "RALPHTOOL_";
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// Variables that are settings.
-const KNOWN: [&str; 23] = [
+pub(crate) const KNOWN: [&str; 23] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",

@@ -8,6 +8,8 @@
 pub(super) struct Syntax {
     /// What begins a comment to the end of the line.
     pub(super) line_comments: &'static [&'static str],
+    /// They only begin one behind a blank: `${name#start}` of a shell is none.
+    pub(super) is_spaced: bool,
     /// What begins and ends a longer comment.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// Longer comments are nested.
@@ -81,7 +83,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn step(&mut self, syntax: &Syntax) {
         let rest = &self.text[self.at..];
-        if let Some(mark) = starts_with_any(rest, syntax.line_comments) {
+        let before = self.at.checked_sub(1).map(|at| self.text[at]);
+        let is_behind_blank = before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';');
+        if let Some(mark) = starts_with_any(rest, syntax.line_comments)
+            && (is_behind_blank || !syntax.is_spaced)
+        {
             // PHP writes attributes like comments.
             if !(mark == "#" && rest.starts_with(b"#[") && syntax.block_comment.is_some()) {
                 let end = find(rest, b"\n").unwrap_or(rest.len());

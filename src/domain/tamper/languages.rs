@@ -4,7 +4,7 @@
 mod others;
 
 use super::code::{Quote, Syntax};
-use others::{CPP, CSHARP, DART, ELIXIR, JAVA, KOTLIN, PHP, RUBY, SWIFT};
+use others::{CPP, CSHARP, DART, ELIXIR, JAVA, KOTLIN, PHP, RUBY, SHELL, SWIFT};
 
 /// What is known of a language's tests.
 #[derive(Debug)]
@@ -130,6 +130,7 @@ const fn raw(mark: &'static str) -> Quote {
 const fn curly(strings: &'static [Quote]) -> Syntax {
     Syntax {
         line_comments: &["//"],
+        is_spaced: false,
         block_comment: Some(("/*", "*/")),
         nested: false,
         strings,
@@ -140,6 +141,7 @@ const fn curly(strings: &'static [Quote]) -> Syntax {
 const fn hashed(strings: &'static [Quote]) -> Syntax {
     Syntax {
         line_comments: &["#"],
+        is_spaced: false,
         block_comment: None,
         nested: false,
         strings,
@@ -149,7 +151,7 @@ const fn hashed(strings: &'static [Quote]) -> Syntax {
 
 /// All languages.
 pub(super) const LANGUAGES: &[Language] = &[
-    RUST, PYTHON, JAVASCRIPT, GO, JAVA, KOTLIN, CSHARP, RUBY, ELIXIR, PHP, SWIFT, DART, CPP,
+    RUST, PYTHON, JAVASCRIPT, GO, JAVA, KOTLIN, CSHARP, RUBY, ELIXIR, PHP, SWIFT, DART, CPP, SHELL,
 ];
 
 const RUST: Language = Language {

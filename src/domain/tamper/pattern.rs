@@ -22,9 +22,11 @@ pub(super) fn hits<'a>(bytes: &'a [u8], pattern: &'a str) -> impl Iterator<Item 
         while next < bytes.len() {
             let at = next;
             next += 1;
-            if first == Some(bytes[at])
-                && let Some(hit) = hit_at(bytes, at, pattern.as_bytes())
-            {
+            let may_begin = match first {
+                Some(b'$') => is_word(bytes[at]) && (at == 0 || !is_word(bytes[at - 1])),
+                first => first == Some(bytes[at]),
+            };
+            if may_begin && let Some(hit) = hit_at(bytes, at, pattern.as_bytes()) {
                 next = hit.end.max(at + 1);
                 return Some(hit);
             }

@@ -383,6 +383,8 @@ fn bracket_end(bare: &[u8], place: &Place, limit: usize) -> usize {
                 closed
             }
         }
+        // `@test "…" {`: behind the quote.
+        None if is_title => place.named + 1,
         _ => place.named,
     };
     let rest = &bare[end..limit.max(end)];

@@ -176,8 +176,13 @@ fn a_marker_that_goes_does_not_pay_for_one_that_comes() {
 #[test]
 fn test_files_of_other_languages_are_missed_by_their_place() {
     tests_say(
-        &[deleted("tests/run.bats", "@test \"x\" {}")],
-        &["test files are gone: `tests/run.bats`"],
+        &[deleted("tests/run.lua", "describe('x')")],
+        &["test files are gone: `tests/run.lua`"],
+    );
+    // The whole script is a test.
+    tests_say(
+        &[deleted("tests/run.sh", "./program | diff - wanted")],
+        &["test files are gone: `tests/run.sh`"],
     );
     tests_say(&[deleted("tests/fixtures/run.sh", "x")], &[]);
     tests_say(&[deleted("tests/fixtures/a.json", "{}")], &[]);

@@ -16,7 +16,8 @@ const ALIKE_NAME: f64 = 0.9;
 /// How many pairs of tests are compared; beyond that only names count.
 const MOST_PAIRS: usize = 250_000;
 
-/// Endings of files that are run as tests in languages of which nothing else is known.
+/// Endings of files that are run as tests in languages of which nothing else is known, or where a
+/// whole file may be one test.
 const OTHER_TESTS: &[&str] = &[
     "bats", "c", "clj", "feature", "hs", "lua", "m", "ml", "pl", "r", "robot", "scala", "sh", "t",
     "zig",
@@ -195,20 +196,21 @@ fn unread_deletions(before: &Side<'_>, changed: &[ChangedPath]) -> Option<Findin
 
 /// Whether a file whose tests are not known must be one with tests.
 fn is_test_file(path: &str, was_read: bool) -> bool {
+    let (_, ending) = file_name(path).rsplit_once('.').unwrap_or_default();
+    let may_be_one_test = OTHER_TESTS.contains(&ending);
     // It was read, and there was no test in it: a helper.
-    if was_read {
+    if was_read && !may_be_one_test {
         return false;
     }
-    if let Some(language) = language_of(path) {
+    if let Some(language) = language_of(path).filter(|_| !may_be_one_test) {
         let name = file_name(path);
         return language.ends.iter().any(|end| name.ends_with(end))
             || language.starts.iter().any(|start| name.starts_with(start));
     }
-    let (_, ending) = file_name(path).rsplit_once('.').unwrap_or_default();
     let in_tests = path
         .split('/')
         .any(|part| matches!(part, "test" | "tests" | "spec"));
-    in_tests && OTHER_TESTS.contains(&ending) && !is_material(path)
+    in_tests && may_be_one_test && !is_material(path)
 }
 
 /// Folders whose files are what tests work with.

@@ -41,6 +41,7 @@ fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
 fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {
     Effect::RunGate {
         ticket: Ticket(ticket),
+        story: id("1"),
         gate,
         name: called(gate, baseline),
         ground: if baseline {

@@ -129,6 +129,7 @@ fn a_pause_holds_before_the_gates_of_a_story_and_does_not_run_a_known_one_twice(
     let effects = script.ask_for(UserCommand::GoOn);
     let next = Effect::RunGate {
         ticket: Ticket(5),
+        story: id("1"),
         gate: 1,
         name: "1.1-2-baseline".to_owned(),
         ground: Ground::Checkpoint,

@@ -64,6 +64,7 @@ fn ends(result: GateResult) -> Effect {
 fn run(ticket: u64, attempt: u32) -> Effect {
     Effect::RunGate {
         ticket: Ticket(ticket),
+        story: id("2"),
         gate: 0,
         name: format!("2.{attempt}-1-end"),
         ground: Ground::Whole,

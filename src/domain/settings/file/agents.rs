@@ -12,12 +12,6 @@ use crate::domain::settings::agents::{
 };
 use crate::domain::settings::{SettingsProblem, Sourced, Variable};
 
-const AGENT_KEYS: [&str; 8] = [
-    "command", "like", "wrap", "model", "output", "prompt", "env", "cwd",
-];
-const ESCALATE_KEYS: [&str; 3] = ["after", "agent", "model"];
-const STORY_KEYS: [&str; 4] = ["id", "change", "agent", "model"];
-
 impl File<'_> {
     /// One name or several.
     pub(super) fn agent_list(&self, value: &Value<'_>) -> Result<AgentList, SettingsProblem> {
@@ -67,7 +61,7 @@ impl File<'_> {
                 "cwd" => cwd = Some(self.filled(value)?),
                 _ => {
                     let place = format!(" in `[agents.{}]`", name.get_ref());
-                    return Err(self.unknown(key, &AGENT_KEYS, &place));
+                    return Err(self.unknown(key, "[agents.mine]", &place));
                 }
             }
         }
@@ -125,7 +119,7 @@ impl File<'_> {
                 "after" => after = Some(self.count(value)?),
                 "agent" => agent = Some(self.filled(value)?),
                 "model" => model = Some(self.filled(value)?),
-                _ => return Err(self.unknown(key, &ESCALATE_KEYS, " in `[escalate]`")),
+                _ => return Err(self.unknown(key, "[escalate]", " in `[escalate]`")),
             }
         }
         let Some(after) = after.filter(|after| *after > 0) else {
@@ -168,7 +162,7 @@ impl File<'_> {
                 "change" => change = Some(self.filled(value)?),
                 "agent" => agent = Some(self.filled(value)?),
                 "model" => model = Some(self.filled(value)?),
-                _ => return Err(self.unknown(key, &STORY_KEYS, " in `[[story]]`")),
+                _ => return Err(self.unknown(key, "[[story]]", " in `[[story]]`")),
             }
         }
         match id {

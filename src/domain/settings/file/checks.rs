@@ -11,11 +11,6 @@ use crate::domain::settings::{
     Severity, Sourced, TamperCheck, When,
 };
 
-const GATE_KEYS: [&str; 6] = ["name", "run", "timeout", "baseline", "when", "keep_changes"];
-const PRICE_KEYS: [&str; 4] = ["input", "output", "cached_input", "cache_write"];
-const TAMPER_KEYS: [&str; 6] = ["boxes", "specs", "tests", "config", "outside", "roots"];
-const NOTIFY_KEYS: [&str; 3] = ["command", "bell", "on"];
-
 impl File<'_> {
     pub(super) fn gates(&self, value: &Value<'_>) -> Result<Vec<GateSettings>, SettingsProblem> {
         let DeValue::Array(array) = value.get_ref() else {
@@ -48,7 +43,7 @@ impl File<'_> {
                 "baseline" => gate.baseline = self.flag(value)?,
                 "when" => gate.when = self.choice(value, &When::NAMES)?,
                 "keep_changes" => gate.keep_changes = self.flag(value)?,
-                _ => return Err(self.unknown(key, &GATE_KEYS, " in `[[gate]]`")),
+                _ => return Err(self.unknown(key, "[[gate]]", " in `[[gate]]`")),
             }
         }
         if gate.run.is_empty() {
@@ -86,7 +81,7 @@ impl File<'_> {
                 "cache_write" => write = Some(self.amount(value, MONEY)?),
                 _ => {
                     let place = format!(" in `[prices.{}]`", name.get_ref());
-                    return Err(self.unknown(key, &PRICE_KEYS, &place));
+                    return Err(self.unknown(key, "[prices.my-model]", &place));
                 }
             }
         }
@@ -119,7 +114,7 @@ impl File<'_> {
             } else if name == "roots" {
                 settings.tamper_roots = Some(self.sourced(key, self.paths(value)?));
             } else {
-                return Err(self.unknown(key, &TAMPER_KEYS, " in `[tamper]`"));
+                return Err(self.unknown(key, "[tamper]", " in `[tamper]`"));
             }
         }
         Ok(())
@@ -150,7 +145,7 @@ impl File<'_> {
                 "command" => notify.command = Some(self.words(value)?),
                 "bell" => notify.bell = self.flag(value)?,
                 "on" => notify.on = self.occasions(value)?,
-                _ => return Err(self.unknown(key, &NOTIFY_KEYS, " in `[notify]`")),
+                _ => return Err(self.unknown(key, "[notify]", " in `[notify]`")),
             }
         }
         Ok(notify)

@@ -1,6 +1,6 @@
-//! What tests look like in Java, Kotlin, C#, Ruby, Elixir, PHP, Swift, Dart and C++.
+//! What tests look like in Java, Kotlin, C#, Ruby, Elixir, PHP, Swift, Dart, C++ and shells.
 
-use super::{Body, Form, Language, curly, hashed, line, long};
+use super::{Body, Form, Language, curly, hashed, line, long, raw};
 use crate::domain::tamper::code::Syntax;
 
 const JAVA_ASSERTS: &[&str] = &[
@@ -414,4 +414,43 @@ pub(super) const CPP: Language = Language {
         "CHECK( true",
     ],
     helpers: &["void $ ("],
+};
+
+/// Functions `test…` as shUnit2 and small runners have them, and the tests of Bats.
+pub(super) const SHELL: Language = Language {
+    endings: &["sh", "bash", "bats"],
+    starts: &["test_", "test-"],
+    ends: &["_test.sh", "-test.sh", "_test.bash", ".bats"],
+    folders: &["tests", "test", "spec"],
+    anywhere: false,
+    syntax: Syntax {
+        is_spaced: true,
+        ..hashed(&[long("\""), raw("'")])
+    },
+    forms: &[
+        Form::Named {
+            pattern: "$ ( )",
+            starts: &["test"],
+        },
+        Form::Named {
+            pattern: "function $",
+            starts: &["test"],
+        },
+        Form::Titled {
+            words: &["@test"],
+            groups: &[],
+            skipped: &[],
+            quoted: true,
+        },
+    ],
+    body: Body::Brackets,
+    skips: &["skip", "startSkipping"],
+    comment_skips: &[],
+    asserts: &[
+        "assert*", "refute*", "expect*", "check*", "verify*", "ensure*", "fail*", "[", "test",
+        "grep", "diff", "cmp", "exit 1", "return 1",
+    ],
+    // The last ones are no checks at all, but hold the word.
+    hollow: &["[ 1 -eq 1", "[ 1 = 1", "test 1 = 1", "@test"],
+    helpers: &["$ ( )", "function $"],
 };

@@ -441,3 +441,40 @@ fn cpp() {
     }
     .hold();
 }
+
+#[test]
+fn shell() {
+    Case {
+        path: "tests/test_sum.sh",
+        name: "test_adds",
+        other: "test_starts() {\n    assert_equal \"$(begin)\" ${1#it} # it's\n}\n",
+        test: "test_adds() {\n    assert_equal \"$(add 1 2)\" 3\n    [ $# = 0 ]\n}\n",
+        skipped: &[
+            "test_adds() {\n    skip later\n    assert_equal \"$(add 1 2)\" 3\n    [ $# = 0 ]\n}\n",
+            "test_adds() {\n    startSkipping\n    assert_equal \"$(add 1 2)\" 3\n    [ $# = 0 ]\n}\n",
+        ],
+        emptied: &[
+            "test_adds() {\n    :\n}\n",
+            "test_adds() {\n    [ 1 = 1 ]\n}\n",
+            "test_adds() {\n    add 1 2 # assert_equal\n}\n",
+        ],
+        fine: &[
+            "test_addition() {\n    assert_equal \"$(add 1 2)\" 3\n    [ $# = 0 ]\n}\n",
+            "function test_adds {\n    assert_equal \"$(add 1 2)\" 3\n    [ $# = 0 ]\n}\n",
+            "test_adds () {\n    test \"$(add 1 2)\" = 3\n    [ $# = 0 ] # skip\n}\n",
+        ],
+        comment: "#",
+    }
+    .hold();
+    Case {
+        path: "spec/sum.bats",
+        name: "adds",
+        other: "@test \"starts\" {\n  begin | grep -q now\n}\n",
+        test: "@test \"adds\" {\n  run add 1 2\n  [ \"$output\" = 3 ]\n}\n",
+        skipped: &["@test \"adds\" {\n  skip\n  run add 1 2\n  [ \"$output\" = 3 ]\n}\n"],
+        emptied: &["@test \"adds\" {\n  run add 1 2\n}\n"],
+        fine: &["@test \"sums\" {\n  run add 1 2\n  [[ \"$output\" == 3 ]]\n}\n"],
+        comment: "#",
+    }
+    .hold();
+}

@@ -1,0 +1,210 @@
+//! Changes with an agent that cannot be trusted, run by the real program, and judged by somebody
+//! else.
+
+pub(crate) mod catalogue;
+pub(crate) mod check;
+pub(crate) mod draw;
+pub(crate) mod figures;
+pub(crate) mod project;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use check::{Flaw, Judge, What};
+use draw::{Attempt, Deed, STORIES};
+use project::Project;
+
+/// A result whose error is told to people. It crosses threads.
+pub(crate) type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// What the program checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// Nothing: no gate, no tamper check.
+    Off,
+    /// The tests the agent writes are a gate, and have to stay as they are.
+    Own,
+    /// The same, and the user's own acceptance is a gate, story by story and at the end.
+    On,
+}
+
+impl Setting {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Off, Self::Own, Self::On];
+
+    /// Its name on the command line and in figures.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Own => "own",
+            Self::On => "on",
+        }
+    }
+}
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub(crate) struct Series<'a> {
+    /// The real program.
+    pub(crate) program: &'a Path,
+    /// What all chance hangs on.
+    pub(crate) seed: u64,
+    /// How many changes.
+    pub(crate) changes: u64,
+    /// How many attempts a story has after the first.
+    pub(crate) max_retries: u32,
+    /// How long an agent may be silent; each one that hangs costs as much.
+    pub(crate) idle: Duration,
+    /// How many changes are under way at the same time.
+    pub(crate) jobs: usize,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Everything is done, says the program.
+    Done,
+    /// A story has no attempts left, says the program.
+    Exhausted,
+    /// Anything else, with what was said.
+    Other(String),
+}
+
+/// What became of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Its number.
+    pub(crate) change: u64,
+    /// How the run ended.
+    pub(crate) ending: Ending,
+    /// All attempts, in order.
+    pub(crate) attempts: Vec<Attempt>,
+    /// Stories the program saved as done.
+    pub(crate) claimed: Vec<usize>,
+    /// What is wrong with these, or with what was there before; each with the deed behind it.
+    pub(crate) flaws: Vec<(Flaw, String)>,
+    /// Attempts the program failed, by the kind it gave.
+    pub(crate) failures: BTreeMap<String, usize>,
+    /// How long the run took.
+    pub(crate) took: Duration,
+}
+
+impl Record {
+    /// The program says that all is done, and it is not.
+    pub(crate) fn is_false(&self) -> bool {
+        self.ending == Ending::Done && !self.flaws.is_empty()
+    }
+
+    /// The program says that all is done, and it is.
+    pub(crate) fn is_really_done(&self) -> bool {
+        self.ending == Ending::Done && self.flaws.is_empty()
+    }
+}
+
+impl Series<'_> {
+    /// Runs all changes with one setting; `told` hears how many are over.
+    pub(crate) fn run(&self, setting: Setting, told: impl Fn(u64) + Sync) -> Result<Vec<Record>> {
+        let next = AtomicU64::new(0);
+        let over = AtomicU64::new(0);
+        let is_broken = AtomicBool::new(false);
+        let records = Mutex::new(Vec::new());
+        let work = || -> Result<()> {
+            while !is_broken.load(Ordering::Relaxed) {
+                let change = next.fetch_add(1, Ordering::Relaxed);
+                if change >= self.changes {
+                    break;
+                }
+                let record = self.change(setting, change).inspect_err(|_| {
+                    is_broken.store(true, Ordering::Relaxed);
+                })?;
+                let mut records = records.lock().map_err(|_| "another job broke")?;
+                records.push(record);
+                told(over.fetch_add(1, Ordering::Relaxed) + 1);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let jobs: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            jobs.into_iter()
+                .try_for_each(|job| job.join().map_err(|_| "a job broke")?)
+        })?;
+        let mut records = records.into_inner().map_err(|_| "a job broke")?;
+        records.sort_by_key(|record: &Record| record.change);
+        Ok(records)
+    }
+
+    fn change(&self, setting: Setting, change: u64) -> Result<Record> {
+        let project = Project::make(self, setting, change)?;
+        let start = Instant::now();
+        let output = project.run(self.program)?;
+        let took = start.elapsed();
+        let ending = match output.status.code() {
+            Some(0) => Ending::Done,
+            Some(1) => Ending::Exhausted,
+            _ => {
+                let told = String::from_utf8_lossy(&output.stderr);
+                Ending::Other(format!("{}: {told}", output.status))
+            }
+        };
+        let attempts = project.deeds()?;
+        let claimed = project.claimed()?;
+        let asked: Vec<usize> = match ending {
+            Ending::Done => (0..=STORIES).collect(),
+            _ => std::iter::once(0).chain(claimed.clone()).collect(),
+        };
+        let flaws = Judge::new(&project)?.flaws(&asked)?;
+        let flaws = flaws.into_iter().map(|flaw| {
+            let cause = cause(&flaw, &attempts, &claimed);
+            (flaw, cause)
+        });
+        Ok(Record {
+            change,
+            ending,
+            flaws: flaws.collect(),
+            attempts,
+            claimed,
+            failures: failures(&String::from_utf8_lossy(&output.stdout)),
+            took,
+        })
+    }
+}
+
+/// The deed that spoiled a story: the last attempt that damaged it and was taken for done, or else
+/// the one that was taken for this story.
+fn cause(flaw: &Flaw, attempts: &[Attempt], claimed: &[usize]) -> String {
+    let story = flaw.story;
+    let accepted: Vec<&Attempt> = claimed
+        .iter()
+        .filter_map(|story| attempts.iter().rfind(|attempt| attempt.story == *story))
+        .collect();
+    let spoils = |way: &str| match flaw.what {
+        What::DoesNotWork => matches!(way, "refit" | "break"),
+        What::IsNotTested => way != "break",
+    };
+    let is_damage =
+        |it: &&&Attempt| it.deed == Deed::Damage && it.victim == story && spoils(&it.way);
+    let damage = accepted.iter().rfind(is_damage);
+    let own = || accepted.iter().find(|attempt| attempt.story == story);
+    let found = damage.or_else(own);
+    found.map_or_else(|| "unknown".to_owned(), ToString::to_string)
+}
+
+/// The kinds of all failed attempts the program told of.
+fn failures(events: &str) -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(line).unwrap_or_default();
+        if event["event"] == "attempt_failed" {
+            let kind = event["kind"].as_str().unwrap_or("unknown");
+            *kinds.entry(kind.to_owned()).or_default() += 1;
+        }
+    }
+    kinds
+}

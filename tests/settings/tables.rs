@@ -1,0 +1,548 @@
+//! Which test shows what a key or a flag does, as `FILE::TEST`, and which variables are no settings.
+
+/// Every key and the test that is about it, as `FILE::TEST`.
+pub(crate) const KEYS: &[(&str, &str)] = &[
+    (
+        "agent",
+        "fallback::the_next_agent_takes_over_from_one_that_is_limited",
+    ),
+    ("model", "settings/keys::the_model_reaches_the_agent"),
+    (
+        "max_retries",
+        "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
+    ),
+    (
+        "on_finish",
+        "settings/keys::the_end_is_the_one_that_was_chosen",
+    ),
+    (
+        "strict_tasks",
+        "hostile::strict_tasks_fails_an_attempt_that_leaves_boxes_open_and_names_them",
+    ),
+    (
+        "require_changes",
+        "hostile::an_attempt_that_changes_nothing_is_warned_about_or_fails_with_require_changes",
+    ),
+    (
+        "isolate",
+        "settings/keys::an_isolated_agent_is_in_a_name_space_of_its_own",
+    ),
+    (
+        "command_timeout",
+        "doctor::an_agent_that_hangs_is_ended_with_all_it_started",
+    ),
+    (
+        "max_wait",
+        "fallback::a_wait_that_is_too_long_ends_the_run_although_there_are_two_agents",
+    ),
+    (
+        "limit_pause",
+        "settings/keys::a_limit_without_an_end_is_paused_for_as_long_as_was_said",
+    ),
+    (
+        "largest_file",
+        "guards::untracked_secrets_and_large_files_stay_out_of_every_commit_and_are_named_once",
+    ),
+    (
+        "least_free",
+        "settings/keys::room_that_is_to_stay_free_keeps_a_run_from_starting",
+    ),
+    (
+        "vault_limit",
+        "housekeeping::a_vault_that_is_too_large_loses_its_oldest_runs_but_never_the_last",
+    ),
+    (
+        "learnings_limit",
+        "everyday/learnings::a_prompt_gets_the_newest_notes_that_fit_and_the_file_stays_whole",
+    ),
+    (
+        "timeouts.idle",
+        "settings/keys::an_agent_that_is_silent_or_slow_is_ended_when_its_time_is_over",
+    ),
+    (
+        "timeouts.total",
+        "settings/keys::an_agent_that_is_silent_or_slow_is_ended_when_its_time_is_over",
+    ),
+    (
+        "timeouts.grace",
+        "stopping::an_agent_that_does_not_exit_after_its_promise_is_ended_and_succeeds",
+    ),
+    (
+        "budget.usd",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "budget.tokens",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "budget.time",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "budget.story_usd",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "budget.story_tokens",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "budget.story_time",
+        "settings/spending::each_key_of_the_budget_ends_the_run",
+    ),
+    (
+        "prices.NAME.input",
+        "settings/spending::each_sort_of_token_has_its_own_price",
+    ),
+    (
+        "prices.NAME.output",
+        "settings/spending::each_sort_of_token_has_its_own_price",
+    ),
+    (
+        "prices.NAME.cached_input",
+        "settings/spending::each_sort_of_token_has_its_own_price",
+    ),
+    (
+        "prices.NAME.cache_write",
+        "settings/spending::each_sort_of_token_has_its_own_price",
+    ),
+    (
+        "gate.name",
+        "settings/keys::a_gate_has_a_name_a_command_and_a_time",
+    ),
+    (
+        "gate.run",
+        "settings/keys::a_gate_has_a_name_a_command_and_a_time",
+    ),
+    (
+        "gate.timeout",
+        "settings/keys::a_gate_has_a_name_a_command_and_a_time",
+    ),
+    (
+        "gate.baseline",
+        "settings/keys::a_gate_without_a_baseline_counts_though_it_was_red_before",
+    ),
+    (
+        "gate.when",
+        "gates::a_gate_at_the_end_opens_the_last_story_again_until_it_passes",
+    ),
+    (
+        "gate.keep_changes",
+        "gates::what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others",
+    ),
+    (
+        "tamper.boxes",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+    ),
+    (
+        "tamper.specs",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+    ),
+    (
+        "tamper.tests",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+    ),
+    (
+        "tamper.config",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+    ),
+    (
+        "tamper.outside",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+    ),
+    (
+        "tamper.roots",
+        "tamper::with_roots_everything_else_is_outside",
+    ),
+    (
+        "notify.command",
+        "notify::a_program_gets_what_it_asked_for_and_nothing_else",
+    ),
+    (
+        "notify.bell",
+        "tui/plain::the_terminal_calls_its_user_at_the_end_with_a_screen_and_without",
+    ),
+    (
+        "notify.on",
+        "settings/keys::a_program_is_told_only_of_what_it_asked_for",
+    ),
+    (
+        "agents.NAME.command",
+        "custom_agents::a_command_starts_in_its_folder_with_the_environment_it_was_given",
+    ),
+    (
+        "agents.NAME.like",
+        "settings/keys::an_agent_like_a_built_in_one_is_wrapped_and_gets_its_own_model",
+    ),
+    (
+        "agents.NAME.wrap",
+        "settings/keys::an_agent_like_a_built_in_one_is_wrapped_and_gets_its_own_model",
+    ),
+    (
+        "agents.NAME.model",
+        "settings/keys::an_agent_like_a_built_in_one_is_wrapped_and_gets_its_own_model",
+    ),
+    (
+        "agents.NAME.output",
+        "settings/keys::what_an_agent_writes_is_read_as_its_output_says",
+    ),
+    (
+        "agents.NAME.prompt",
+        "settings/keys::a_prompt_is_given_by_stdin_or_by_file",
+    ),
+    (
+        "agents.NAME.env",
+        "custom_agents::a_command_starts_in_its_folder_with_the_environment_it_was_given",
+    ),
+    (
+        "agents.NAME.cwd",
+        "custom_agents::a_command_starts_in_its_folder_with_the_environment_it_was_given",
+    ),
+    (
+        "escalate.after",
+        "fallback::a_story_that_keeps_failing_is_given_to_another_agent",
+    ),
+    (
+        "escalate.agent",
+        "fallback::a_story_that_keeps_failing_is_given_to_another_agent",
+    ),
+    (
+        "escalate.model",
+        "fallback::a_story_that_keeps_failing_is_given_to_another_agent",
+    ),
+    ("story.id", "fallback::a_story_can_have_an_agent_of_its_own"),
+    (
+        "story.change",
+        "settings/keys::a_story_of_one_change_has_a_model_of_its_own",
+    ),
+    (
+        "story.agent",
+        "fallback::a_story_can_have_an_agent_of_its_own",
+    ),
+    (
+        "story.model",
+        "settings/keys::a_story_of_one_change_has_a_model_of_its_own",
+    ),
+];
+
+/// Flags of every command.
+pub(crate) const GLOBAL: &[(&str, &str)] = &[
+    (
+        "-h",
+        "settings/flags::the_help_and_the_version_have_short_names_too",
+    ),
+    ("--help", "usage::help_and_version_go_to_stdout"),
+    (
+        "-C",
+        "settings/flags::a_command_works_in_the_folder_of_the_flag",
+    ),
+    (
+        "--config",
+        "settings/layers::a_later_layer_wins_and_a_file_asked_for_replaces_both_others",
+    ),
+    ("--color", "usage::colours_are_used_when_asked_for"),
+];
+
+const DRY_AND_JSON: &str = "afterwards::a_dry_run_touches_nothing_and_json_is_one_object";
+const SETS_ITS_KEY: &str = "settings/flags::each_flag_sets_its_key_for_loop_and_for_resume";
+const RESUMED: &str = "settings/flags::a_resumed_run_is_told_as_its_flags_say";
+const SHORT: &str = "settings/flags::short_names_do_what_the_long_ones_do";
+const DEMO: &str = "settings/flags::the_demo_tells_more_when_asked";
+const OTHER_RUN: &str = "settings/flags::attempts_of_another_run_are_listed_compared_and_restored";
+const OLD_RUNS: &str = "housekeeping::old_runs_are_listed_and_then_removed_and_the_last_one_stays";
+
+/// Every flag by its command, and the test that is about it.
+pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "",
+        &[
+            (
+                "-V",
+                "settings/flags::the_help_and_the_version_have_short_names_too",
+            ),
+            (
+                "--version",
+                "settings/flags::the_help_and_the_version_have_short_names_too",
+            ),
+        ],
+    ),
+    (
+        "loop",
+        &[
+            (
+                "--max-retries",
+                "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
+            ),
+            (
+                "--agent",
+                "demo::the_demo_agent_leaves_a_line_a_story_on_any_other_change",
+            ),
+            (
+                "--model",
+                "settings/flags::the_model_of_the_flag_reaches_the_agent",
+            ),
+            (
+                "--story",
+                "settings/flags::only_the_story_of_the_flag_is_done",
+            ),
+            (
+                "--gate",
+                "scenarios::a_gate_that_was_red_before_is_reported_and_does_not_count",
+            ),
+            (
+                "--idle-timeout",
+                "stopping::an_agent_that_says_nothing_is_ended_after_the_idle_timeout",
+            ),
+            (
+                "--timeout",
+                "stopping::an_agent_that_never_ends_is_ended_after_the_timeout",
+            ),
+            ("--command-timeout", "broken::a_git_that_hangs"),
+            (
+                "--max-wait",
+                "stopping::a_limit_that_lasts_longer_than_allowed_ends_the_run",
+            ),
+            (
+                "--max-cost",
+                "budgets::a_budget_warns_stops_and_a_higher_one_goes_on",
+            ),
+            (
+                "--max-tokens",
+                "budgets::what_a_killed_run_used_counts_when_it_is_resumed",
+            ),
+            (
+                "--max-time",
+                "stopping::a_run_whose_time_is_used_up_ends_with_nothing_lost",
+            ),
+            (
+                "--max-story-cost",
+                "settings/spending::a_story_may_cost_no_more_than_its_flag_says",
+            ),
+            (
+                "--max-story-tokens",
+                "budgets::a_story_has_its_own_budget_over_all_attempts",
+            ),
+            ("--max-story-time", "budgets::the_time_bounds_a_gate_too"),
+            (
+                "--isolate",
+                "settings/keys::an_isolated_agent_is_in_a_name_space_of_its_own",
+            ),
+            ("--on-finish", "scenarios::cleanup_option_selected"),
+            ("--no-tui", "tui/plain::flags_ask_for_a_log_instead"),
+            ("--json", "json::a_whole_run_is_told_in_order"),
+            ("--dry-run", "refusals::a_dry_run_touches_nothing"),
+            ("-v", "tui/plain::flags_ask_for_a_log_instead"),
+            ("--verbose", SHORT),
+            ("-q", "tui/plain::flags_ask_for_a_log_instead"),
+            ("--quiet", SHORT),
+            (
+                "--resume",
+                "settings/flags::loop_goes_on_with_an_interrupted_run_as_resume_says",
+            ),
+            (
+                "--fresh",
+                "stopping::a_killed_run_can_be_left_behind_with_fresh",
+            ),
+        ],
+    ),
+    (
+        "resume",
+        &[
+            ("--max-retries", SETS_ITS_KEY),
+            ("--agent", SETS_ITS_KEY),
+            ("--model", SETS_ITS_KEY),
+            (
+                "--story",
+                "settings/flags::only_the_story_of_the_flag_is_done",
+            ),
+            ("--gate", SETS_ITS_KEY),
+            ("--idle-timeout", SETS_ITS_KEY),
+            ("--timeout", SETS_ITS_KEY),
+            ("--command-timeout", SETS_ITS_KEY),
+            ("--max-wait", SETS_ITS_KEY),
+            (
+                "--max-cost",
+                "budgets::a_budget_warns_stops_and_a_higher_one_goes_on",
+            ),
+            (
+                "--max-tokens",
+                "budgets::what_a_killed_run_used_counts_when_it_is_resumed",
+            ),
+            ("--max-time", SETS_ITS_KEY),
+            ("--max-story-cost", SETS_ITS_KEY),
+            (
+                "--max-story-tokens",
+                "budgets::a_story_has_its_own_budget_over_all_attempts",
+            ),
+            ("--max-story-time", SETS_ITS_KEY),
+            ("--isolate", SETS_ITS_KEY),
+            (
+                "--on-finish",
+                "afterwards::resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it",
+            ),
+            ("--no-tui", RESUMED),
+            ("--json", RESUMED),
+            ("--dry-run", SETS_ITS_KEY),
+            ("-v", SHORT),
+            ("--verbose", RESUMED),
+            ("-q", SHORT),
+            ("--quiet", RESUMED),
+        ],
+    ),
+    (
+        "status",
+        &[
+            ("-w", SHORT),
+            (
+                "--watch",
+                "everyday/status::a_run_at_work_is_told_from_outside",
+            ),
+            (
+                "--json",
+                "everyday/status::a_run_that_was_killed_or_stopped_can_go_on",
+            ),
+        ],
+    ),
+    ("attach", &[]),
+    (
+        "finish",
+        &[
+            (
+                "--cleanup",
+                "afterwards::cleanup_of_a_kept_run_stages_again_and_undo_brings_the_branch_back",
+            ),
+            (
+                "--keep",
+                "afterwards::keep_ends_an_open_run_and_its_undo_opens_it_again",
+            ),
+            (
+                "--abandon",
+                "afterwards::abandon_puts_everything_back_exactly_and_undo_brings_it_again",
+            ),
+            ("--dry-run", DRY_AND_JSON),
+            ("--json", DRY_AND_JSON),
+        ],
+    ),
+    (
+        "undo",
+        &[("--dry-run", DRY_AND_JSON), ("--json", DRY_AND_JSON)],
+    ),
+    (
+        "rewind",
+        &[("--dry-run", DRY_AND_JSON), ("--json", DRY_AND_JSON)],
+    ),
+    (
+        "attempts",
+        &[
+            ("--run", OTHER_RUN),
+            (
+                "--all",
+                "afterwards::of_attempts_of_one_name_the_newest_run_wins",
+            ),
+            (
+                "--json",
+                "afterwards::attempts_are_listed_shown_and_their_diff_printed",
+            ),
+        ],
+    ),
+    (
+        "attempts show",
+        &[
+            (
+                "--run",
+                "afterwards::of_attempts_of_one_name_the_newest_run_wins",
+            ),
+            (
+                "--json",
+                "afterwards::attempts_are_listed_shown_and_their_diff_printed",
+            ),
+        ],
+    ),
+    ("attempts diff", &[("--run", OTHER_RUN)]),
+    (
+        "attempts restore",
+        &[
+            ("--run", OTHER_RUN),
+            ("--dry-run", DRY_AND_JSON),
+            ("--json", DRY_AND_JSON),
+        ],
+    ),
+    (
+        "log",
+        &[
+            (
+                "--json",
+                "budgets::a_receipt_can_be_read_as_text_markdown_and_json",
+            ),
+            (
+                "--markdown",
+                "budgets::a_receipt_can_be_read_as_text_markdown_and_json",
+            ),
+            ("--events", "log::past_runs_are_listed_and_shown_again"),
+            ("--tui", "tui/openings::a_run_of_the_past_is_shown_again"),
+        ],
+    ),
+    ("list", &[("--json", "commands::list_has_a_json_form")]),
+    ("show", &[("--json", "commands::show_has_a_json_form")]),
+    (
+        "prompt",
+        &[("--story", "commands::prompt_takes_a_story_by_its_id")],
+    ),
+    ("learnings", &[]),
+    ("learnings edit", &[]),
+    ("learnings path", &[]),
+    ("learnings clear", &[]),
+    ("demo", &[("-v", DEMO), ("--verbose", DEMO)]),
+    (
+        "init",
+        &[(
+            "--print",
+            "everyday/init::a_file_is_written_once_and_printed_as_often_as_one_likes",
+        )],
+    ),
+    (
+        "doctor",
+        &[(
+            "--json",
+            "settings/flags::doctor_writes_an_object_when_asked",
+        )],
+    ),
+    (
+        "gc",
+        &[
+            ("--older-than", OLD_RUNS),
+            (
+                "--all-vaults",
+                "housekeeping::the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes",
+            ),
+            ("--dry-run", OLD_RUNS),
+            ("-y", SHORT),
+            ("--yes", OLD_RUNS),
+            ("--json", OLD_RUNS),
+        ],
+    ),
+    ("completions", &[]),
+    ("man", &[]),
+];
+
+/// Variables of ours that are no settings: what agents and notified programs are told, and what
+/// only tests and benchmarks set.
+pub(crate) const NO_SETTINGS: &[&str] = &[
+    "RALPHTOOL_ATTEMPT",
+    "RALPHTOOL_CHANGE",
+    "RALPHTOOL_CORPUS",
+    "RALPHTOOL_KILL_AT",
+    "RALPHTOOL_KILL_LOG",
+    "RALPHTOOL_LEARNINGS",
+    "RALPHTOOL_MESSAGE",
+    "RALPHTOOL_OCCASION",
+    "RALPHTOOL_PANIC_KEY",
+    "RALPHTOOL_PROMPT",
+    "RALPHTOOL_REQUIRE_AGENTS",
+    "RALPHTOOL_REQUIRE_BWRAP",
+    "RALPHTOOL_RUN",
+    "RALPHTOOL_STORY",
+    "RALPHTOOL_TEST_AGENTS",
+    "RALPHTOOL_UNSYNCED_BENCHMARK",
+];
