@@ -184,7 +184,7 @@ fn a_switch_of_branches_between_attempts_stops_the_run_and_touches_nothing() {
     sandbox.write("a.txt", "on main\n");
     go_on(&sandbox);
     let output = running.end().ends_with(4);
-    let said = "HEAD was moved to `main` while no agent was at work; nothing was touched";
+    let said = "HEAD was moved to `main` while gates ran; the files are left as they are";
     assert!(output.stdout.contains(said), "{}", output.stdout);
     assert_eq!(sandbox.branch(), "main");
     assert_eq!(sandbox.read("a.txt"), "on main\n");
