@@ -57,7 +57,8 @@ pub(crate) fn newest(path: &Path, limit: SizeLimit) -> Result<Option<String>, Fi
 
 /// The file and its length; nothing where it is none.
 pub(crate) fn open(path: &Path) -> Result<Option<(File, u64)>, FileError> {
-    let known = match fs::metadata(path) {
+    // An agent could let a link lead anywhere, and what is there into a prompt.
+    let known = match fs::symlink_metadata(path) {
         Err(error) if absent(&error) => return Ok(None),
         known => known.tried("look at", path)?,
     };
@@ -154,6 +155,10 @@ mod tests {
         assert_eq!(newest(&path, SizeLimit::OFF).unwrap(), None);
         let moved = clear(vault.path(), &path).unwrap().unwrap();
         assert!(fs::symlink_metadata(moved).is_ok());
+        fs::write(vault.path().join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink("secret", &path).unwrap();
+        assert_eq!(newest(&path, SizeLimit::OFF).unwrap(), None);
+        clear(vault.path(), &path).unwrap();
         assert_eq!(clear(vault.path(), &path).unwrap(), None);
     }
 }
