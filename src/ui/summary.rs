@@ -207,7 +207,9 @@ impl Summary {
         }
         if self.completed > 0 {
             let command = "ralphtool log last --markdown".to_owned();
-            next.push((command, "the receipt, fit for a pull request"));
+            // After what to look at first, before what ends the run.
+            let place = next.len().min(1);
+            next.insert(place, (command, "the receipt, fit for a pull request"));
         }
         next
     }
