@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 Examples:
   ralphtool attach                  the run of this repository
-  ralphtool -C ~/work/api attach    the run of another one
+  ralphtool -C ~/code/api attach    the run of another one
 
 Where there is no terminal, `ralphtool status --watch` follows the run line by line.")]
 pub(super) struct AttachArguments {}

@@ -84,8 +84,7 @@ impl Machine {
         });
         story.previous = told_next(story.previous.take(), miss.kind, miss.told, id);
         match next {
-            // A gate that has to be asked again comes first.
-            Next::Again => self.next_baseline(story),
+            Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
             Next::End(outcome) => self.leave_and_end(*story, outcome),
         }

@@ -52,7 +52,7 @@ fn watch() -> Watch {
             ["plan/add/proposal.md", "plan/add/specs/api/spec.md"].map(str::to_owned),
         ),
         task_files: BTreeSet::from(["plan/add/tasks.md".to_owned()]),
-        work_tree: "/work/tree".to_owned(),
+        work_tree: "/home/me/tree".to_owned(),
         tops: BTreeSet::from(["plan", "src", "tests", "Cargo.toml"].map(str::to_owned)),
         ..Watch::default()
     }
