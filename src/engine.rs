@@ -207,6 +207,7 @@ impl Engine {
         if let Some(input) = self.ready.pop_front() {
             return Ok(input);
         }
+        self.checkpoints.somebody_is_here();
         loop {
             let next = tokio::select! {
                 biased;

@@ -213,7 +213,7 @@ async fn restore(given: &RestoreArguments, context: &Context) -> Result<ExitCode
         .restore(&which.attempt, which.run.as_deref(), &paths)
         .await;
     match ready {
-        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
         Err(failure) => Err(with_recovered(failure, &session, saying)),
     }
 }

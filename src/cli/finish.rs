@@ -79,7 +79,7 @@ async fn finish(arguments: &FinishArguments, context: &Context) -> Result<ExitCo
         },
     };
     match session.finish(choice).await {
-        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
         Err(failure) => Err(with_recovered(failure, &session, saying)),
     }
 }

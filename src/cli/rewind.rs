@@ -33,7 +33,7 @@ async fn rewind(arguments: &RewindArguments, context: &Context) -> Result<ExitCo
     let saying = arguments.saying;
     let mut session = open(context, saying).await?;
     match session.rewind(&StoryId(arguments.story.clone())).await {
-        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
         Err(failure) => Err(with_recovered(failure, &session, saying)),
     }
 }

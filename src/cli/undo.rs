@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &UndoArguments, context: &Context) -> Result<ExitCo
 async fn undo(saying: Saying, context: &Context) -> Result<ExitCode, Failure> {
     let mut session = open(context, saying).await?;
     match session.undo().await {
-        Ok(ready) => carry_out(context, saying, (session, ready)).await,
+        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
         Err(failure) => Err(with_recovered(failure, &session, saying)),
     }
 }

@@ -22,12 +22,15 @@
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
 //! | `outage` | what a machine that stopped had not yet on disk is found and put right |
+//! | `plain_commit` | a commit without git, of files it would store as they are |
+//! | `conversions` | which files those are |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `gate_changes` | what gates change in the tree is put back |
 //! | `guarding` | what is kept out of commits, and said once |
 //! | `modules` | the git directories of submodules |
 //! | `room` | is there space on the disk |
 //! | `taking` | one walk: what changed, where its bytes are kept |
+//! | `looking` | which look at the tree still holds, so that it is walked once a story |
 //! | `keeping` | bytes git does not hold, copied into the vault |
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
@@ -46,6 +49,7 @@ mod begin;
 mod changed;
 mod control;
 mod converge;
+mod conversions;
 mod finish;
 mod frozen_config;
 mod gate_changes;
@@ -55,6 +59,7 @@ mod incoming;
 mod isolated;
 mod keeping;
 mod look;
+mod looking;
 mod meanwhile;
 mod mend;
 mod modules;
@@ -64,6 +69,7 @@ mod outage;
 mod park;
 mod park_overlay;
 mod parked;
+mod plain_commit;
 mod preflight;
 mod recover;
 mod restore;
@@ -85,7 +91,7 @@ mod visible;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::files::{FileError, device};
@@ -112,10 +118,13 @@ pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
+use conversions::Conversions;
 use keeping::large::Seen;
+use looking::Latest;
 use modules::ModuleLinks;
 use objects::ObjectLinks;
 use park::Parked;
+use plain_commit::Identity;
 use run_state::{Current, Phase, RunState};
 use snapshot::Snapshot;
 use taking::Opaque;
@@ -261,8 +270,14 @@ pub(crate) struct Checkpoints {
     told_refs: Option<Refs>,
     /// What was mended when nobody could be told.
     unsaid: Vec<Notice>,
+    /// What git makes of files before it stores them, once it was needed.
+    conversions: Arc<OnceLock<Conversions>>,
+    /// Who makes the commits, once git has made one.
+    identity: Mutex<Option<Identity>>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// The last look at the tree, while it holds.
+    latest: Latest,
     /// The tree before gates ran on it.
     marked: Option<gate_changes::Marked>,
     /// Where the change of the next run is read from.
@@ -345,7 +360,10 @@ impl Checkpoints {
             loaded: None,
             told_refs: None,
             unsaid: Vec::new(),
+            conversions: Arc::default(),
+            identity: Mutex::default(),
             parked: None,
+            latest: Latest::default(),
             marked: None,
             plan: None,
             reopened: None,

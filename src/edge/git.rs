@@ -221,6 +221,14 @@ impl Git {
         }
     }
 
+    /// Where it writes objects.
+    pub(crate) fn objects(&self) -> PathBuf {
+        match &self.object_directory {
+            Some((own, _)) => own.clone(),
+            None => self.directory.join("objects"),
+        }
+    }
+
     /// The same, but only the repository's own configuration is read.
     #[must_use]
     pub(crate) fn with_own_config(&self) -> Self {

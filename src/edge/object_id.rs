@@ -98,6 +98,36 @@ impl ObjectId {
         }
     }
 
+    /// The id of an object of any kind.
+    pub(crate) fn of_object(format: ObjectFormat, kind: &str, bytes: &[u8]) -> Self {
+        let header = format!("{kind} {}\0", bytes.len());
+        Self::digest(format, &[header.as_bytes(), bytes])
+    }
+
+    /// The checksum git puts at the end of its files.
+    pub(crate) fn checksum(format: ObjectFormat, bytes: &[u8]) -> Self {
+        Self::digest(format, &[bytes])
+    }
+
+    fn digest(format: ObjectFormat, parts: &[&[u8]]) -> Self {
+        match format {
+            ObjectFormat::Sha1 => Self::digest_with::<sha1::Sha1>(format, parts),
+            ObjectFormat::Sha256 => Self::digest_with::<sha2::Sha256>(format, parts),
+        }
+    }
+
+    fn digest_with<D: Digest>(format: ObjectFormat, parts: &[&[u8]]) -> Self {
+        let mut digest = D::new();
+        for part in parts {
+            digest.update(part);
+        }
+        let mut id = format.zero();
+        for (slot, byte) in id.bytes.iter_mut().zip(digest.finalize()) {
+            *slot = byte;
+        }
+        id
+    }
+
     fn hash_blob<D: Digest>(length: u64, mut reader: impl Read) -> io::Result<Self> {
         let mut digest = D::new();
         digest.update(format!("blob {length}\0").as_bytes());

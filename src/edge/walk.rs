@@ -124,7 +124,8 @@ fn kind(metadata: &fs::Metadata) -> Kind {
     }
 }
 
-fn stat(metadata: &fs::Metadata) -> Stat {
+/// The stat fields that tell whether a path changed.
+pub(crate) fn stat(metadata: &fs::Metadata) -> Stat {
     Stat {
         mode: metadata.mode() & 0o7777,
         size: metadata.size(),

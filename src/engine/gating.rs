@@ -91,6 +91,7 @@ impl Engine {
             self.failed(ticket, "could not write to the journal", &error);
             return Ok(());
         }
+        self.checkpoints.somebody_is_here();
         let folder = gate_logs(&self.checkpoints, &self.job.run);
         let log = folder.join(format!("{name}.log"));
         let started = create_private_folder(&folder)

@@ -196,7 +196,10 @@ impl Engine {
             }
         }
         let id = story.clone();
-        match on_thread(move || source::tick_story(&base, &id)).await {
+        let files: Vec<PathBuf> = base.task_files.iter().map(|it| it.path.clone()).collect();
+        let done = on_thread(move || source::tick_story(&base, &id)).await;
+        self.checkpoints.we_wrote(&files);
+        match done {
             Ok(tasks) => self.ready.push_back(Input::Ticked { ticket, tasks }),
             Err(error) => self.source_failed(ticket, "could not tick the story's boxes", &error),
         }

@@ -53,6 +53,7 @@ impl Checkpoints {
             return Err(error);
         }
         self.record(run, Step::Begun).await?;
+        self.nobody_was_here();
         Ok(Begun {
             branch: short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
@@ -97,7 +98,8 @@ impl Checkpoints {
         self.link_module_objects(&taken.manifest).await?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
         let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
-        let commit = self.commit(&git, &parents, &message).await?;
+        let tree = self.tree(&git).await?;
+        let commit = self.commit(&git, (tree, &parents), &message).await?;
         self.link_objects().await?;
 
         let branch = format!("refs/heads/ralph/{change}");
@@ -236,7 +238,7 @@ impl Checkpoints {
     ) -> Snapshot {
         Snapshot {
             id,
-            manifest: Arc::new(taken.manifest.clone()),
+            manifest: Arc::clone(&taken.manifest),
             control,
             opaque: super::lock(&self.opaque).folders(),
             submodules: submodules.to_vec(),

@@ -10,7 +10,6 @@ use super::converge::Wanted;
 use super::keeping::open_raw;
 use super::mend::Care;
 use super::save::new_repositories;
-use super::snapshot::Snapshot;
 use super::taking::{Taken, show};
 use super::visible::visible_paths;
 use super::{Checkpoints, Places, Result, blocking};
@@ -45,15 +44,13 @@ impl Checkpoints {
         wants_text: impl Fn(&str) -> bool,
     ) -> Result<Changed> {
         let base = self.checkpoint().await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let look = || self.take(&base.manifest, Self::known_of(&base), &index);
-        let mut looked = look().await;
+        let mut looked = self.look(&base).await;
         if looked.is_err() {
             // The git directory may be gone, or be another one.
             let current = self.current()?;
             let trash = self.new_trash("look");
             let mended = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
-            looked = look().await;
+            looked = self.look(&base).await;
             self.unsaid = mended.notices;
         }
         let taken = looked?;
@@ -74,7 +71,7 @@ impl Checkpoints {
                 .read(&paths, (&base.manifest, &taken), wants_text)
                 .await?,
         };
-        self.looked(taken);
+        self.looked(&taken);
         Ok(changed)
     }
 

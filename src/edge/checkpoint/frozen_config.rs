@@ -80,9 +80,49 @@ fn escaped(text: &str) -> String {
     })
 }
 
+/// The last value of a key without a subsection, in a file that [`flat`] wrote.
+pub(super) fn value_of(config: &str, key: &str) -> Option<String> {
+    let (section, name) = key.split_once('.')?;
+    let heading = format!("[{section}]");
+    let mut inside = false;
+    let mut found = None;
+    for line in config.lines() {
+        if line.starts_with('[') {
+            inside = line == heading;
+            continue;
+        }
+        let (present, value) = match line.trim_start().split_once(" = ") {
+            Some((present, value)) => (present, value),
+            None => (line.trim_start(), "true"),
+        };
+        if inside && present == name {
+            found = Some(unescaped(value));
+        }
+    }
+    found
+}
+
+fn unescaped(value: &str) -> String {
+    let quoted = value.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let mut text = String::new();
+    let mut characters = quoted.unwrap_or(value).chars();
+    while let Some(c) = characters.next() {
+        text.push(match (c, quoted) {
+            ('\\', Some(_)) => match characters.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(other) => other,
+                None => c,
+            },
+            _ => c,
+        });
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::flat;
+    use super::{flat, value_of};
     use pretty_assertions::assert_eq;
 
     #[test]
@@ -96,6 +136,14 @@ mod tests {
              [core]\n\tautocrlf\n\
              [alias]\n\tx = \"one\\ntwo\"\n"
         );
+    }
+
+    #[test]
+    fn a_value_is_found_again() {
+        let text = flat(b"core.a\n1\0core.b\0core.a\n \"x\\\0filter.core.a\nno\0");
+        assert_eq!(value_of(&text, "core.a").as_deref(), Some(" \"x\\"));
+        assert_eq!(value_of(&text, "core.b").as_deref(), Some("true"));
+        assert_eq!(value_of(&text, "core.c"), None);
     }
 
     #[test]

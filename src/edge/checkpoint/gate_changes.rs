@@ -36,9 +36,9 @@ enum Whose {
 
 impl Checkpoints {
     /// Takes note of the tree that a walk just showed.
-    pub(super) fn looked(&mut self, taken: Taken) {
+    pub(super) fn looked(&mut self, taken: &Taken) {
         self.marked = Some(Marked {
-            manifest: Arc::new(taken.manifest),
+            manifest: Arc::clone(&taken.manifest),
             opaque: lock(&self.opaque).folders(),
             head: None,
         });
@@ -59,7 +59,7 @@ impl Checkpoints {
         let taken = self
             .take(&base.manifest, Self::known_of(&base), &index)
             .await?;
-        self.looked(taken);
+        self.looked(&taken);
         self.mark_looked().await;
         Ok(())
     }
@@ -76,6 +76,7 @@ impl Checkpoints {
     /// A gate is about to run on the checkpoint: should this program not see its end, what differs
     /// from the checkpoint then is the gate's doing, and goes.
     pub(crate) async fn gate_begins(&mut self) -> Result<()> {
+        self.somebody_is_here();
         let run = self.current()?.intent.run;
         self.record(&run, Step::RestoreIntent).await
     }
@@ -161,7 +162,7 @@ impl Checkpoints {
             reach: Reach::LeavingIgnored,
         };
         let parked = Parked {
-            manifest: Arc::new(taken.manifest),
+            manifest: taken.manifest,
             passed_over: taken.passed_over,
         };
         let trash = self.new_trash("gate");

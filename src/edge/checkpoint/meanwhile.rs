@@ -7,7 +7,6 @@ use super::guarding::list;
 use super::modules::is_module_path;
 use super::run_state::Current;
 use super::save::{Commit, descends};
-use super::snapshot::Snapshot;
 use super::taking::{Taken, show};
 use super::{CheckpointError, Checkpoints, Notice, Result};
 use crate::edge::manifest::{Lane, Manifest};
@@ -27,6 +26,9 @@ impl Checkpoints {
     /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
     /// while no agent is at work: all of it is the user's, or a gate's.
     pub(crate) async fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
+        if self.is_as_left() {
+            return Ok(Meanwhile::default());
+        }
         let current = self.current()?;
         let branch = short(&current.intent.branch).to_owned();
         let (_, head) = self.observe().await?;
@@ -40,12 +42,10 @@ impl Checkpoints {
             ));
         }
         let base = self.checkpoint().await?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self
-            .take(&base.manifest, Self::known_of(&base), &index)
-            .await?;
+        let taken = self.look(&base).await?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
         if taken.changes.count() == 0 && moved.is_none() {
+            self.nobody_was_here();
             return Ok(Meanwhile::default());
         }
         self.refuse_operation()?;

@@ -273,7 +273,7 @@ impl Checkpoints {
         let known = Self::known_of(before);
         let taken = self.take(&before.manifest, known, index).await?;
         Ok(Parked {
-            manifest: Arc::new(taken.manifest),
+            manifest: taken.manifest,
             passed_over: taken.passed_over,
         })
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::control::Control;
 use super::mend::{Care, Mended};
+use super::plain_commit::Order;
 use super::run_state::Current;
 use super::save::changed_refs;
 use super::snapshot::Snapshot;
@@ -65,6 +66,7 @@ impl Checkpoints {
 
     /// Tells the journal that an agent is about to work on the checkpoint.
     pub(crate) async fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
+        self.somebody_is_here();
         let current = self.current()?;
         let run = current.intent.run;
         let retries_used = current
@@ -111,8 +113,11 @@ impl Checkpoints {
         notices.extend(self.tell_undone_commits(&current, &refs));
 
         let id = Snapshot::new_id();
-        let visible_index = self.derive_index(&base.id, &id).await?;
-        let taken = self.take_all(&base, &visible_index).await?;
+        let base_index = Snapshot::index(&self.places.vault, &base.id);
+        let mut taken = self.look(&base).await?;
+        if !taken.unreadable.is_empty() {
+            taken = self.take_all(&base, &base_index).await?;
+        }
         notices.extend(taken.notices.iter().cloned());
         notices.extend(self.tell_kept_out(&taken));
         self.link_module_objects(&taken.manifest).await?;
@@ -121,9 +126,15 @@ impl Checkpoints {
         let room = self.check_room_for(&self.places.vault.store(), &taken.manifest, &paths);
         let committed = match room {
             Ok(()) => {
-                let git = self.work.patient().with_index(&visible_index);
-                self.commit_parked(&current, label, &git, (&paths, &hidden))
-                    .await
+                let order = Order {
+                    from: base_index,
+                    to: Snapshot::index(&self.places.vault, &id),
+                    objects: self.places.vault.store().join("objects"),
+                    paths: paths.clone(),
+                    manifest: Arc::clone(&taken.manifest),
+                };
+                let names = (label, base.id.as_str(), id.as_str());
+                Box::pin(self.commit_order(&current, names, order, &hidden)).await
             }
             Err(error) => Err(error),
         };
@@ -210,7 +221,25 @@ impl Checkpoints {
         .await
     }
 
-    /// A commit in the store and a diff file, so that people and the next attempt can look.
+    /// Commits what an attempt left, without git where git would do nothing else.
+    async fn commit_order(
+        &self,
+        current: &Current,
+        (label, base, id): (&str, &str, &str),
+        order: Order,
+        hidden: &[Vec<u8>],
+    ) -> Result<Option<ObjectId>> {
+        let git = self.work.patient().with_index(&order.to);
+        let paths = order.paths.clone();
+        if let Some(tree) = self.plain_tree(order).await? {
+            return self.commit_tree_parked(current, label, (&git, tree)).await;
+        }
+        self.derive_index(base, id).await?;
+        self.commit_parked(current, label, &git, (&paths, hidden))
+            .await
+    }
+
+    /// The same by git.
     pub(super) async fn commit_parked(
         &self,
         current: &Current,
@@ -218,13 +247,31 @@ impl Checkpoints {
         git: &Git,
         (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
     ) -> Result<Option<ObjectId>> {
-        let own = self.places.vault.store().join("objects");
-        let also = self.places.repository.objects();
-        let git = git.with_objects(&own, Some(&also));
+        let git = self.storing(git);
         forget(&git, hidden).await?;
         self.update_index(&git, paths).await?;
+        let tree = self.tree(&git).await?;
+        self.commit_tree_parked(current, label, (&git, tree)).await
+    }
+
+    /// Git that writes objects into the vault's store.
+    fn storing(&self, git: &Git) -> Git {
+        let own = self.places.vault.store().join("objects");
+        git.with_objects(&own, Some(&self.places.repository.objects()))
+    }
+
+    /// A commit in the store and a diff file, so that people and the next attempt can look.
+    async fn commit_tree_parked(
+        &self,
+        current: &Current,
+        label: &str,
+        (git, tree): (&Git, ObjectId),
+    ) -> Result<Option<ObjectId>> {
         let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
-        let commit = self.commit(&git, &[current.commit], &message).await?;
+        let git = self.storing(git);
+        let commit = self
+            .commit(&git, (tree, &[current.commit]), &message)
+            .await?;
         let name = format!("refs/parked/{}/{label}", current.intent.run);
         self.store
             .run(["update-ref", &name, &commit.to_string()])

@@ -208,7 +208,7 @@ impl Checkpoints {
         let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self.take_all(&base, &index).await?;
         self.parked = Some(Parked {
-            manifest: Arc::new(taken.manifest),
+            manifest: taken.manifest,
             passed_over: taken.passed_over,
         });
         self.restore().await?;
@@ -248,7 +248,7 @@ impl Checkpoints {
         let nothing_new = taken.changes.paths().all(known);
         if nothing_new {
             self.parked = Some(Parked {
-                manifest: Arc::new(taken.manifest),
+                manifest: taken.manifest,
                 passed_over: taken.passed_over,
             });
         }

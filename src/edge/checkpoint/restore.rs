@@ -32,6 +32,7 @@ impl Checkpoints {
         let target = self.restore_target(&base, overlay.as_ref()).await?;
         let notices = self.carry_out_restore(&current, &target).await?;
         self.record(&run, Step::Restored).await?;
+        self.nobody_was_here();
         if let Some(overlay) = overlay {
             overlay.set_aside()?;
         }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use super::control::Control;
 use super::mend::{Care, Mended};
 use super::modules::is_module_path;
+use super::plain_commit::Order;
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::taking::{below, show};
+use super::taking::{Taken, below, show};
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::StoryId;
 use crate::edge::files::copy_with_time;
-use crate::edge::git::Git;
+use crate::edge::git::{Git, GitError};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{Step, StoryNote};
@@ -25,6 +26,16 @@ pub(super) enum Commit {
     Always,
     /// Only where its tree is not the one that is there already.
     WhereItDiffers,
+}
+
+/// What of a look at the tree goes into the index.
+struct Stored<'a> {
+    /// Files and links.
+    paths: &'a [Vec<u8>],
+    /// Submodules.
+    modules: &'a [Vec<u8>],
+    /// Files that stay in the tree and leave the index.
+    unstaged: &'a [Vec<u8>],
 }
 
 /// What a save did.
@@ -62,10 +73,9 @@ impl Checkpoints {
 
     /// The checkpoint commit and the id of its tree.
     pub(crate) async fn checkpoint_tree(&self) -> Result<(String, String)> {
-        let commit = self.current()?.commit.to_string();
-        let name = format!("{commit}^{{tree}}");
-        let tree = self.git.line(["rev-parse", "--verify", &name]).await?;
-        Ok((commit, tree))
+        let commit = self.current()?.commit;
+        let tree = self.tree_of(commit).await?;
+        Ok((commit.to_string(), tree.to_string()))
     }
 
     /// Commits what changed since the last checkpoint.
@@ -98,27 +108,24 @@ impl Checkpoints {
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
 
-        let id = Snapshot::new_id();
-        let index = self.derive_index(&base.id, &id).await?;
-        let mut taken = self
-            .take(&base.manifest, Self::known_of(&base), &index)
-            .await?;
-        let git = self.work.patient().with_index(&index);
+        let mut taken = self.look(&base).await?;
         let staged = self.staged(&current, &base, &mut taken).await?;
         let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
         notices.extend(self.tell_staged_secrets(&staged));
         paths.extend(staged.added);
-        forget(&git, &staged.removed).await?;
-        forget(&git, &to_forget(&base, &taken)).await?;
-        let mut to_store = paths.clone();
-        to_store.extend(touched_submodules(&base, &taken.changes));
-        to_store.extend(staged.submodules.iter().cloned());
-        self.check_room_for(
-            &self.places.repository.objects(),
-            &taken.manifest,
-            &to_store,
-        )?;
-        notices.extend(self.update_index(&git, &to_store).await?);
+        let mut modules = touched_submodules(&base, &taken.changes);
+        modules.extend(staged.submodules.iter().cloned());
+        let stored = Stored {
+            paths: &paths,
+            modules: &modules,
+            unstaged: &staged.removed,
+        };
+        let id = Snapshot::new_id();
+        let storing = self.store_visible((&base, &id), &taken, &stored);
+        let (tree, odd) = Box::pin(storing).await?;
+        let index = Snapshot::index(&self.places.vault, &id);
+        let git = self.work.patient().with_index(&index);
+        notices.extend(odd);
         notices.extend(taken.notices.iter().cloned());
         notices.extend(self.tell_kept_out(&taken));
         notices.extend(self.tell_no_longer_ignored(&git, &base, &taken).await?);
@@ -134,10 +141,9 @@ impl Checkpoints {
                 .await?,
         );
         let commit = match when {
-            Commit::Always => self.commit(&git, &[parent], message).await?,
-            Commit::WhereItDiffers => self.commit_change(&git, parent, message).await?,
+            Commit::WhereItDiffers if self.tree_of(parent).await? == tree => parent,
+            _ => self.commit(&git, (tree, &[parent]), message).await?,
         };
-        self.link_objects().await?;
         let snapshot = self
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
             .await?;
@@ -159,6 +165,7 @@ impl Checkpoints {
         self.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));
+        self.nobody_was_here();
         Ok(SaveReport {
             commit: commit.to_string(),
             changed_files: paths.len(),
@@ -166,17 +173,52 @@ impl Checkpoints {
         })
     }
 
-    /// A commit on top of the parent, or the parent where it has the same tree.
-    async fn commit_change(&self, git: &Git, parent: ObjectId, message: &str) -> Result<ObjectId> {
-        let tree = git.line(["write-tree", "--missing-ok"]).await?;
-        let before = self
-            .git
-            .line(["rev-parse", "--verify", &format!("{parent}^{{tree}}")])
-            .await?;
-        if tree == before {
-            return Ok(parent);
+    /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git
+    /// could not store.
+    async fn store_visible(
+        &self,
+        (base, id): (&Snapshot, &str),
+        taken: &Taken,
+        stored: &Stored<'_>,
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        let objects = self.places.repository.objects();
+        let to_store = [stored.paths, stored.modules].concat();
+        self.check_room_for(&objects, &taken.manifest, &to_store)?;
+        let index = Snapshot::index(&self.places.vault, id);
+        let is_plain = stored.modules.is_empty() && stored.unstaged.is_empty();
+        if is_plain && !base.control.is_sparse() {
+            let order = Order {
+                from: Snapshot::index(&self.places.vault, &base.id),
+                to: index.clone(),
+                objects,
+                paths: to_store.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = self.plain_tree(order).await? {
+                return Ok((tree, Vec::new()));
+            }
         }
-        self.commit(git, &[parent], message).await
+        self.derive_index(&base.id, id).await?;
+        let git = self.work.patient().with_index(&index);
+        forget(&git, stored.unstaged).await?;
+        forget(&git, &to_forget(base, taken)).await?;
+        let notices = self.update_index(&git, &to_store).await?;
+        let tree = self.tree(&git).await?;
+        self.link_objects().await?;
+        Ok((tree, notices))
+    }
+
+    /// The tree of a commit.
+    async fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
+        let name = format!("{commit}^{{tree}}");
+        let answer = self.git.line(["rev-parse", "--verify", &name]).await?;
+        ObjectId::parse(answer.as_bytes()).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "rev-parse".to_owned(),
+                answer,
+            }
+            .into()
+        })
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
@@ -235,7 +277,7 @@ impl Checkpoints {
         &self,
         id: String,
         (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
-        taken: &super::taking::Taken,
+        taken: &Taken,
         (mut refs, commit): (Refs, ObjectId),
     ) -> Result<Snapshot> {
         let branch = self.current()?.intent.branch;
@@ -297,10 +339,7 @@ fn touched_submodules(base: &Snapshot, changes: &crate::edge::manifest::Changes)
 }
 
 /// Folders a story made into repositories of their own: git cannot hold what is in them.
-pub(super) fn new_repositories(
-    taken: &super::taking::Taken,
-    submodules: &[Vec<u8>],
-) -> Vec<Vec<u8>> {
+pub(super) fn new_repositories(taken: &Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let holds_visible = |folder: &[u8]| {
         let entries = &taken.manifest.entries;
         below(entries, folder).any(|(_, entry)| entry.is_visible())

@@ -2,6 +2,7 @@
 //! one, or added a submodule. None of it shows in the files themselves.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
 use super::run_state::Current;
 use super::snapshot::Snapshot;
@@ -43,7 +44,7 @@ impl Checkpoints {
         // An index nobody can read says nothing.
         let listing = listing.unwrap_or_default();
         let mut fields = nul_separated(&listing);
-        let entries = &mut taken.manifest.entries;
+        let entries = &mut Arc::make_mut(&mut taken.manifest).entries;
         while let (Some(meta), Some(path)) = (fields.next(), fields.next()) {
             let mode = meta.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
             let entry = entries.get_mut(path).filter(|entry| holds_bytes(entry));

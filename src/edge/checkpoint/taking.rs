@@ -74,10 +74,10 @@ impl Opaque {
 pub(super) type Clean = BTreeMap<Vec<u8>, ObjectId>;
 
 /// The work tree now, against a base.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Taken {
     /// Everything.
-    pub(super) manifest: Manifest,
+    pub(super) manifest: Arc<Manifest>,
     /// What differs from the base.
     pub(super) changes: Changes,
     /// Folders that were passed over.
@@ -187,7 +187,7 @@ impl Checkpoints {
         manifest.taken_ns = at_ns;
         notices.extend(kept);
         Ok(Taken {
-            manifest,
+            manifest: Arc::new(manifest),
             changes,
             passed_over: walk.not_entered,
             unreadable: walk.unreadable,

@@ -166,15 +166,33 @@ impl Checkpoints {
         }
     }
 
-    /// Writes the tree of a private index and a commit for it.
+    /// Writes the tree of a private index.
+    pub(super) async fn tree(&self, git: &Git) -> Result<ObjectId> {
+        let tree = git.line(["write-tree", "--missing-ok"]).await?;
+        ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "write-tree".to_owned(),
+                answer: tree,
+            }
+            .into()
+        })
+    }
+
+    /// Writes a commit of a tree; objects go where `git` has them.
     pub(super) async fn commit(
         &self,
         git: &Git,
-        parents: &[ObjectId],
+        (tree, parents): (ObjectId, &[ObjectId]),
         message: &str,
     ) -> Result<ObjectId> {
-        let tree = git.line(["write-tree", "--missing-ok"]).await?;
-        let mut args = vec!["commit-tree".to_owned(), tree];
+        let objects = git.objects();
+        let plain = self
+            .plain_commit(&objects, (tree, parents), message)
+            .await?;
+        if let Some(commit) = plain {
+            return Ok(commit);
+        }
+        let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
         for parent in parents {
             args.extend(["-p".to_owned(), parent.to_string()]);
         }
@@ -190,13 +208,15 @@ impl Checkpoints {
             answer = git.run_with_input(&with_identity, message.as_bytes()).await;
         }
         let answer = answer?;
-        ObjectId::parse(answer.trim_ascii()).ok_or_else(|| {
-            GitError::Unexpected {
+        let Some(commit) = ObjectId::parse(answer.trim_ascii()) else {
+            return Err(GitError::Unexpected {
                 command: "commit-tree".to_owned(),
                 answer: show(&answer),
             }
-            .into()
-        })
+            .into());
+        };
+        self.learn_identity(&objects, &commit);
+        Ok(commit)
     }
 
     /// Clears flags that hide edits from git, in a private index.

@@ -18,9 +18,11 @@ async fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
+    checkpoints.somebody_is_here();
     let nothing = checkpoints.take_in_meanwhile().await.unwrap();
     assert_eq!(nothing, Meanwhile::default());
 
+    checkpoints.somebody_is_here();
     yard.write("a.txt", "the user's\n");
     yard.write("staged.txt", "only staged\n");
     yard.git("add staged.txt");

@@ -1,0 +1,390 @@
+//! Index, tree and commit of a checkpoint without a git process: for files that git stores as they
+//! are, there is nothing it would know better. Where anything is out of the ordinary there is no
+//! answer, nothing is written that matters, and git does it.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::conversions::{Conversions, Converted, Folders};
+use super::keeping::open_raw;
+use super::objects::link;
+use super::{Checkpoints, Places, Result, blocking, lock};
+use crate::edge::files::{Tried, create_private_folder, place, read_if_present};
+use crate::edge::index_file::{Edited, Edits, Staged, StagedStat, edit};
+use crate::edge::loose_object;
+use crate::edge::manifest::{Content, Entry, Kind, Manifest, Stat};
+use crate::edge::object_id::ObjectId;
+use crate::edge::walk::{absolute, stat};
+
+/// How many objects are worth a second thread.
+const MANY: usize = 64;
+
+/// Which paths are to be committed, on top of what.
+pub(super) struct Order {
+    /// The index of the checkpoint.
+    pub(super) from: PathBuf,
+    /// Where the new one goes.
+    pub(super) to: PathBuf,
+    /// Where objects go.
+    pub(super) objects: PathBuf,
+    /// What changed.
+    pub(super) paths: Vec<Vec<u8>>,
+    /// The tree as it was looked at.
+    pub(super) manifest: Arc<Manifest>,
+}
+
+/// Who makes the commits of this run, as git wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    author: String,
+    committer: String,
+}
+
+impl Checkpoints {
+    /// Writes the index and the tree of an order. None where git has to do it.
+    pub(super) async fn plain_tree(&self, order: Order) -> Result<Option<ObjectId>> {
+        // Where the system cannot tell an outage, everything git writes is synced by it.
+        let is_told = lock(&self.journal).uptime().is_some();
+        if !is_told || self.conversions().await?.always {
+            return Ok(None);
+        }
+        let places = Arc::clone(&self.places);
+        let conversions = Arc::clone(&self.conversions);
+        blocking(move || match conversions.get() {
+            Some(known) => carry_out(&places, known, &order),
+            None => Ok(None),
+        })
+        .await
+    }
+
+    /// Writes a commit of a tree. None where git has to do it.
+    pub(super) async fn plain_commit(
+        &self,
+        objects: &Path,
+        (tree, parents): (ObjectId, &[ObjectId]),
+        message: &str,
+    ) -> Result<Option<ObjectId>> {
+        let Some(identity) = lock(&self.identity).clone() else {
+            return Ok(None);
+        };
+        let text = identity.commit((tree, parents), message, &jiff::Zoned::now());
+        let id = ObjectId::of_object(self.places.repository.format, "commit", text.as_bytes());
+        let places = Arc::clone(&self.places);
+        let objects = objects.to_owned();
+        blocking(move || {
+            loose_object::write(&objects, (&id, "commit"), text.as_bytes())?;
+            keep_in_store(&places, &objects, &[id])?;
+            Ok(Some(id))
+        })
+        .await
+    }
+
+    /// Learns from a commit git made who it says makes them.
+    pub(super) fn learn_identity(&self, objects: &Path, commit: &ObjectId) {
+        if let Some(text) = loose_object::read(objects, commit, "commit") {
+            *lock(&self.identity) = Identity::in_commit(&String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+impl Identity {
+    fn in_commit(text: &str) -> Option<Self> {
+        let headers = text.split("\n\n").next()?;
+        // A header for encodings, signatures or the like says that there is more to it.
+        let known = ["tree", "parent", "author", "committer"];
+        let mut lines = headers.lines();
+        if !lines.all(|line| known.contains(&line.split(' ').next().unwrap_or_default())) {
+            return None;
+        }
+        let of = |name: &str| {
+            let line = headers.lines().find_map(|line| line.strip_prefix(name))?;
+            let end = line.rfind('>')?;
+            Some(line[..=end].to_owned())
+        };
+        Some(Self {
+            author: of("author ")?,
+            committer: of("committer ")?,
+        })
+    }
+
+    fn commit(
+        &self,
+        (tree, parents): (ObjectId, &[ObjectId]),
+        message: &str,
+        now: &jiff::Zoned,
+    ) -> String {
+        use std::fmt::Write as _;
+        let when = now.strftime("%s %z");
+        let mut text = format!("tree {tree}\n");
+        for parent in parents {
+            let _ = writeln!(text, "parent {parent}");
+        }
+        let Self { author, committer } = self;
+        let _ = write!(
+            text,
+            "author {author} {when}\ncommitter {committer} {when}\n\n{message}"
+        );
+        text
+    }
+}
+
+fn carry_out(
+    places: &Places,
+    conversions: &Conversions,
+    order: &Order,
+) -> Result<Option<ObjectId>> {
+    let Some(old) = read_if_present(&order.from)? else {
+        return Ok(None);
+    };
+    let Some((edits, blobs)) = staged(places, conversions, order) else {
+        return Ok(None);
+    };
+    let Some(edited) = edit(&old, places.repository.format, &edits) else {
+        return Ok(None);
+    };
+    let Edited { bytes, trees, root } = edited;
+    if !write_blobs(places, &order.objects, &blobs)? {
+        return Ok(None);
+    }
+    for (id, bytes) in &trees {
+        loose_object::write(&order.objects, (id, "tree"), bytes)?;
+    }
+    let ids: Vec<ObjectId> = blobs.iter().map(|blob| blob.id).collect();
+    let ids = [ids, trees.iter().map(|(id, _)| *id).collect()].concat();
+    keep_in_store(places, &order.objects, &ids)?;
+    if let Some(folder) = order.to.parent() {
+        create_private_folder(folder)?;
+    }
+    // Git looks again at files that are not older than the index it has: none of what changed
+    // since the tree was looked at may pass for older.
+    let taken = u64::try_from(order.manifest.taken_ns).unwrap_or_default();
+    let taken = SystemTime::UNIX_EPOCH + Duration::from_nanos(taken);
+    place(&order.to, |file| {
+        use std::io::Write as _;
+        file.write_all(&bytes)?;
+        file.set_times(fs::FileTimes::new().set_modified(taken))
+    })?;
+    Ok(Some(root))
+}
+
+/// A file or link that becomes an object.
+struct Blob {
+    id: ObjectId,
+    source: Source,
+    /// It is stored as it is only without a carriage return.
+    lines: bool,
+}
+
+enum Source {
+    /// The copy in the vault.
+    Raw,
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+/// What an index says of the changed paths. None where git has to say it.
+fn staged(places: &Places, conversions: &Conversions, order: &Order) -> Option<(Edits, Vec<Blob>)> {
+    let top = &places.repository.work_tree;
+    let format = places.repository.format;
+    let mut folders = Folders::default();
+    let (mut edits, mut blobs) = (Edits::new(), Vec::new());
+    for path in &order.paths {
+        let entry = order.manifest.entries.get(path);
+        let Some(entry) = entry.filter(|entry| matches!(entry.kind, Kind::File | Kind::Link))
+        else {
+            edits.insert(path.clone(), None);
+            continue;
+        };
+        if !entry.is_visible() || !is_plain_name(path) {
+            return None;
+        }
+        let converted = conversions.of(top, path, &mut folders);
+        let id = match &entry.content {
+            Content::Link(target) => {
+                let id = ObjectId::of_object(format, "blob", target);
+                let source = Source::Bytes(target.clone());
+                blobs.push(Blob {
+                    id,
+                    source,
+                    lines: false,
+                });
+                id
+            }
+            _ if converted == Converted::Anyhow => return None,
+            Content::Git(id) => *id,
+            Content::Raw(id) => {
+                let lines = converted == Converted::Lines;
+                blobs.push(Blob {
+                    id: *id,
+                    source: Source::Raw,
+                    lines,
+                });
+                *id
+            }
+            Content::Nothing | Content::Unkept => return None,
+        };
+        let staged = Staged {
+            mode: mode_of(entry),
+            id,
+            stat: staged_stat(&absolute(top, path), &entry.stat),
+        };
+        edits.insert(path.clone(), Some(staged));
+    }
+    Some((edits, blobs))
+}
+
+/// A name git takes whatever it is asked to protect; others it is asked about.
+fn is_plain_name(path: &[u8]) -> bool {
+    let odd = |part: &[u8]| {
+        part.is_empty()
+            || part == b"."
+            || part == b".."
+            || part.eq_ignore_ascii_case(b".git")
+            || part.eq_ignore_ascii_case(b".gitattributes")
+            || part.iter().any(|byte| matches!(byte, b'\\' | b':' | b'~'))
+            || !part.is_ascii() && part[0] == b'.'
+    };
+    !path.split(|byte| *byte == b'/').any(odd)
+}
+
+fn mode_of(entry: &Entry) -> u32 {
+    match entry.kind {
+        Kind::Link => 0o120_000,
+        _ if entry.stat.mode & 0o100 != 0 => 0o100_755,
+        _ => 0o100_644,
+    }
+}
+
+/// The fields of a file as an index has them; those that make git look where it changed since.
+fn staged_stat(full: &Path, looked: &Stat) -> StagedStat {
+    let Ok(metadata) = fs::symlink_metadata(full) else {
+        return StagedStat::default();
+    };
+    if stat(&metadata) != *looked {
+        return StagedStat::default();
+    }
+    StagedStat {
+        changed: (cut(metadata.ctime()), cut(metadata.ctime_nsec())),
+        modified: (cut(metadata.mtime()), cut(metadata.mtime_nsec())),
+        place: (
+            cut(metadata.dev().cast_signed()),
+            cut(metadata.ino().cast_signed()),
+        ),
+        owner: (metadata.uid(), metadata.gid()),
+        size: cut(metadata.size().cast_signed()),
+    }
+}
+
+/// The lowest 32 bits, as an index keeps them.
+fn cut(value: i64) -> u32 {
+    u32::try_from(value & 0xffff_ffff).unwrap_or_default()
+}
+
+/// Writes blobs; false where one is not stored as it is after all.
+fn write_blobs(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
+    if blobs.len() < MANY {
+        return write_some(places, objects, blobs);
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = blobs.len().div_ceil(threads.min(8));
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = blobs
+            .chunks(share)
+            .map(|share| scope.spawn(move || write_some(places, objects, share)))
+            .collect();
+        let mut plain = true;
+        for share in shares {
+            plain &= match share.join() {
+                Ok(written) => written?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+        }
+        Ok(plain)
+    })
+}
+
+fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
+    for blob in blobs {
+        let read;
+        let bytes = match &blob.source {
+            Source::Bytes(bytes) => bytes,
+            Source::Raw => {
+                let mut bytes = Vec::new();
+                let full = objects.join(blob.id.to_string());
+                open_raw(places, &blob.id)?
+                    .read_to_end(&mut bytes)
+                    .tried("read the copy of", &full)?;
+                read = bytes;
+                &read
+            }
+        };
+        if blob.lines && bytes.contains(&b'\r') {
+            return Ok(false);
+        }
+        loose_object::write(objects, (&blob.id, "blob"), bytes)?;
+    }
+    Ok(true)
+}
+
+/// Links objects just written into the vault's store, where they are not written there.
+fn keep_in_store(places: &Places, objects: &Path, ids: &[ObjectId]) -> Result<()> {
+    let store = places.vault.store().join("objects");
+    if objects == store {
+        return Ok(());
+    }
+    for id in ids {
+        let target = loose_object::path(&store, id);
+        if let Some(folder) = target.parent().filter(|folder| !folder.exists()) {
+            create_private_folder(folder)?;
+        }
+        link(&loose_object::path(objects, id), &target)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_commit_says_what_git_would() {
+        let text =
+            "tree 1\nparent 2\nauthor Ann B. <a@b> 17 +0100\ncommitter C <> 18 -0530\n\nhi\n";
+        let identity = Identity::in_commit(text).unwrap();
+        let id = ObjectId::parse(&[b'a'; 40]).unwrap();
+        let now: jiff::Zoned = "2026-02-03T04:05:06-05:30[-05:30]".parse().unwrap();
+        let seconds = now.timestamp().as_second();
+        assert_eq!(
+            identity.commit((id, &[id]), "message\n", &now),
+            format!(
+                "tree {id}\nparent {id}\nauthor Ann B. <a@b> {seconds} -0530\n\
+                 committer C <> {seconds} -0530\n\nmessage\n"
+            )
+        );
+        let signed = text.replace("\n\n", "\ngpgsig x\n\n");
+        assert_eq!(Identity::in_commit(&signed), None);
+    }
+
+    #[test]
+    fn names_git_may_object_to_are_left_to_git() {
+        for name in ["a", "a/.github/x", ".gitignore", "ä/ö", "a b"] {
+            assert!(is_plain_name(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "a/.GIT/x",
+            "x/..",
+            "git~1",
+            "a\\b",
+            "c:d",
+            ".gitattributes",
+            "a//b",
+        ] {
+            assert!(!is_plain_name(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! An index of git with some of its paths changed, and the tree it then stands for, worked out
+//! without a git process: the entries that stay are copied as they are, and only the trees of
+//! folders something changed in are made anew.
+//!
+//! Bytes in, bytes out. An index that says more than plain entries (conflicts, a split or sparse
+//! index, no known trees) is none of its business: then there is no answer, and git is asked.
+
+mod entries;
+mod trees;
+
+use std::collections::BTreeMap;
+
+use super::object_id::{ObjectFormat, ObjectId};
+use entries::{Entries, Writer};
+use trees::{Trees, parse_trees};
+
+/// What an index says of a file besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Staged {
+    /// `100644`, `100755` or `120000`, in octal.
+    pub(crate) mode: u32,
+    /// Its content.
+    pub(crate) id: ObjectId,
+    /// The fields by which git tells that a file did not change; all zero makes it look.
+    pub(crate) stat: StagedStat,
+}
+
+/// The stat fields in the order in which an index has them, each cut to 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StagedStat {
+    /// Seconds and nanoseconds of the last change of the inode.
+    pub(crate) changed: (u32, u32),
+    /// Seconds and nanoseconds of the last change of the content.
+    pub(crate) modified: (u32, u32),
+    /// Device and inode.
+    pub(crate) place: (u32, u32),
+    /// User and group.
+    pub(crate) owner: (u32, u32),
+    /// Length.
+    pub(crate) size: u32,
+}
+
+/// What becomes of paths; none means that a path is no longer there.
+pub(crate) type Edits = BTreeMap<Vec<u8>, Option<Staged>>;
+
+/// An index after its edits.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    /// The new index, its known trees included.
+    pub(crate) bytes: Vec<u8>,
+    /// Trees that may not exist as objects yet.
+    pub(crate) trees: Vec<(ObjectId, Vec<u8>)>,
+    /// The tree of everything.
+    pub(crate) root: ObjectId,
+}
+
+/// Applies edits to an index. None where git has to be asked.
+pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
+    let mut entries = Entries::new(old, format)?;
+    let mut trees = Trees::new(parse_trees(entries.extensions()?, format)?, edits);
+    let mut writer = Writer::new(entries.version(), format, old.len());
+    let mut pending = edits.iter().peekable();
+    while !entries.is_over() {
+        let entry = entries.advance()?;
+        let here = entries.path();
+        while let Some((path, staged)) = pending.next_if(|(path, _)| path.as_slice() < here) {
+            if let Some(staged) = staged {
+                trees.add(path, staged.mode, staged.id)?;
+                writer.add(path, staged)?;
+            }
+        }
+        match pending.next_if(|(path, _)| path.as_slice() == here) {
+            None => {
+                trees.keep(here, entry.mode, entry.id);
+                writer.copy(entry, here)?;
+            }
+            Some((path, None)) => trees.remove(path)?,
+            Some((path, Some(staged))) => {
+                trees.keep(path, staged.mode, staged.id);
+                writer.add(path, staged)?;
+            }
+        }
+    }
+    for (path, staged) in pending {
+        if let Some(staged) = staged {
+            trees.add(path, staged.mode, staged.id)?;
+            writer.add(path, staged)?;
+        }
+    }
+    let built = trees.build(format)?;
+    let bytes = writer.finish(&built.extension)?;
+    Some(Edited {
+        bytes,
+        trees: built.objects,
+        root: built.root,
+    })
+}
+
+#[cfg(test)]
+mod tests;
