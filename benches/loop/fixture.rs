@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::Result;
 use crate::agent::OPEN;
-use crate::options::Options;
-use crate::{Result, contender};
+use crate::command::must;
+use crate::repository::Repository;
 
 /// The change that is worked through.
 pub(crate) const CHANGE: &str = "bench";
@@ -30,66 +31,70 @@ const SPEC: &str = "## ADDED Requirements\n\n### Requirement: Files\n\
 /// was copied just now would be read whole once, which no tree of a user's is.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Files in one folder of the repository.
-const FOLDER: usize = 100;
-
-/// A folder of our own with the repository all runs are copied from.
+/// The repository all runs are copied from, in a folder of our own.
 pub(crate) struct Fixture {
-    folder: TempDir,
-    /// Stories of the change.
-    pub(crate) stories: usize,
+    place: Place,
 }
 
-/// A fresh repository with a home of its own.
+/// A repository with a home of its own.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
 impl Fixture {
     /// Makes the repository.
-    pub(crate) fn make(options: &Options) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("ralphtool-bench-")
-            .tempdir_in(&options.folder)?;
-        let place = Place { folder };
-        fs::create_dir_all(place.home())?;
-        fs::write(place.home().join(".gitconfig"), GIT_CONFIG)?;
-        write_files(&place.repository(), options)?;
-        for line in ["init -q", "add -A", "commit -q -m start", "repack -a -d -q"] {
-            contender::must(place.command("git").args(line.split(' ')))?;
-        }
-        let Place { folder } = place;
-        let stories = options.stories;
-        Ok(Self { folder, stories })
+    pub(crate) fn make(repository: &Repository, folder: &Path) -> Result<Self> {
+        let place = Place::empty(folder)?;
+        write_files(&place.repository(), repository)?;
+        place.commit_all()?;
+        Ok(Self { place })
     }
 
     /// Copies everything; the copy is clean to git and already on disk.
     pub(crate) fn copy(&self) -> Result<Place> {
         let folder = tempfile::Builder::new()
             .prefix("run-")
-            .tempdir_in(self.folder.path())?;
+            .tempdir_in(self.place.folder.path())?;
         let place = Place { folder };
         for name in ["home", "repository"] {
             let mut copy = Command::new("cp");
-            copy.arg("-pR").arg(self.folder.path().join(name));
-            contender::must(copy.arg(place.folder.path()))?;
+            copy.arg("-pR").arg(self.place.beside(name));
+            must(copy.arg(place.folder.path()))?;
         }
-        contender::must(
+        must(
             place
                 .command("git")
                 .args(["update-index", "-q", "--refresh"]),
         )?;
-        // Else the first contender that makes its work durable writes our copy to disk.
-        contender::must(&mut Command::new("sync"))?;
-        std::thread::sleep(SETTLE);
+        settle();
         Ok(place)
     }
 }
 
 impl Place {
+    /// A folder of our own with nothing but a home.
+    pub(crate) fn empty(parent: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("ralphtool-bench-")
+            .tempdir_in(parent)?;
+        let place = Self { folder };
+        fs::create_dir_all(place.home())?;
+        fs::create_dir_all(place.repository())?;
+        fs::write(place.home().join(".gitconfig"), GIT_CONFIG)?;
+        Ok(place)
+    }
+
+    /// Makes a repository of what is there.
+    pub(crate) fn commit_all(&self) -> Result<()> {
+        for line in ["init -q", "add -A", "commit -q -m start", "repack -a -d -q"] {
+            must(self.command("git").args(line.split(' ')))?;
+        }
+        Ok(())
+    }
+
     /// The repository.
     pub(crate) fn repository(&self) -> PathBuf {
-        self.folder.path().join("repository")
+        self.beside("repository")
     }
 
     /// A file beside the repository.
@@ -98,7 +103,7 @@ impl Place {
     }
 
     fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.beside("home")
     }
 
     /// A command in the repository that sees nothing of the user's.
@@ -109,7 +114,7 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
-            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_STATE_HOME", self.beside("state"))
             .env("XDG_CONFIG_HOME", self.home().join(".config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("TMPDIR", self.folder.path())
@@ -118,30 +123,31 @@ impl Place {
     }
 }
 
-fn write_files(top: &Path, options: &Options) -> Result<()> {
-    for number in 0..options.files {
-        let folder = top.join(format!(
-            "source/{:02}/{:02}",
-            number / FOLDER / FOLDER,
-            number / FOLDER % FOLDER
-        ));
-        if number % FOLDER == 0 {
-            fs::create_dir_all(&folder)?;
+/// Waits until all is on disk, else the first contender that makes its work durable writes what we
+/// did; and until the files are older than what follows.
+pub(crate) fn settle() {
+    rustix::fs::sync();
+    std::thread::sleep(SETTLE);
+}
+
+fn write_files(top: &Path, repository: &Repository) -> Result<()> {
+    for number in 0..repository.files {
+        let file = top.join(repository.path(number));
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
         }
-        let text = format!("file {number}\n").repeat(10);
-        fs::write(folder.join(format!("file-{number}.txt")), text)?;
+        fs::write(file, format!("file {number}\n").repeat(10))?;
     }
     let change = top.join("openspec/changes").join(CHANGE);
     fs::create_dir_all(change.join("specs/files"))?;
     fs::write(change.join("proposal.md"), "## Why\n\nTo measure.\n")?;
     fs::write(change.join("specs/files/spec.md"), SPEC)?;
     let mut tasks = String::new();
-    for story in 1..=options.stories {
+    for story in 1..=repository.stories + repository.restores {
         let _ = writeln!(
             tasks,
             "## {story}. Story {story}\n\n{OPEN}{story}.1 Write its file\n"
         );
     }
-    fs::write(top.join(TASKS), tasks)?;
-    Ok(())
+    Ok(fs::write(top.join(TASKS), tasks)?)
 }

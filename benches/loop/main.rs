@@ -1,38 +1,48 @@
 //! What the loop itself costs: `ralphtool loop` beside a shell loop that does the plain git steps,
 //! in turns, with an agent that is done at once.
 //!
-//! `cargo bench --bench loop` · `cargo bench --bench loop -- --large` · `-- --help`
+//! `cargo bench --bench loop` · `cargo bench --bench loop -- --all` · `-- --help`
 
 mod agent;
+mod command;
 mod contender;
 mod figures;
 mod fixture;
+mod git_calls;
 mod options;
+mod repository;
+mod run;
+mod spread;
+mod surroundings;
+mod watch;
+mod written;
 
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use contender::{CONTENDERS, Contender, Run};
+use contender::{CONTENDERS, Git};
+use figures::Runs;
 use fixture::Fixture;
 use options::Options;
+use repository::Repository;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
+/// How the program ends after an error, be it as the agent or not.
+const ERROR: u8 = 2;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let done = match args.split_first() {
         Some((word, rest)) if word == agent::WORD => agent::work(rest),
-        _ => measure(&args),
+        _ => measure(&args).map(|()| ExitCode::SUCCESS),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    done.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::from(ERROR)
+    })
 }
 
 fn measure(args: &[OsString]) -> Result<()> {
@@ -44,25 +54,40 @@ fn measure(args: &[OsString]) -> Result<()> {
         // `cargo test --benches` starts this too; figures of a debug build say nothing.
         return Ok(());
     }
-    let fixture = Fixture::make(&options)?;
-    let mut runs: Vec<(Contender, Run)> = Vec::new();
-    for turn in 0..options.runs {
+    out.write_all(surroundings::described(&options.folder)?.as_bytes())?;
+    let mut git = String::new();
+    let mut table = figures::HEAD.to_owned();
+    for repository in &options.repositories {
+        let fixture = Fixture::make(repository, &options.folder)?;
+        table.push_str(&figures::rows(repository, &runs(repository, &fixture)?));
+        if options.count_git {
+            git.push_str(&git_calls::listed(repository, &fixture)?);
+        }
+    }
+    out.write_all(table.as_bytes())?;
+    out.write_all(figures::LEGEND.as_bytes())?;
+    out.write_all(git.as_bytes())?;
+    Ok(writeln!(out, "\n{}", surroundings::load())?)
+}
+
+fn runs(repository: &Repository, fixture: &Fixture) -> Result<Runs> {
+    let mut runs = Runs::new();
+    for turn in 0..repository.runs {
         let mut order = CONTENDERS.to_vec();
         // Whoever goes first may find colder caches: they take turns at that, too.
         order.rotate_left(turn % CONTENDERS.len());
         for contender in order {
-            let run = contender.run(&fixture, contender::Git::Plain)?;
-            let progress = format!("run {} of {}: {}", turn + 1, options.runs, contender.name());
-            writeln!(io::stderr(), "{progress}: {}", figures::one_line(&run))?;
+            let run = contender.run(repository, fixture, Git::Plain)?;
+            let what = format!(
+                "{}, run {} of {}",
+                repository.name,
+                turn + 1,
+                repository.runs
+            );
+            let figures = figures::one_line(&run);
+            writeln!(io::stderr(), "{what}: {}: {figures}", contender.name())?;
             runs.push((contender, run));
         }
     }
-    out.write_all(figures::table(&options, &runs).as_bytes())?;
-    if options.count_git {
-        for contender in CONTENDERS {
-            let run = contender.run(&fixture, contender::Git::Logged)?;
-            out.write_all(figures::git_calls(*contender, &run).as_bytes())?;
-        }
-    }
-    Ok(())
+    Ok(runs)
 }
