@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::command::answer;
-use crate::fixture::{CHANGE, Fixture, Place, TASKS};
+use crate::fixture::{CHANGE, Place, TASKS};
 use crate::git_calls::logging_git;
 use crate::repository::Repository;
 use crate::run::Run;
@@ -75,12 +75,12 @@ impl Contender {
     }
 
     /// Works through the change once.
-    pub(crate) fn run(self, repository: &Repository, fixture: &Fixture, git: Git) -> Result<Run> {
-        let place = fixture.copy()?;
+    pub(crate) fn run(self, repository: &Repository, place: &Place, git: Git) -> Result<Run> {
+        place.renew()?;
         let log = place.beside("log");
-        let mut command = self.command(&place, &agent::command_line(repository, &log)?)?;
+        let mut command = self.command(place, &agent::command_line(repository, &log)?)?;
         if git == Git::Logged {
-            command.env("PATH", logging_git(&place, &log)?);
+            command.env("PATH", logging_git(place, &log)?);
         }
         let output = fs::File::create(place.beside("output"))?;
         command
@@ -94,7 +94,7 @@ impl Contender {
             let said = fs::read_to_string(place.beside("output"))?;
             return Err(format!("{} ended with {status}:\n{said}", self.name()).into());
         }
-        self.check(repository, &place)?;
+        self.check(repository, place)?;
         let log = fs::read_to_string(&log)?;
         let run = Run::from_log(&log, (started, ended), memory, repository.stories)?;
         if run.restores.len() != repository.restores {

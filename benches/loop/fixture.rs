@@ -1,10 +1,11 @@
-//! The repositories: one is made, every run gets a fresh copy, and nothing of the user's home or
-//! git configuration is seen.
+//! The repositories: each contender gets one of its own, which is as new before every run, and
+//! nothing of the user's home or git configuration is seen.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -23,71 +24,101 @@ pub(crate) const TASKS: &str = "openspec/changes/bench/tasks.md";
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n\
     [init]\n\tdefaultBranch = main\n";
 
+const PROPOSAL: &str = "## Why\n\nTo measure.\n";
+
 const SPEC: &str = "## ADDED Requirements\n\n### Requirement: Files\n\
     Every story SHALL write its file.\n\n\
     #### Scenario: A story is done\n- **WHEN** a story is done\n- **THEN** its file is there\n";
 
-/// Files younger than two seconds may change unseen, so `ralphtool` reads them again: a tree that
-/// was copied just now would be read whole once, which no tree of a user's is.
+/// Files younger than two seconds may change unseen, so `ralphtool` and git read them again: a tree
+/// that was written just now would be read whole once, which no tree of a user's is.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// The repository all runs are copied from, in a folder of our own.
-pub(crate) struct Fixture {
-    place: Place,
-}
+/// Where the folder `.git` is kept as it was when it was new.
+const PRISTINE: &str = "pristine";
 
-/// A repository with a home of its own.
+/// A repository with a home of its own, in a folder that goes with it.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
-impl Fixture {
-    /// Makes the repository.
-    pub(crate) fn make(repository: &Repository, folder: &Path) -> Result<Self> {
-        let place = Place::empty(folder)?;
-        write_files(&place.repository(), repository)?;
-        place.commit_all()?;
-        Ok(Self { place })
-    }
-
-    /// Copies everything; the copy is clean to git and already on disk.
-    pub(crate) fn copy(&self) -> Result<Place> {
-        let folder = tempfile::Builder::new()
-            .prefix("run-")
-            .tempdir_in(self.place.folder.path())?;
-        let place = Place { folder };
-        for name in ["home", "repository"] {
-            let mut copy = Command::new("cp");
-            copy.arg("-pR").arg(self.place.beside(name));
-            must(copy.arg(place.folder.path()))?;
-        }
-        must(
-            place
-                .command("git")
-                .args(["update-index", "-q", "--refresh"]),
-        )?;
-        settle();
-        Ok(place)
-    }
-}
-
 impl Place {
-    /// A folder of our own with nothing but a home.
-    pub(crate) fn empty(parent: &Path) -> Result<Self> {
+    /// Makes a repository of files.
+    pub(crate) fn make(
+        parent: &Path,
+        files: impl Iterator<Item = (PathBuf, String)>,
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("ralphtool-bench-")
             .tempdir_in(parent)?;
         let place = Self { folder };
-        fs::create_dir_all(place.home())?;
         fs::create_dir_all(place.repository())?;
-        fs::write(place.home().join(".gitconfig"), GIT_CONFIG)?;
+        place.make_home()?;
+        must(place.command("git").args(["init", "-q"]))?;
+        place.import(files)?;
+        must(place.command("git").args(["reset", "-q", "--hard"]))?;
+        copy(&place.repository().join(".git"), &place.beside(PRISTINE))?;
+        place.settle()?;
         Ok(place)
     }
 
-    /// Makes a repository of what is there.
-    pub(crate) fn commit_all(&self) -> Result<()> {
-        for line in ["init -q", "add -A", "commit -q -m start", "repack -a -d -q"] {
+    /// Makes everything as it was when it was new, and waits until it is on disk.
+    pub(crate) fn renew(&self) -> Result<()> {
+        for entry in fs::read_dir(self.folder.path())? {
+            let path = entry?.path();
+            if path == self.repository() || path.ends_with(PRISTINE) {
+                continue;
+            }
+            if path.is_dir() {
+                fs::remove_dir_all(path)?;
+            } else {
+                fs::remove_file(path)?;
+            }
+        }
+        self.make_home()?;
+        let git = self.repository().join(".git");
+        let index = self.beside("index");
+        // What git knows of the files stays; all else is as it was.
+        fs::rename(git.join("index"), &index)?;
+        fs::remove_dir_all(&git)?;
+        copy(&self.beside(PRISTINE), &git)?;
+        fs::rename(index, git.join("index"))?;
+        for line in ["reset -q --hard", "clean -q -f -f -d -x"] {
             must(self.command("git").args(line.split(' ')))?;
+        }
+        self.settle()
+    }
+
+    /// Else the first contender that makes its work durable writes what we did, and the first that
+    /// looks at files reads those that are as young as what git knows of them.
+    fn settle(&self) -> Result<()> {
+        std::thread::sleep(SETTLE);
+        let refresh = "update-index -q --no-untracked-cache --force-write-index --refresh";
+        must(self.command("git").args(refresh.split(' ')))?;
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    /// Commits files that are not there yet: much faster than to write and add them.
+    fn import(&self, files: impl Iterator<Item = (PathBuf, String)>) -> Result<()> {
+        let mut git = self.command("git");
+        git.args(["fast-import", "--quiet", "--date-format=now"])
+            .stdin(Stdio::piped());
+        let mut child = git.spawn()?;
+        if let Some(pipe) = child.stdin.take() {
+            let mut pipe = BufWriter::new(pipe);
+            let who = "committer Bench <bench@example.invalid> now";
+            writeln!(pipe, "commit refs/heads/main\n{who}\ndata 5\nstart")?;
+            for (path, text) in files {
+                writeln!(pipe, "M 100644 inline {}", path.display())?;
+                writeln!(pipe, "data {}\n{text}", text.len())?;
+            }
+            writeln!(pipe, "done")?;
+            pipe.flush()?;
+        }
+        let status = child.wait()?;
+        if !status.success() {
+            return Err(format!("`git fast-import` ended with {status}").into());
         }
         Ok(())
     }
@@ -104,6 +135,11 @@ impl Place {
 
     fn home(&self) -> PathBuf {
         self.beside("home")
+    }
+
+    fn make_home(&self) -> Result<()> {
+        fs::create_dir_all(self.home())?;
+        Ok(fs::write(self.home().join(".gitconfig"), GIT_CONFIG)?)
     }
 
     /// A command in the repository that sees nothing of the user's.
@@ -123,31 +159,36 @@ impl Place {
     }
 }
 
-/// Waits until all is on disk, else the first contender that makes its work durable writes what we
-/// did; and until the files are older than what follows.
-pub(crate) fn settle() {
-    rustix::fs::sync();
-    std::thread::sleep(SETTLE);
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    must(Command::new("cp").arg("-pR").arg(from).arg(to))
 }
 
-fn write_files(top: &Path, repository: &Repository) -> Result<()> {
-    for number in 0..repository.files {
-        let file = top.join(repository.path(number));
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(file, format!("file {number}\n").repeat(10))?;
-    }
-    let change = top.join("openspec/changes").join(CHANGE);
-    fs::create_dir_all(change.join("specs/files"))?;
-    fs::write(change.join("proposal.md"), "## Why\n\nTo measure.\n")?;
-    fs::write(change.join("specs/files/spec.md"), SPEC)?;
-    let mut tasks = String::new();
-    for story in 1..=repository.stories + repository.restores {
+/// The files of a repository, and a change with all its stories.
+pub(crate) fn files(repository: &Repository) -> impl Iterator<Item = (PathBuf, String)> {
+    let sources = (0..repository.files).map(|number| {
+        let text = format!("file {number}\n").repeat(10);
+        (repository.path(number), text)
+    });
+    let change = PathBuf::from("openspec/changes").join(CHANGE);
+    let plan = [
+        (change.join("proposal.md"), PROPOSAL.to_owned()),
+        (change.join("specs/files/spec.md"), SPEC.to_owned()),
+        (
+            TASKS.into(),
+            tasks(repository.stories + repository.restores),
+        ),
+    ];
+    sources.chain(plan)
+}
+
+/// A task file with so many stories.
+pub(crate) fn tasks(stories: usize) -> String {
+    let mut text = String::new();
+    for story in 1..=stories {
         let _ = writeln!(
-            tasks,
+            text,
             "## {story}. Story {story}\n\n{OPEN}{story}.1 Write its file\n"
         );
     }
-    Ok(fs::write(top.join(TASKS), tasks)?)
+    text
 }

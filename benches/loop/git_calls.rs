@@ -9,15 +9,15 @@ use std::path::Path;
 use crate::Result;
 use crate::command::answer;
 use crate::contender::{CONTENDERS, Contender, Git};
-use crate::fixture::{Fixture, Place};
+use crate::fixture::Place;
 use crate::repository::Repository;
 use crate::run::{Gap, Run};
 
 /// Runs every contender once, and lists what it called.
-pub(crate) fn listed(repository: &Repository, fixture: &Fixture) -> Result<String> {
+pub(crate) fn listed(repository: &Repository, places: &[Place]) -> Result<String> {
     let mut text = String::new();
-    for contender in CONTENDERS {
-        let run = contender.run(repository, fixture, Git::Logged)?;
+    for (contender, place) in CONTENDERS.iter().zip(places) {
+        let run = contender.run(repository, place, Git::Logged)?;
         text.push_str(&of(*contender, &run));
     }
     Ok(text)

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use contender::{CONTENDERS, Git};
 use figures::Runs;
-use fixture::Fixture;
+use fixture::Place;
 use options::Options;
 use repository::Repository;
 
@@ -58,10 +58,11 @@ fn measure(args: &[OsString]) -> Result<()> {
     let mut git = String::new();
     let mut table = figures::HEAD.to_owned();
     for repository in &options.repositories {
-        let fixture = Fixture::make(repository, &options.folder)?;
-        table.push_str(&figures::rows(repository, &runs(repository, &fixture)?));
+        let make = |_| Place::make(&options.folder, fixture::files(repository));
+        let places: Vec<Place> = CONTENDERS.iter().map(make).collect::<Result<_>>()?;
+        table.push_str(&figures::rows(repository, &runs(repository, &places)?));
         if options.count_git {
-            git.push_str(&git_calls::listed(repository, &fixture)?);
+            git.push_str(&git_calls::listed(repository, &places)?);
         }
     }
     out.write_all(table.as_bytes())?;
@@ -70,14 +71,14 @@ fn measure(args: &[OsString]) -> Result<()> {
     Ok(writeln!(out, "\n{}", surroundings::load())?)
 }
 
-fn runs(repository: &Repository, fixture: &Fixture) -> Result<Runs> {
+fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {
     let mut runs = Runs::new();
     for turn in 0..repository.runs {
-        let mut order = CONTENDERS.to_vec();
+        let mut order: Vec<_> = CONTENDERS.iter().zip(places).collect();
         // Whoever goes first may find colder caches: they take turns at that, too.
         order.rotate_left(turn % CONTENDERS.len());
-        for contender in order {
-            let run = contender.run(repository, fixture, Git::Plain)?;
+        for (contender, place) in order {
+            let run = contender.run(repository, place, Git::Plain)?;
             let what = format!(
                 "{}, run {} of {}",
                 repository.name,
@@ -86,7 +87,7 @@ fn runs(repository: &Repository, fixture: &Fixture) -> Result<Runs> {
             );
             let figures = figures::one_line(&run);
             writeln!(io::stderr(), "{what}: {}: {figures}", contender.name())?;
-            runs.push((contender, run));
+            runs.push((*contender, run));
         }
     }
     Ok(runs)
