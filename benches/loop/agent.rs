@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Result;
+use crate::account::Account;
 use crate::fixture::TASKS;
 use crate::repository::{LEFT_BY_A_FAILURE, Repository};
-use crate::written;
 
 /// The word that makes this program act as the agent.
 pub(crate) const WORD: &str = "__agent";
@@ -21,7 +21,8 @@ pub(crate) const WORD: &str = "__agent";
 /// An open box.
 pub(crate) const OPEN: &str = "- [ ] ";
 
-const DONE: &str = "- [x] ";
+/// A box that is ticked.
+pub(crate) const DONE: &str = "- [x] ";
 
 /// How an attempt that is meant to fail ends; anything else is a fault of the benchmark.
 pub(crate) const FAILED: u8 = 1;
@@ -63,7 +64,7 @@ pub(crate) fn command_line(repository: &Repository, log: &Path) -> Result<Vec<Os
 pub(crate) fn work(args: &[OsString]) -> Result<ExitCode> {
     let start = now();
     let parent = std::os::unix::process::parent_id();
-    let before = written::by(parent);
+    let before = Account::of(parent).words();
     let [name, stories, log] = args else {
         return Err("the agent needs a repository, a number of stories and a log".into());
     };
@@ -87,8 +88,8 @@ pub(crate) fn work(args: &[OsString]) -> Result<ExitCode> {
         }
         End::Failed => spoil(&repository, story)?,
     }
-    let after = written::by(parent);
-    let own = written::by(std::process::id());
+    let after = Account::of(parent).words();
+    let own = Account::of(std::process::id()).words();
     let mut log = OpenOptions::new().append(true).create(true).open(log)?;
     let word = end.word();
     let stop = now();

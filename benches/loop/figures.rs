@@ -8,23 +8,24 @@ use crate::run::{Gap, Run};
 use crate::spread::{Spread, float, ms};
 use crate::watch::Memory;
 
-/// All runs in one repository, each with the turn in which it was made.
+/// All runs in one repository.
 pub(crate) type Runs = Vec<(Contender, Run)>;
 
 /// The head of the table.
 pub(crate) const HEAD: &str = "\
-| repository | loop | story, ms | ratio | restore, ms | ratio | first agent, ms | end, ms | memory, MB: alone, tree | written, kB: story, restore |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| repository | loop | story, ms | ratio | restore, ms | ratio | processor, ms: story, restore | first agent, ms | end, ms | memory, MB: alone, tree | written, kB: story, restore |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 /// What the columns of the table mean.
 pub(crate) const LEGEND: &str = "
 Times are medians: of all gaps of a run, then of the runs (lowest-highest run). Ratios are those of runs
 that were made one after the other. `story`: from the end of an agent to the start of the next, `restore`:
-the same after a failed attempt; `first agent`: from the start of the command; `end`: from the last agent to
-the end of the command. Memory: the peak of the program alone, and of it with git and the agent, summed
-resident sets, looked at every 5 ms. Written: what Linux counts as written by the program and by git, in
-the median gap; 0 where it does not tell.
+the same after a failed attempt; `processor`: what the program and git used of processors in these, a mean,
+which a busy machine disturbs least; `first agent`: from the start of the command; `end`: from the last
+agent to the end of the command. Memory: the peak of the program alone, and of it with git and the agent,
+summed resident sets, looked at every 5 ms. Written: what Linux counts as written by the program and by
+git, in the median gap. 0 where the system does not tell.
 ";
 
 fn story(run: &Run) -> f64 {
@@ -39,8 +40,21 @@ fn time(gaps: &[Gap]) -> f64 {
     Spread::of(gaps.iter().map(|gap| ms(gap.time))).median
 }
 
+fn processor(gaps: &[Gap]) -> f64 {
+    let sum: f64 = gaps.iter().map(|gap| ms(gap.used.processor())).sum();
+    sum / float(gaps.len().max(1) as u64)
+}
+
+fn story_processor(run: &Run) -> f64 {
+    processor(&run.stories)
+}
+
+fn restore_processor(run: &Run) -> f64 {
+    processor(&run.restores)
+}
+
 fn written(gaps: &[Gap]) -> f64 {
-    Spread::of(gaps.iter().map(|gap| float(gap.written) / 1000.0)).median
+    Spread::of(gaps.iter().map(|gap| float(gap.used.written) / 1000.0)).median
 }
 
 /// One run, in short.
@@ -65,12 +79,16 @@ pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
         };
         let _ = writeln!(
             text,
-            "| {label} | {} | {} | {} | {} | {} | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} |",
+            "| {label} | {} | {} | {} | {} | {} | {:.1} ({:.2}x), {:.1} ({:.2}x) | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} |",
             contender.name(),
             over(story).shown(),
-            ratio(*contender, runs, story),
+            ratio(*contender, runs, story).shown_as_ratio(),
             over(restore).shown(),
-            ratio(*contender, runs, restore),
+            ratio(*contender, runs, restore).shown_as_ratio(),
+            over(story_processor).median,
+            ratio(*contender, runs, story_processor).median,
+            over(restore_processor).median,
+            ratio(*contender, runs, restore_processor).median,
             over(|run| ms(run.first_agent)).shown(),
             over(|run| ms(run.end)).shown(),
             float(memory.alone) / 1024.0,
@@ -91,12 +109,12 @@ fn of(contender: Contender, runs: &Runs) -> Vec<&Run> {
 }
 
 /// Against the shell loop of the same turn: both had about the same of the machine.
-fn ratio(contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> String {
+fn ratio(contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> Spread {
     let pairs = of(contender, runs)
         .into_iter()
         .zip(of(Contender::Shell, runs));
     let ratios = pairs.map(|(mine, shell)| what(mine) / what(shell));
-    Spread::of(ratios.filter(|ratio| ratio.is_finite())).shown_as_ratio()
+    Spread::of(ratios.filter(|ratio| ratio.is_finite()))
 }
 
 /// What the journal and syncing add, by medians.

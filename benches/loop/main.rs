@@ -3,19 +3,24 @@
 //!
 //! `cargo bench --bench loop` · `cargo bench --bench loop -- --all` · `-- --help`
 
+mod account;
 mod agent;
 mod command;
 mod contender;
 mod figures;
 mod fixture;
+#[path = "../shared/flood.rs"]
+mod flood;
 mod git_calls;
+mod listen;
 mod options;
 mod repository;
 mod run;
 mod spread;
+mod start;
 mod surroundings;
+mod talker;
 mod watch;
-mod written;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let done = match args.split_first() {
         Some((word, rest)) if word == agent::WORD => agent::work(rest),
+        Some((word, rest)) if word == talker::WORD => talker::work(rest),
         _ => measure(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
@@ -55,6 +61,19 @@ fn measure(args: &[OsString]) -> Result<()> {
         return Ok(());
     }
     out.write_all(surroundings::described(&options.folder)?.as_bytes())?;
+    if !options.repositories.is_empty() {
+        out.write_all(loops(&options)?.as_bytes())?;
+    }
+    if !options.speeches.is_empty() {
+        out.write_all(listen::measured(&options)?.as_bytes())?;
+    }
+    if options.start {
+        out.write_all(start::measured(&options)?.as_bytes())?;
+    }
+    Ok(writeln!(out, "\n{}", surroundings::load())?)
+}
+
+fn loops(options: &Options) -> Result<String> {
     let mut git = String::new();
     let mut table = figures::HEAD.to_owned();
     for repository in &options.repositories {
@@ -65,10 +84,7 @@ fn measure(args: &[OsString]) -> Result<()> {
             git.push_str(&git_calls::listed(repository, &places)?);
         }
     }
-    out.write_all(table.as_bytes())?;
-    out.write_all(figures::LEGEND.as_bytes())?;
-    out.write_all(git.as_bytes())?;
-    Ok(writeln!(out, "\n{}", surroundings::load())?)
+    Ok(table + figures::LEGEND + &git)
 }
 
 fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {

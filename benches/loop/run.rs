@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::Result;
+use crate::account::Account;
 use crate::agent::End;
 use crate::watch::Memory;
 
@@ -26,8 +27,8 @@ pub(crate) struct Run {
 pub(crate) struct Gap {
     /// How long it took.
     pub(crate) time: Duration,
-    /// Bytes written to disk.
-    pub(crate) written: u64,
+    /// What was used in it.
+    pub(crate) used: Account,
     /// The git calls in it, where they are logged.
     pub(crate) git_calls: Vec<String>,
 }
@@ -38,9 +39,9 @@ struct Attempt {
     is_failed: bool,
     start: u128,
     end: u128,
-    written_before: u64,
-    written_after: u64,
-    written_itself: u64,
+    used_before: Account,
+    used_after: Account,
+    used_itself: Account,
     git_calls_before: Vec<String>,
 }
 
@@ -76,11 +77,10 @@ impl Run {
 }
 
 fn gap(before: &Attempt, after: &Attempt) -> Gap {
-    let written = after.written_before.saturating_sub(before.written_after);
     Gap {
         time: between(before.end, after.start),
-        // What the agent wrote is added to its parent's account when it ends.
-        written: written.saturating_sub(before.written_itself),
+        // What the agent used is added to its parent's account when it ends.
+        used: after.used_before - before.used_after - before.used_itself,
         git_calls: after.git_calls_before.clone(),
     }
 }
@@ -96,9 +96,9 @@ fn attempts(log: &str) -> Result<Vec<Attempt>> {
                 is_failed: end == End::Failed.word(),
                 start: start.parse()?,
                 end: stop.parse()?,
-                written_before: before.parse()?,
-                written_after: after.parse()?,
-                written_itself: itself.parse()?,
+                used_before: account(before)?,
+                used_after: account(after)?,
+                used_itself: account(itself)?,
                 git_calls_before: std::mem::take(&mut calls),
             });
         } else {
@@ -108,7 +108,12 @@ fn attempts(log: &str) -> Result<Vec<Attempt>> {
     Ok(attempts)
 }
 
-fn between(earlier: u128, later: u128) -> Duration {
+fn account(words: &str) -> Result<Account> {
+    Ok(Account::read(words).ok_or("the log of the agents is cut")?)
+}
+
+/// The time from one moment of the wall clock to another.
+pub(crate) fn between(earlier: u128, later: u128) -> Duration {
     let nanos = later.saturating_sub(earlier);
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

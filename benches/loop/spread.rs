@@ -37,6 +37,26 @@ impl Spread {
         format!("{median:.1} ({lowest:.1}-{highest:.1})")
     }
 
+    /// The same for what is short.
+    pub(crate) fn shown_finely(self) -> String {
+        let Self {
+            lowest,
+            median,
+            highest,
+        } = self;
+        format!("{median:.2} ({lowest:.2}-{highest:.2})")
+    }
+
+    /// The same without a fraction.
+    pub(crate) fn shown_whole(self) -> String {
+        let Self {
+            lowest,
+            median,
+            highest,
+        } = self;
+        format!("{median:.0} ({lowest:.0}-{highest:.0})")
+    }
+
     /// The same for a ratio.
     pub(crate) fn shown_as_ratio(self) -> String {
         let Self {
