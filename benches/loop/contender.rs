@@ -88,7 +88,7 @@ impl Contender {
             .stderr(output.try_clone()?)
             .stdout(output);
         let started = agent::now();
-        let (status, memory) = watch::wait(&mut command.spawn()?)?;
+        let (status, memory) = watch::run(&mut command)?;
         let ended = agent::now();
         if !status.success() {
             let said = fs::read_to_string(place.beside("output"))?;

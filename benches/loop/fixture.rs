@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::Result;
 use crate::agent::OPEN;
 use crate::command::must;
 use crate::repository::Repository;
+use crate::{Result, interrupt};
 
 /// The change that is worked through.
 pub(crate) const CHANGE: &str = "bench";
@@ -64,6 +64,7 @@ impl Place {
 
     /// Makes everything as it was when it was new, and waits until it is on disk.
     pub(crate) fn renew(&self) -> Result<()> {
+        interrupt::check()?;
         for entry in fs::read_dir(self.folder.path())? {
             let path = entry?.path();
             if path == self.repository() || path.ends_with(PRISTINE) {
@@ -93,6 +94,7 @@ impl Place {
     /// looks at files reads those that are as young as what git knows of them.
     fn settle(&self) -> Result<()> {
         std::thread::sleep(SETTLE);
+        interrupt::check()?;
         let refresh = "update-index -q --no-untracked-cache --force-write-index --refresh";
         must(self.command("git").args(refresh.split(' ')))?;
         rustix::fs::sync();

@@ -156,7 +156,7 @@ impl Listener {
         command.stdin(Stdio::null());
         command.stderr(output.try_clone()?).stdout(output);
         let before = Account::of_children();
-        let (status, memory) = watch::wait(&mut command.spawn()?)?;
+        let (status, memory) = watch::run(&mut command)?;
         let ended = crate::agent::now();
         if !status.success() {
             let text = fs::read_to_string(place.beside("output"))?;

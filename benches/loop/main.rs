@@ -12,6 +12,7 @@ mod fixture;
 #[path = "../shared/flood.rs"]
 mod flood;
 mod git_calls;
+mod interrupt;
 mod listen;
 mod options;
 mod repository;
@@ -60,6 +61,7 @@ fn measure(args: &[OsString]) -> Result<()> {
         // `cargo test --benches` starts this too; figures of a debug build say nothing.
         return Ok(());
     }
+    interrupt::watch()?;
     out.write_all(surroundings::described(&options.folder)?.as_bytes())?;
     if !options.repositories.is_empty() {
         out.write_all(loops(&options)?.as_bytes())?;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::Result;
 use crate::fixture::{Place, tasks};
 use crate::options::Options;
 use crate::spread::{Spread, float, ms};
+use crate::{Result, interrupt};
 
 /// Calls of each command.
 const CALLS: usize = 200;
@@ -104,6 +104,7 @@ fn rows<const N: usize>(
 ) -> Result<()> {
     let mut times = vec![Vec::new(); N];
     for _ in 0..CALLS {
+        interrupt::check()?;
         for ((name, command), times) in commands.iter_mut().zip(&mut times) {
             command.stdin(Stdio::null()).stdout(Stdio::null());
             let start = Instant::now();

@@ -1,12 +1,15 @@
-//! Waits for a process and looks at its memory meanwhile, and at that of all it started.
+//! Runs a command and looks at its memory meanwhile, and at that of all it started.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::Result;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::{Result, interrupt};
 
 /// How often memory is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -30,15 +33,21 @@ impl Memory {
     }
 }
 
-/// Waits for a process.
-pub(crate) fn wait(child: &mut Child) -> Result<(ExitStatus, Memory)> {
+/// Runs a command to its end, or to that of the benchmark.
+pub(crate) fn run(command: &mut Command) -> Result<(ExitStatus, Memory)> {
+    // In a group of its own, it can be ended with all it started.
+    let mut child = command.process_group(0).spawn()?;
     let process = child.id();
+    let group = i32::try_from(process).ok().and_then(Pid::from_raw);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| {
             let mut peak = Memory::default();
             while !over.load(Ordering::Relaxed) {
                 peak = peak.max(look(process));
+                if let Some(group) = group.filter(|_| interrupt::is_asked()) {
+                    let _ = kill_process_group(group, Signal::TERM);
+                }
                 std::thread::sleep(LOOK);
             }
             peak
@@ -46,6 +55,7 @@ pub(crate) fn wait(child: &mut Child) -> Result<(ExitStatus, Memory)> {
         let status = child.wait();
         over.store(true, Ordering::Relaxed);
         let peak = looking.join().unwrap_or_default();
+        interrupt::check()?;
         Ok((status?, peak))
     })
 }
