@@ -1,108 +1,100 @@
 //! From runs to a table: medians over the runs, with the lowest and highest beside them.
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use crate::contender::{CONTENDERS, Contender, Run};
-use crate::options::Options;
+use crate::contender::{CONTENDERS, Contender};
+use crate::repository::Repository;
+use crate::run::{Gap, Run};
+use crate::spread::{Spread, float, ms};
+use crate::watch::Memory;
 
-/// What the numbers of one contender are.
-struct Row {
-    gap: Spread,
-    overhead: Spread,
-    first_agent: Spread,
-    memory: Option<u64>,
+/// All runs in one repository.
+pub(crate) type Runs = Vec<(Contender, Run)>;
+
+/// The head of the table.
+pub(crate) const HEAD: &str = "\
+| repository | loop | story, ms | ratio | restore, ms | ratio | processor, ms: story, restore | first agent, ms | end, ms | memory, MB: alone, tree | written, kB: story, restore |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+";
+
+/// What the columns of the table mean.
+pub(crate) const LEGEND: &str = "
+Times are medians: of all gaps of a run, then of the runs (lowest-highest run). Ratios are those of runs
+that were made one after the other. `story`: from the end of an agent to the start of the next, `restore`:
+the same after a failed attempt; `processor`: what the program and git used of processors in these, a mean,
+which a busy machine disturbs least; `first agent`: from the start of the command; `end`: from the last
+agent to the end of the command. Memory: the peak of the program alone, and of it with git and the agent,
+summed resident sets, looked at every 5 ms. Written: what Linux counts as written by the program and by
+git, in the median gap. 0 where the system does not tell.
+";
+
+fn story(run: &Run) -> f64 {
+    time(&run.stories)
 }
 
-/// A median between its extremes, in milliseconds.
-#[derive(Clone, Copy)]
-struct Spread {
-    lowest: f64,
-    median: f64,
-    highest: f64,
+fn restore(run: &Run) -> f64 {
+    time(&run.restores)
 }
 
-impl Spread {
-    fn of(values: impl Iterator<Item = Duration>) -> Self {
-        let mut values: Vec<f64> = values.map(|value| value.as_secs_f64() * 1000.0).collect();
-        values.sort_by(f64::total_cmp);
-        let at = |index: usize| values.get(index).copied().unwrap_or_default();
-        let middle = at(values.len().saturating_sub(1) / 2) + at(values.len() / 2);
-        Self {
-            lowest: at(0),
-            median: middle / 2.0,
-            highest: at(values.len().saturating_sub(1)),
-        }
-    }
-
-    fn shown(self) -> String {
-        let Self {
-            lowest,
-            median,
-            highest,
-        } = self;
-        format!("{median:.1} ({lowest:.1}-{highest:.1})")
-    }
+fn time(gaps: &[Gap]) -> f64 {
+    Spread::of(gaps.iter().map(|gap| ms(gap.time))).median
 }
 
-impl Row {
-    fn of(contender: Contender, runs: &[(Contender, Run)]) -> Self {
-        let mine: Vec<&Run> = runs
-            .iter()
-            .filter(|(who, _)| *who == contender)
-            .map(|(_, run)| run)
-            .collect();
-        Self {
-            gap: Spread::of(mine.iter().map(|run| median(&run.gaps))),
-            overhead: Spread::of(mine.iter().map(|run| overhead(run))),
-            first_agent: Spread::of(mine.iter().map(|run| run.first_agent)),
-            memory: mine.iter().filter_map(|run| run.peak_memory).max(),
-        }
-    }
+fn processor(gaps: &[Gap]) -> f64 {
+    let sum: f64 = gaps.iter().map(|gap| ms(gap.used.processor())).sum();
+    sum / float(gaps.len().max(1) as u64)
 }
 
-fn median(durations: &[Duration]) -> Duration {
-    let mut sorted = durations.to_vec();
-    sorted.sort();
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+fn story_processor(run: &Run) -> f64 {
+    processor(&run.stories)
 }
 
-/// Everything but the agents, start and end included, shared among the stories.
-fn overhead(run: &Run) -> Duration {
-    let stories = u32::try_from(run.gaps.len() + 1).unwrap_or(u32::MAX);
-    run.wall.saturating_sub(run.agents) / stories
+fn restore_processor(run: &Run) -> f64 {
+    processor(&run.restores)
+}
+
+fn written(gaps: &[Gap]) -> f64 {
+    Spread::of(gaps.iter().map(|gap| float(gap.used.written) / 1000.0)).median
 }
 
 /// One run, in short.
 pub(crate) fn one_line(run: &Run) -> String {
-    let gap = Spread::of(run.gaps.iter().copied());
-    let first = run.first_agent.as_secs_f64() * 1000.0;
-    format!("gap {} ms, first agent after {first:.0} ms", gap.shown())
+    let (story, restore) = (story(run), restore(run));
+    let first = ms(run.first_agent);
+    format!("story {story:.1} ms, restore {restore:.1} ms, first agent after {first:.1} ms")
 }
 
-/// All runs of all contenders.
-pub(crate) fn table(options: &Options, runs: &[(Contender, Run)]) -> String {
-    let mut text = format!(
-        "\n{} files, {} stories, {} runs of each in turns; ms: median of the runs (lowest-highest)\n\n\
-         | loop | gap between agents | ratio | overhead a story | ratio | first agent | peak memory |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
-        options.files, options.stories, options.runs
-    );
-    let base = Row::of(CONTENDERS[0], runs);
+/// The rows of one repository.
+pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
+    let mut text = String::new();
     for contender in CONTENDERS {
-        let row = Row::of(*contender, runs);
-        let memory = row.memory.map_or("unknown".to_owned(), |kilobytes| {
-            format!("{} MB", kilobytes.div_ceil(1024))
-        });
+        let mine = of(*contender, runs);
+        let over = |what: fn(&Run) -> f64| Spread::of(mine.iter().map(|run| what(run)));
+        let memory = mine
+            .iter()
+            .fold(Memory::default(), |peak, run| peak.max(run.memory));
+        let label = match contender {
+            Contender::Shell => format!("{}, {} runs", repository.described(), repository.runs),
+            Contender::Ralphtool | Contender::Unsynced => String::new(),
+        };
         let _ = writeln!(
             text,
-            "| {} | {} | {:.2}x | {} | {:.2}x | {} | {memory} |",
+            "| {label} | {} | {} | {} | {} | {} | {:.1} ({:.2}x), {:.1} ({:.2}x) | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} |",
             contender.name(),
-            row.gap.shown(),
-            row.gap.median / base.gap.median,
-            row.overhead.shown(),
-            row.overhead.median / base.overhead.median,
-            row.first_agent.shown(),
+            over(story).shown(),
+            ratio(*contender, runs, story).shown_as_ratio(),
+            over(restore).shown(),
+            ratio(*contender, runs, restore).shown_as_ratio(),
+            over(story_processor).median,
+            ratio(*contender, runs, story_processor).median,
+            over(restore_processor).median,
+            ratio(*contender, runs, restore_processor).median,
+            over(|run| ms(run.first_agent)).shown(),
+            over(|run| ms(run.end)).shown(),
+            float(memory.alone) / 1024.0,
+            float(memory.tree) / 1024.0,
+            over(|run| written(&run.stories)).median,
+            over(|run| written(&run.restores)).median,
         );
     }
     if CONTENDERS.contains(&Contender::Unsynced) {
@@ -111,44 +103,26 @@ pub(crate) fn table(options: &Options, runs: &[(Contender, Run)]) -> String {
     text
 }
 
+fn of(contender: Contender, runs: &Runs) -> Vec<&Run> {
+    let mine = runs.iter().filter(|(who, _)| *who == contender);
+    mine.map(|(_, run)| run).collect()
+}
+
+/// Against the shell loop of the same turn: both had about the same of the machine.
+fn ratio(contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> Spread {
+    let pairs = of(contender, runs)
+        .into_iter()
+        .zip(of(Contender::Shell, runs));
+    let ratios = pairs.map(|(mine, shell)| what(mine) / what(shell));
+    Spread::of(ratios.filter(|ratio| ratio.is_finite()))
+}
+
 /// What the journal and syncing add, by medians.
-fn price_of_durability(runs: &[(Contender, Run)]) -> String {
-    let with = Row::of(Contender::Ralphtool, runs);
-    let without = Row::of(Contender::Unsynced, runs);
-    let added = |with: Spread, without: Spread| (with.median / without.median - 1.0) * 100.0;
+fn price_of_durability(runs: &Runs) -> String {
+    let median = |who| Spread::of(of(who, runs).into_iter().map(story)).median;
+    let added = median(Contender::Ralphtool) / median(Contender::Unsynced) - 1.0;
     format!(
-        "\nthe journal and syncing add {:.1} % to the gap, {:.1} % to the overhead\n",
-        added(with.gap, without.gap),
-        added(with.overhead, without.overhead)
+        "\nthe journal and syncing add {:.1} % to a story\n\n",
+        added * 100.0
     )
-}
-
-/// The git processes between two agents in the middle of a run.
-pub(crate) fn git_calls(contender: Contender, run: &Run) -> String {
-    let all: Vec<usize> = run.git_calls.iter().map(Vec::len).collect();
-    let (lowest, highest) = (all.iter().min(), all.iter().max());
-    let mut text = format!(
-        "\n{}: {} to {} git processes a story, for example\n",
-        contender.name(),
-        lowest.unwrap_or(&0),
-        highest.unwrap_or(&0)
-    );
-    for call in run.git_calls.get(all.len() / 2).into_iter().flatten() {
-        let _ = writeln!(text, "  git {}", without_settings(call));
-    }
-    text
-}
-
-/// A call without the settings that are given on its command line.
-fn without_settings(call: &str) -> String {
-    let mut words = call.split(' ');
-    let mut kept = Vec::new();
-    while let Some(word) = words.next() {
-        if word == "-c" {
-            words.next();
-        } else {
-            kept.push(word);
-        }
-    }
-    kept.join(" ")
 }

@@ -1,17 +1,19 @@
-//! The repositories: one is made, every run gets a fresh copy, and nothing of the user's home or
-//! git configuration is seen.
+//! The repositories: each contender gets one of its own, which is as new before every run, and
+//! nothing of the user's home or git configuration is seen.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::agent::OPEN;
-use crate::options::Options;
-use crate::{Result, contender};
+use crate::command::must;
+use crate::repository::Repository;
+use crate::{Result, interrupt};
 
 /// The change that is worked through.
 pub(crate) const CHANGE: &str = "bench";
@@ -22,74 +24,110 @@ pub(crate) const TASKS: &str = "openspec/changes/bench/tasks.md";
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n\
     [init]\n\tdefaultBranch = main\n";
 
+const PROPOSAL: &str = "## Why\n\nTo measure.\n";
+
 const SPEC: &str = "## ADDED Requirements\n\n### Requirement: Files\n\
     Every story SHALL write its file.\n\n\
     #### Scenario: A story is done\n- **WHEN** a story is done\n- **THEN** its file is there\n";
 
-/// Files younger than two seconds may change unseen, so `ralphtool` reads them again: a tree that
-/// was copied just now would be read whole once, which no tree of a user's is.
+/// Files younger than two seconds may change unseen, so `ralphtool` and git read them again: a tree
+/// that was written just now would be read whole once, which no tree of a user's is.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Files in one folder of the repository.
-const FOLDER: usize = 100;
+/// Where the folder `.git` is kept as it was when it was new.
+const PRISTINE: &str = "pristine";
 
-/// A folder of our own with the repository all runs are copied from.
-pub(crate) struct Fixture {
-    folder: TempDir,
-    /// Stories of the change.
-    pub(crate) stories: usize,
-}
-
-/// A fresh repository with a home of its own.
+/// A repository with a home of its own, in a folder that goes with it.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
-impl Fixture {
-    /// Makes the repository.
-    pub(crate) fn make(options: &Options) -> Result<Self> {
+impl Place {
+    /// Makes a repository of files.
+    pub(crate) fn make(
+        parent: &Path,
+        files: impl Iterator<Item = (PathBuf, String)>,
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("ralphtool-bench-")
-            .tempdir_in(&options.folder)?;
-        let place = Place { folder };
-        fs::create_dir_all(place.home())?;
-        fs::write(place.home().join(".gitconfig"), GIT_CONFIG)?;
-        write_files(&place.repository(), options)?;
-        for line in ["init -q", "add -A", "commit -q -m start", "repack -a -d -q"] {
-            contender::must(place.command("git").args(line.split(' ')))?;
-        }
-        let Place { folder } = place;
-        let stories = options.stories;
-        Ok(Self { folder, stories })
-    }
-
-    /// Copies everything; the copy is clean to git and already on disk.
-    pub(crate) fn copy(&self) -> Result<Place> {
-        let folder = tempfile::Builder::new()
-            .prefix("run-")
-            .tempdir_in(self.folder.path())?;
-        let place = Place { folder };
-        for name in ["home", "repository"] {
-            let mut copy = Command::new("cp");
-            copy.arg("-pR").arg(self.folder.path().join(name));
-            contender::must(copy.arg(place.folder.path()))?;
-        }
-        contender::must(
-            place
-                .command("git")
-                .args(["update-index", "-q", "--refresh"]),
-        )?;
-        // Else the first contender that makes its work durable writes our copy to disk.
-        contender::must(&mut Command::new("sync"))?;
-        std::thread::sleep(SETTLE);
+            .tempdir_in(parent)?;
+        let place = Self { folder };
+        fs::create_dir_all(place.repository())?;
+        place.make_home()?;
+        must(place.command("git").args(["init", "-q"]))?;
+        place.import(files)?;
+        must(place.command("git").args(["reset", "-q", "--hard"]))?;
+        copy(&place.repository().join(".git"), &place.beside(PRISTINE))?;
+        place.settle()?;
         Ok(place)
     }
-}
 
-impl Place {
+    /// Makes everything as it was when it was new, and waits until it is on disk.
+    pub(crate) fn renew(&self) -> Result<()> {
+        interrupt::check()?;
+        for entry in fs::read_dir(self.folder.path())? {
+            let path = entry?.path();
+            if path == self.repository() || path.ends_with(PRISTINE) {
+                continue;
+            }
+            if path.is_dir() {
+                fs::remove_dir_all(path)?;
+            } else {
+                fs::remove_file(path)?;
+            }
+        }
+        self.make_home()?;
+        let git = self.repository().join(".git");
+        let index = self.beside("index");
+        // What git knows of the files stays; all else is as it was.
+        fs::rename(git.join("index"), &index)?;
+        fs::remove_dir_all(&git)?;
+        copy(&self.beside(PRISTINE), &git)?;
+        fs::rename(index, git.join("index"))?;
+        for line in ["reset -q --hard", "clean -q -f -f -d -x"] {
+            must(self.command("git").args(line.split(' ')))?;
+        }
+        self.settle()
+    }
+
+    /// Else the first contender that makes its work durable writes what we did, and the first that
+    /// looks at files reads those that are as young as what git knows of them.
+    fn settle(&self) -> Result<()> {
+        std::thread::sleep(SETTLE);
+        interrupt::check()?;
+        let refresh = "update-index -q --no-untracked-cache --force-write-index --refresh";
+        must(self.command("git").args(refresh.split(' ')))?;
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    /// Commits files that are not there yet: much faster than to write and add them.
+    fn import(&self, files: impl Iterator<Item = (PathBuf, String)>) -> Result<()> {
+        let mut git = self.command("git");
+        git.args(["fast-import", "--quiet", "--date-format=now"])
+            .stdin(Stdio::piped());
+        let mut child = git.spawn()?;
+        if let Some(pipe) = child.stdin.take() {
+            let mut pipe = BufWriter::new(pipe);
+            let who = "committer Bench <bench@example.invalid> now";
+            writeln!(pipe, "commit refs/heads/main\n{who}\ndata 5\nstart")?;
+            for (path, text) in files {
+                writeln!(pipe, "M 100644 inline {}", path.display())?;
+                writeln!(pipe, "data {}\n{text}", text.len())?;
+            }
+            writeln!(pipe, "done")?;
+            pipe.flush()?;
+        }
+        let status = child.wait()?;
+        if !status.success() {
+            return Err(format!("`git fast-import` ended with {status}").into());
+        }
+        Ok(())
+    }
+
     /// The repository.
     pub(crate) fn repository(&self) -> PathBuf {
-        self.folder.path().join("repository")
+        self.beside("repository")
     }
 
     /// A file beside the repository.
@@ -98,7 +136,12 @@ impl Place {
     }
 
     fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.beside("home")
+    }
+
+    fn make_home(&self) -> Result<()> {
+        fs::create_dir_all(self.home())?;
+        Ok(fs::write(self.home().join(".gitconfig"), GIT_CONFIG)?)
     }
 
     /// A command in the repository that sees nothing of the user's.
@@ -109,7 +152,7 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
-            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_STATE_HOME", self.beside("state"))
             .env("XDG_CONFIG_HOME", self.home().join(".config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("TMPDIR", self.folder.path())
@@ -118,30 +161,36 @@ impl Place {
     }
 }
 
-fn write_files(top: &Path, options: &Options) -> Result<()> {
-    for number in 0..options.files {
-        let folder = top.join(format!(
-            "source/{:02}/{:02}",
-            number / FOLDER / FOLDER,
-            number / FOLDER % FOLDER
-        ));
-        if number % FOLDER == 0 {
-            fs::create_dir_all(&folder)?;
-        }
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    must(Command::new("cp").arg("-pR").arg(from).arg(to))
+}
+
+/// The files of a repository, and a change with all its stories.
+pub(crate) fn files(repository: &Repository) -> impl Iterator<Item = (PathBuf, String)> {
+    let sources = (0..repository.files).map(|number| {
         let text = format!("file {number}\n").repeat(10);
-        fs::write(folder.join(format!("file-{number}.txt")), text)?;
-    }
-    let change = top.join("openspec/changes").join(CHANGE);
-    fs::create_dir_all(change.join("specs/files"))?;
-    fs::write(change.join("proposal.md"), "## Why\n\nTo measure.\n")?;
-    fs::write(change.join("specs/files/spec.md"), SPEC)?;
-    let mut tasks = String::new();
-    for story in 1..=options.stories {
+        (repository.path(number), text)
+    });
+    let change = PathBuf::from("openspec/changes").join(CHANGE);
+    let plan = [
+        (change.join("proposal.md"), PROPOSAL.to_owned()),
+        (change.join("specs/files/spec.md"), SPEC.to_owned()),
+        (
+            TASKS.into(),
+            tasks(repository.stories + repository.restores),
+        ),
+    ];
+    sources.chain(plan)
+}
+
+/// A task file with so many stories.
+pub(crate) fn tasks(stories: usize) -> String {
+    let mut text = String::new();
+    for story in 1..=stories {
         let _ = writeln!(
-            tasks,
+            text,
             "## {story}. Story {story}\n\n{OPEN}{story}.1 Write its file\n"
         );
     }
-    fs::write(top.join(TASKS), tasks)?;
-    Ok(())
+    text
 }

@@ -1,38 +1,55 @@
 //! What the loop itself costs: `ralphtool loop` beside a shell loop that does the plain git steps,
 //! in turns, with an agent that is done at once.
 //!
-//! `cargo bench --bench loop` · `cargo bench --bench loop -- --large` · `-- --help`
+//! `cargo bench --bench loop` · `cargo bench --bench loop -- --all` · `-- --help`
 
+mod account;
 mod agent;
+mod command;
 mod contender;
 mod figures;
 mod fixture;
+#[path = "../shared/flood.rs"]
+mod flood;
+mod git_calls;
+mod interrupt;
+mod listen;
 mod options;
+mod repository;
+mod run;
+mod spread;
+mod start;
+mod surroundings;
+mod talker;
+mod watch;
 
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use contender::{CONTENDERS, Contender, Run};
-use fixture::Fixture;
+use contender::{CONTENDERS, Git};
+use figures::Runs;
+use fixture::Place;
 use options::Options;
+use repository::Repository;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
+/// How the program ends after an error, be it as the agent or not.
+const ERROR: u8 = 2;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let done = match args.split_first() {
         Some((word, rest)) if word == agent::WORD => agent::work(rest),
-        _ => measure(&args),
+        Some((word, rest)) if word == talker::WORD => talker::work(rest),
+        _ => measure(&args).map(|()| ExitCode::SUCCESS),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    done.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::from(ERROR)
+    })
 }
 
 fn measure(args: &[OsString]) -> Result<()> {
@@ -44,25 +61,52 @@ fn measure(args: &[OsString]) -> Result<()> {
         // `cargo test --benches` starts this too; figures of a debug build say nothing.
         return Ok(());
     }
-    let fixture = Fixture::make(&options)?;
-    let mut runs: Vec<(Contender, Run)> = Vec::new();
-    for turn in 0..options.runs {
-        let mut order = CONTENDERS.to_vec();
+    interrupt::watch()?;
+    out.write_all(surroundings::described(&options.folder)?.as_bytes())?;
+    if !options.repositories.is_empty() {
+        out.write_all(loops(&options)?.as_bytes())?;
+    }
+    if !options.speeches.is_empty() {
+        out.write_all(listen::measured(&options)?.as_bytes())?;
+    }
+    if options.start {
+        out.write_all(start::measured(&options)?.as_bytes())?;
+    }
+    Ok(writeln!(out, "\n{}", surroundings::load())?)
+}
+
+fn loops(options: &Options) -> Result<String> {
+    let mut git = String::new();
+    let mut table = figures::HEAD.to_owned();
+    for repository in &options.repositories {
+        let make = |_| Place::make(&options.folder, fixture::files(repository));
+        let places: Vec<Place> = CONTENDERS.iter().map(make).collect::<Result<_>>()?;
+        table.push_str(&figures::rows(repository, &runs(repository, &places)?));
+        if options.count_git {
+            git.push_str(&git_calls::listed(repository, &places)?);
+        }
+    }
+    Ok(table + figures::LEGEND + &git)
+}
+
+fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {
+    let mut runs = Runs::new();
+    for turn in 0..repository.runs {
+        let mut order: Vec<_> = CONTENDERS.iter().zip(places).collect();
         // Whoever goes first may find colder caches: they take turns at that, too.
         order.rotate_left(turn % CONTENDERS.len());
-        for contender in order {
-            let run = contender.run(&fixture, contender::Git::Plain)?;
-            let progress = format!("run {} of {}: {}", turn + 1, options.runs, contender.name());
-            writeln!(io::stderr(), "{progress}: {}", figures::one_line(&run))?;
-            runs.push((contender, run));
+        for (contender, place) in order {
+            let run = contender.run(repository, place, Git::Plain)?;
+            let what = format!(
+                "{}, run {} of {}",
+                repository.name,
+                turn + 1,
+                repository.runs
+            );
+            let figures = figures::one_line(&run);
+            writeln!(io::stderr(), "{what}: {}: {figures}", contender.name())?;
+            runs.push((*contender, run));
         }
     }
-    out.write_all(figures::table(&options, &runs).as_bytes())?;
-    if options.count_git {
-        for contender in CONTENDERS {
-            let run = contender.run(&fixture, contender::Git::Logged)?;
-            out.write_all(figures::git_calls(*contender, &run).as_bytes())?;
-        }
-    }
-    Ok(())
+    Ok(runs)
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::flood::{self, Counted};
 
 /// The word.
 pub(crate) const WORD: &str = "flood";
@@ -24,17 +25,17 @@ const SILENCE: Duration = Duration::from_secs(900);
 /// What an agent says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flood {
-    /// A million lines of Claude Code's.
-    Events,
-    /// 200 MB of text.
-    Text,
+    /// So many lines of Claude Code's.
+    Events(u64),
+    /// So many bytes of text.
+    Text(u64),
     /// A little, and then nothing.
     Idle,
 }
 
 impl Flood {
-    /// All there are.
-    pub(crate) const ALL: &[Self] = &[Self::Events, Self::Text, Self::Idle];
+    /// All there are, as large as they are where nothing else is asked for.
+    pub(crate) const ALL: &[Self] = &[Self::Events(1_000_000), Self::Text(200_000_000), Self::Idle];
 
     /// The one of a name.
     pub(crate) fn named(name: &str) -> Result<Self> {
@@ -45,8 +46,8 @@ impl Flood {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Events => "events",
-            Self::Text => "text",
+            Self::Events(_) => "events",
+            Self::Text(_) => "text",
             Self::Idle => "idle",
         }
     }
@@ -54,28 +55,55 @@ impl Flood {
     /// How its lines are read.
     pub(crate) fn output(self) -> &'static str {
         match self {
-            Self::Text => "text",
-            Self::Events | Self::Idle => "claude-json",
+            Self::Text(_) => "text",
+            Self::Events(_) | Self::Idle => "claude-json",
+        }
+    }
+
+    /// How much of it there is.
+    pub(crate) fn amount(self) -> u64 {
+        match self {
+            Self::Events(amount) | Self::Text(amount) => amount,
+            Self::Idle => 5_000,
+        }
+    }
+
+    fn read(name: &str, amount: u64) -> Result<Self> {
+        Ok(match Self::named(name)? {
+            Self::Events(_) => Self::Events(amount),
+            Self::Text(_) => Self::Text(amount),
+            Self::Idle => Self::Idle,
+        })
+    }
+
+    fn write(self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Events(_) | Self::Idle => {
+                flood::events(out, self.amount())?;
+                writeln!(
+                    out,
+                    r#"{{"type":"assistant","message":{{"id":"last","content":[{{"type":"text","text":"{LAST}"}}]}},"parent_tool_use_id":null}}"#
+                )
+            }
+            Self::Text(bytes) => {
+                flood::text(out, bytes)?;
+                writeln!(out, "{LAST}")
+            }
         }
     }
 }
 
 /// Writes the flood.
 pub(crate) fn work(args: &[OsString]) -> Result<()> {
-    let [name, folder] = args else {
-        return Err("a flood and a folder are needed".into());
+    let [name, amount, folder] = args else {
+        return Err("a flood, how much of it, and a folder are needed".into());
     };
+    let amount = amount.to_string_lossy().parse()?;
+    let flood = Flood::read(&name.to_string_lossy(), amount)?;
     io::stdin().read_to_end(&mut Vec::new())?;
     let begun = Instant::now();
-    let mut out = Counted {
-        inner: BufWriter::with_capacity(64 * 1024, io::stdout()),
-        bytes: 0,
-    };
-    match Flood::named(&name.to_string_lossy())? {
-        Flood::Events => events(&mut out, 1_000_000)?,
-        Flood::Idle => events(&mut out, 5_000)?,
-        Flood::Text => text(&mut out, 200_000_000)?,
-    }
+    let mut out = Counted::new(BufWriter::with_capacity(64 * 1024, io::stdout()));
+    flood.write(&mut out)?;
     out.flush()?;
     let note = format!("{} {}", out.bytes, begun.elapsed().as_millis());
     let folder = PathBuf::from(folder);
@@ -83,64 +111,4 @@ pub(crate) fn work(args: &[OsString]) -> Result<()> {
     fs::rename(folder.join("note"), folder.join(NOTE))?;
     std::thread::sleep(SILENCE);
     Ok(())
-}
-
-fn events(out: &mut impl Write, count: u64) -> Result<()> {
-    writeln!(
-        out,
-        r#"{{"type":"system","subtype":"init","session_id":"flood","model":"none"}}"#
-    )?;
-    for number in 0..count {
-        let usage = r#"{"input_tokens":3,"output_tokens":80,"cache_read_input_tokens":9000}"#;
-        let said = match number % 3 {
-            0 => format!(
-                r#"{{"type":"assistant","message":{{"id":"m{number}","content":[{{"type":"text","text":"Event {number}: the **parser** is right, so `src/lib.rs` has to be looked at again."}}],"usage":{usage}}},"parent_tool_use_id":null}}"#
-            ),
-            1 => format!(
-                r#"{{"type":"assistant","message":{{"id":"m{number}","content":[{{"type":"tool_use","name":"Bash","input":{{"command":"cargo test parser_{number} --quiet"}}}}],"usage":{usage}}},"parent_tool_use_id":null}}"#
-            ),
-            _ => format!(
-                r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","content":"{}","is_error":false}}]}},"parent_tool_use_id":null}}"#,
-                "test parser ... ok. ".repeat(8)
-            ),
-        };
-        writeln!(out, "{said}")?;
-    }
-    writeln!(
-        out,
-        r#"{{"type":"assistant","message":{{"id":"last","content":[{{"type":"text","text":"{LAST}"}}]}},"parent_tool_use_id":null}}"#
-    )?;
-    Ok(())
-}
-
-fn text(out: &mut impl Write, bytes: usize) -> Result<()> {
-    let mut written = 0;
-    let mut number = 0_u64;
-    while written < bytes {
-        let line = format!(
-            "line {number}: compiling the parser, which takes its time, as it has done before now\n"
-        );
-        out.write_all(line.as_bytes())?;
-        written += line.len();
-        number += 1;
-    }
-    Ok(writeln!(out, "{LAST}")?)
-}
-
-/// Counts what is written.
-struct Counted<W> {
-    inner: W,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.bytes += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }

@@ -5,6 +5,8 @@
 
 mod agent;
 mod figures;
+#[path = "../shared/flood.rs"]
+mod flood;
 mod options;
 mod process;
 mod show;

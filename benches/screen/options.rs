@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::Result;
 use crate::agent::Flood;
+use crate::{Result, flood};
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
@@ -12,8 +12,10 @@ floods it with words and while nothing happens.
 
 Usage: cargo bench --bench screen -- [OPTIONS]
 
-  --large        a terminal of 200x60 instead of 80x24
-  --only WHAT    events (1,000,000 of them), text (200 MB) or idle (5,000 events, then silence)
+  --large                a terminal of 200x60 instead of 80x24
+  --only WHAT            events (1,000,000 of them), text (200 MB) or idle (5,000, then silence)
+  --agent-output SIZE    only text, and so much of it, such as 200MB
+  --events N             only events, and so many
 ";
 
 /// What is to be measured.
@@ -32,20 +34,33 @@ impl Options {
         let mut options = Self {
             is_bench: false,
             size: (24, 80),
-            floods: Flood::ALL.to_vec(),
+            floods: Vec::new(),
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            match arg.to_string_lossy().as_ref() {
+            let flag = arg.to_string_lossy();
+            let mut value = || {
+                let word = args.next().ok_or(format!("`{flag}` needs a value"))?;
+                Ok::<_, String>(word.to_string_lossy())
+            };
+            match flag.as_ref() {
                 "--help" | "-h" => return Ok(None),
                 "--bench" => options.is_bench = true,
                 "--large" => options.size = (60, 200),
-                "--only" => {
-                    let name = args.next().ok_or("`--only` needs a value")?;
-                    options.floods = vec![Flood::named(&name.to_string_lossy())?];
+                "--only" => options.floods.push(Flood::named(&value()?)?),
+                "--agent-output" => {
+                    let bytes = flood::bytes(&value()?)?;
+                    options.floods.push(Flood::Text(bytes));
+                }
+                "--events" => {
+                    let count = flood::count(&value()?)?;
+                    options.floods.push(Flood::Events(count));
                 }
                 other => return Err(format!("unknown option `{other}`; try `--help`").into()),
             }
+        }
+        if options.floods.is_empty() {
+            options.floods = Flood::ALL.to_vec();
         }
         Ok(Some(options))
     }

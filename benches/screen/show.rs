@@ -155,11 +155,12 @@ impl Stage {
         let this = std::env::current_exe()?;
         let settings = format!(
             "agent = \"flood\"\n[timeouts]\nidle = \"off\"\n[agents.flood]\noutput = \"{}\"\n\
-             command = [{:?}, {:?}, {:?}, {:?}]\n",
+             command = [{:?}, {:?}, {:?}, {:?}, {:?}]\n",
             flood.output(),
             this.display().to_string(),
             agent::WORD,
             flood.name(),
+            flood.amount().to_string(),
             stage.root().display().to_string(),
         );
         let change = stage.repository().join("openspec/changes/flood");
