@@ -18,6 +18,7 @@ pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod flags;
 pub(crate) mod guard;
+pub(crate) mod hearing;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod ids;

@@ -36,6 +36,7 @@ use tokio::sync::mpsc;
 
 use crate::domain::change::Change;
 use crate::domain::event::{Event, Record, Request};
+use crate::domain::hearing::Attention;
 use crate::domain::ids::RunId;
 use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
 use crate::domain::policy::Gate;
@@ -94,6 +95,15 @@ pub(crate) struct Job {
     pub(crate) preface: Vec<Event>,
 }
 
+/// Who is told what happens in a run.
+#[derive(Debug)]
+pub(crate) struct Audience {
+    /// Where records go.
+    pub(crate) records: mpsc::Sender<Record>,
+    /// How closely it listens to agents.
+    pub(crate) attention: Attention,
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) struct End {
@@ -124,6 +134,7 @@ pub(crate) struct Engine {
     checkpoints: Checkpoints,
     job: Job,
     recorder: Recorder,
+    attention: Attention,
     signals: Signals,
     timers: Timers,
     running: Option<Running>,
@@ -148,15 +159,15 @@ impl Engine {
         machine: Machine,
         checkpoints: Checkpoints,
         job: Job,
-        audience: mpsc::Sender<Record>,
+        audience: Audience,
         user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<Self, EngineError> {
         let folder: PathBuf = checkpoints.run_folder(&job.run);
         Ok(Self {
-            recorder: Recorder::open(&folder, job.run.clone(), audience)?.with_herald(Herald::of(
-                &job.notify,
-                checkpoints.repository().work_tree.clone(),
-            )),
+            attention: audience.attention,
+            recorder: Recorder::open(&folder, job.run.clone(), audience.records)?.with_herald(
+                Herald::of(&job.notify, checkpoints.repository().work_tree.clone()),
+            ),
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,

@@ -32,9 +32,13 @@ use std::io;
 use jiff::Timestamp;
 
 use crate::domain::event::Record;
+use crate::domain::hearing::Attention;
 
 /// Something that shows a run while it happens.
 pub(crate) trait Face {
+    /// How closely it listens to agents.
+    fn attention(&self) -> Attention;
+
     /// Shows one record.
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;
 

@@ -5,9 +5,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::domain::event::Record;
+use crate::engine::Audience;
 use crate::ui::Face;
 
 /// How many records may wait to be shown.
@@ -16,12 +17,12 @@ const WAITING: usize = 1024;
 /// How often a face may draw again.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Starts showing; ends when the sender is dropped.
-pub(super) fn start(
-    face: Box<dyn Face + Send>,
-) -> (Sender<Record>, JoinHandle<std::io::Result<()>>) {
-    let (sender, receiver) = channel(WAITING);
-    (sender, std::thread::spawn(move || show(face, receiver)))
+/// Starts showing; ends when the audience is dropped.
+pub(super) fn start(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
+    let (records, receiver) = channel(WAITING);
+    let attention = face.attention();
+    let shown = std::thread::spawn(move || show(face, receiver));
+    (Audience { records, attention }, shown)
 }
 
 fn show(mut face: Box<dyn Face + Send>, mut receiver: Receiver<Record>) -> std::io::Result<()> {

@@ -213,8 +213,8 @@ fn hint_at_gates(
 
 /// Runs what is ready while a face shows it; gives the run's exit code.
 pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
-    let (sender, shown) = audience::start(face);
-    let end = Box::pin(ready.run(sender, None)).await;
+    let (audience, shown) = audience::start(face);
+    let end = Box::pin(ready.run(audience, None)).await;
     finish_showing(shown)?;
     let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
     Ok(end.exit_code)

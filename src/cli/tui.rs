@@ -29,8 +29,10 @@ use super::launch::{self, Outlook, Which, Wish};
 use super::loop_command::RunArguments;
 use super::{output, terminal};
 use crate::domain::event::Record;
+use crate::domain::hearing::Attention;
 use crate::domain::machine::UserCommand;
 use crate::domain::status::State;
+use crate::engine::Audience;
 use crate::engine::launch::Ready;
 use crate::engine::status::Watch;
 use crate::failure::Failure;
@@ -247,6 +249,11 @@ impl Stage {
 
     async fn play(&mut self, ready: Box<Ready>, commands: Receiver<UserCommand>) -> RunOver {
         let (sender, records) = mpsc::channel(RECORDS);
+        let audience = Audience {
+            records: sender,
+            // The screen shows what is in the transcript; of the records it needs the last.
+            attention: Attention::Last,
+        };
         let mut caller = ready.caller();
         let messages = self.messages.clone();
         let collected = self.mailbox.collect(records, move |record| {
@@ -255,7 +262,7 @@ impl Stage {
                 let _ = messages.send(Msg::Call(told.message));
             }
         });
-        let end = Box::pin(ready.run(sender, Some(commands))).await;
+        let end = Box::pin(ready.run(audience, Some(commands))).await;
         // All records are in the mailbox before the end is told.
         let _ = collected.join();
         match end {

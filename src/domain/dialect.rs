@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::agent_event::{AgentEvent, Usage};
 use super::agents;
+use super::hearing::Ear;
 use super::promise::Promise;
 pub(crate) use trouble::{Limit, Trouble};
 
@@ -29,6 +30,21 @@ const UNKNOWN_CAP: usize = 200;
 pub(crate) trait Dialect {
     /// Takes one line without its end; `truncated` if the line was longer than the cap.
     fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent>;
+
+    /// Takes one line in the same way, and tells what it means to an ear.
+    ///
+    /// What an agent used is the last thing heard of its final line: a budget that is used up by
+    /// then must not end an agent that is done.
+    fn read(&mut self, line: &[u8], truncated: bool, ear: &mut dyn Ear) {
+        let mut events = self.line(line, truncated);
+        let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
+        if events.iter().any(is_final) {
+            events.sort_by_key(|event| matches!(event, AgentEvent::Usage { .. }));
+        }
+        for event in events {
+            ear.hear(event);
+        }
+    }
 
     /// Takes one line of the agent's standard error.
     fn complaint(&mut self, _line: &[u8]) -> Vec<AgentEvent> {
@@ -185,11 +201,18 @@ pub(crate) fn start_of(text: &str, cap: usize) -> &str {
 
 /// A text that fits into an event.
 pub(crate) fn event_text(text: &str) -> String {
+    let mut kept = String::new();
+    write_event_text(&mut kept, text);
+    kept
+}
+
+/// Adds as much of a text to `kept` as fits into an event.
+pub(crate) fn write_event_text(kept: &mut String, text: &str) {
     let start = start_of(text, TEXT_CAP);
-    if start.len() == text.len() {
-        return text.to_owned();
+    kept.push_str(start);
+    if start.len() < text.len() {
+        kept.push_str(" …");
     }
-    format!("{start} …")
 }
 
 /// Reads a line that is meant to be one JSON object; what `understand` makes nothing of is kept.

@@ -59,6 +59,17 @@ impl PromiseScanner {
         }
     }
 
+    /// Takes a whole line, without its end.
+    pub(crate) fn line(&mut self, text: &str) {
+        // A tag needs the one, a fence one of the others; all else is passed over.
+        let is_prose = || memchr::memchr3(b'<', b'`', b'~', text.as_bytes()).is_none();
+        if self.open.is_none() && self.line.is_empty() && is_prose() {
+            return;
+        }
+        self.feed(text);
+        self.feed("\n");
+    }
+
     /// The last promise so far, the unfinished line included.
     pub(crate) fn found(&self) -> Option<Promise> {
         let mut end = self.clone();

@@ -101,16 +101,29 @@ impl FileLines {
         each: &mut impl FnMut(FileLine<'_>) -> ControlFlow<()>,
     ) -> (usize, ControlFlow<()>) {
         let mut used = 0;
-        while let Some(length) = bytes[used..].iter().position(|byte| *byte == b'\n') {
-            self.keep(&bytes[used..used + length]);
+        while let Some(length) = memchr::memchr(b'\n', &bytes[used..]) {
+            let line = &bytes[used..used + length];
             used += length + 1;
-            self.position += 1;
-            let flow = each(FileLine {
-                bytes: without_return(&self.held),
-                truncated: self.truncated,
-                start: self.start,
-                end: self.position,
-            });
+            let flow = if self.position == self.start {
+                // Most lines are whole in what was read, and need not be copied.
+                let kept = &line[..length.min(self.cap)];
+                self.position += length as u64 + 1;
+                each(FileLine {
+                    bytes: without_return(kept),
+                    truncated: kept.len() < length,
+                    start: self.start,
+                    end: self.position,
+                })
+            } else {
+                self.keep(line);
+                self.position += 1;
+                each(FileLine {
+                    bytes: without_return(&self.held),
+                    truncated: self.truncated,
+                    start: self.start,
+                    end: self.position,
+                })
+            };
             self.start = self.position;
             self.truncated = false;
             // One huge line must not keep its memory for ever.

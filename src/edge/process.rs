@@ -129,25 +129,37 @@ impl From<ExitStatus> for Exit {
 }
 
 /// Something a running process did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessEvent {
-    /// It wrote something that is not a whole line yet.
-    Activity,
-    /// It wrote a line to standard output.
-    Line(Line),
-    /// It wrote a line to standard error, where that goes to a file of its own.
-    Complaint(Line),
+    /// It wrote something; the lines that ended with it were told.
+    Wrote,
     /// It ended, and all it wrote was told; `finish` must follow.
     Exited(Exit),
 }
 
+/// What a process wrote: a line of one of its streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spoken<'a> {
+    /// To standard output.
+    Line(Line<'a>),
+    /// To standard error, where that goes to a file of its own.
+    Complaint(Line<'a>),
+}
+
 /// A line of output, without its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
     /// The line, up to the cap.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: &'a [u8],
     /// The line was longer; the rest is only on disk.
     pub(crate) truncated: bool,
+}
+
+impl<'a> Line<'a> {
+    fn new(bytes: &'a [u8], truncated: bool) -> Self {
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        Self { bytes, truncated }
+    }
 }
 
 /// What remains to be said of a finished process.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::Happened;
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd};
+use crate::domain::hearing::{Attention, Ear as _, Hearing};
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
-use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess};
+use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess, Spoken};
 
 /// What an agent leaves running may end by itself for this long after it.
 const LEAK_GRACE: Duration = Duration::from_millis(300);
@@ -19,17 +20,24 @@ pub(super) struct AgentRun {
     ticket: Ticket,
     process: RunningProcess,
     dialect: Box<dyn Dialect>,
+    hearing: Hearing,
     last_line: Option<String>,
     stopped: bool,
 }
 
 impl AgentRun {
-    /// Takes charge of an agent that was just started.
-    pub(super) fn new(ticket: Ticket, process: RunningProcess, dialect: Box<dyn Dialect>) -> Self {
+    /// Takes charge of an agent that was just started, and listens with this attention.
+    pub(super) fn new(
+        ticket: Ticket,
+        process: RunningProcess,
+        dialect: Box<dyn Dialect>,
+        attention: Attention,
+    ) -> Self {
         Self {
             ticket,
             process,
             dialect,
+            hearing: Hearing::new(attention),
             last_line: None,
             stopped: false,
         }
@@ -54,29 +62,29 @@ impl AgentRun {
 
     /// Waits for what the agent does next. Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
-        match self.process.next().await {
-            ProcessEvent::Activity => Happened::Inputs(vec![Input::AgentActive {
-                ticket: self.ticket,
-            }]),
-            ProcessEvent::Line(line) => {
-                let events = self.dialect.line(&line.bytes, line.truncated);
-                Happened::Inputs(self.inputs(events))
+        let (dialect, hearing) = (&mut self.dialect, &mut self.hearing);
+        let listen = |spoken: Spoken<'_>| match spoken {
+            Spoken::Line(line) => dialect.read(line.bytes, line.truncated, hearing),
+            Spoken::Complaint(line) => {
+                for event in dialect.complaint(line.bytes) {
+                    hearing.hear(event);
+                }
             }
-            ProcessEvent::Complaint(line) => {
-                let events = self.dialect.complaint(&line.bytes);
-                Happened::Inputs(self.inputs(events))
-            }
+        };
+        match self.process.next(listen).await {
+            ProcessEvent::Wrote => Happened::Inputs(self.inputs()),
             ProcessEvent::Exited(_) => Happened::Ended,
         }
     }
 
-    fn inputs(&mut self, events: Vec<AgentEvent>) -> Vec<Input> {
+    fn inputs(&mut self) -> Vec<Input> {
         let ticket = self.ticket;
-        let mut inputs = Vec::with_capacity(events.len() + 1);
+        let events = self.hearing.take();
         if events.is_empty() {
-            inputs.push(Input::AgentActive { ticket });
+            return vec![Input::AgentActive { ticket }];
         }
-        for event in last_figures_last(events) {
+        let mut inputs = Vec::with_capacity(events.len() + 1);
+        for event in events {
             if let AgentEvent::Text { text } = &event {
                 self.last_line = last_line(text).or(self.last_line.take());
             }
@@ -117,18 +125,6 @@ impl AgentRun {
         });
         inputs
     }
-}
-
-/// What an agent used is the last thing heard of its final line: a budget that is used up by then
-/// must not end an agent that is done.
-fn last_figures_last(mut events: Vec<AgentEvent>) -> Vec<AgentEvent> {
-    let has_final = events
-        .iter()
-        .any(|event| matches!(event, AgentEvent::Final { .. }));
-    if has_final {
-        events.sort_by_key(|event| matches!(event, AgentEvent::Usage { .. }));
-    }
-    events
 }
 
 fn last_line(text: &str) -> Option<String> {

@@ -64,14 +64,12 @@ impl GateRunning {
             let event = tokio::select! {
                 // A gate that ended while the program was suspended did not take too long.
                 biased;
-                event = self.process.next() => Some(event),
+                event = self.process.next(|_| ()) => Some(event),
                 () = until(due) => None,
             };
             match event {
                 Some(ProcessEvent::Exited(_)) => return Happened::Ended,
-                Some(
-                    ProcessEvent::Activity | ProcessEvent::Line(_) | ProcessEvent::Complaint(_),
-                ) => {}
+                Some(ProcessEvent::Wrote) => {}
                 None => {
                     self.timed_out = true;
                     self.process.request_stop(STOP_GRACE);

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 
 use super::agents::{self, Agents};
 use super::beginning::gates_where_work_began;
-use super::{Engine, EngineError, Job, chain, gate_logs};
+use super::{Audience, Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
-use crate::domain::event::{Event, Record};
+use crate::domain::event::Event;
 use crate::domain::ids::{RunId, StoryId};
 use crate::domain::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::domain::notify::Listener;
@@ -88,7 +88,7 @@ impl Ready {
     /// `user`. A screen that is gone stops the run like SIGTERM.
     pub(crate) async fn run(
         self,
-        audience: mpsc::Sender<Record>,
+        audience: Audience,
         user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<super::End, EngineError> {
         let engine = Engine::new(self.machine, self.checkpoints, self.job, audience, user)?;

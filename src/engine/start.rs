@@ -164,7 +164,7 @@ impl Engine {
         note_process(&folder, &process).map_err(StartError::other)?;
         let mut dialect = agent.output().dialect(&jiff::Zoned::now());
         dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
-        let run = AgentRun::new(ticket, process, dialect);
+        let run = AgentRun::new(ticket, process, dialect, self.attention);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
     }

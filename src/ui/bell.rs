@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::Face;
 use super::text::clean;
 use crate::domain::event::Record;
+use crate::domain::hearing::Attention;
 use crate::domain::notify::Listener;
 
 /// The longest message; terminals cut longer ones, or drop them.
@@ -38,6 +39,10 @@ impl<W: Write> Bell<W> {
 }
 
 impl<W: Write> Face for Bell<W> {
+    fn attention(&self) -> Attention {
+        self.face.attention()
+    }
+
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
         self.face.show(record, now)?;
         if let Some(notification) = self.listener.hear(record) {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::Face;
 use crate::domain::event::Record;
+use crate::domain::hearing::Attention;
 
 /// Writes records as JSON lines.
 pub(crate) struct Json {
@@ -20,6 +21,10 @@ impl Json {
 }
 
 impl Face for Json {
+    fn attention(&self) -> Attention {
+        Attention::Everything
+    }
+
     fn show(&mut self, record: &Record, _now: Timestamp) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');

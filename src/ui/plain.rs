@@ -12,6 +12,7 @@ use super::style::{DIM, Paint};
 use super::summary::Summary;
 use super::text::{truncate, wrap};
 use crate::domain::event::Record;
+use crate::domain::hearing::Attention;
 
 #[cfg(test)]
 pub(crate) mod script;
@@ -193,6 +194,16 @@ impl Plain {
 }
 
 impl Face for Plain {
+    fn attention(&self) -> Attention {
+        if self.shows(Weight::Talk) {
+            Attention::Everything
+        } else if self.shows(Weight::Tool) {
+            Attention::Tools
+        } else {
+            Attention::Last
+        }
+    }
+
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
         self.status.apply(record);
         self.summary.apply(record);

@@ -1,8 +1,9 @@
 //! Plain text: everything the process prints is the agent's own words, and its final message is
 //! a promise that nothing follows, or else the end of the process.
 
-use super::{Dialect, Ended, StreamEnd, TurnEnd, event_text};
+use super::{Dialect, Ended, StreamEnd, TurnEnd};
 use crate::domain::agent_event::AgentEvent;
+use crate::domain::hearing::Ear;
 use crate::domain::promise::PromiseScanner;
 
 /// Reads plain text in constant memory.
@@ -15,21 +16,24 @@ pub(crate) struct Text {
 }
 
 impl Dialect for Text {
-    fn line(&mut self, line: &[u8], _truncated: bool) -> Vec<AgentEvent> {
+    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
+        let mut events = Vec::new();
+        self.read(line, truncated, &mut events);
+        events
+    }
+
+    fn read(&mut self, line: &[u8], _truncated: bool, ear: &mut dyn Ear) {
         let text = String::from_utf8_lossy(line);
-        self.scanner.feed(&text);
-        self.scanner.feed("\n");
-        if !text.trim().is_empty() {
-            self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
+        self.scanner.line(&text);
+        let words = text.trim_end();
+        if !words.is_empty() {
+            self.promised = closes_a_promise(words) && self.scanner.found().is_some();
         }
-        let words = AgentEvent::Text {
-            text: event_text(text.trim_end()),
-        };
+        ear.words(words);
         // Not every command exits after its last word; if it goes on, this is taken back.
-        let last = self
-            .promised
-            .then_some(AgentEvent::Final { is_error: false });
-        std::iter::once(words).chain(last).collect()
+        if self.promised {
+            ear.hear(AgentEvent::Final { is_error: false });
+        }
     }
 
     fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
@@ -54,5 +58,8 @@ impl Dialect for Text {
 }
 
 fn closes_a_promise(line: &str) -> bool {
-    line.contains("</") && line.to_ascii_lowercase().contains("promise")
+    // Nearly no line has one, and to know that is quick.
+    memchr::memchr(b'<', line.as_bytes()).is_some()
+        && line.contains("</")
+        && line.to_ascii_lowercase().contains("promise")
 }

@@ -28,6 +28,11 @@ impl LineBuffer {
         self.tail.drain(..excess);
     }
 
+    /// True where nothing of the line was there yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
     /// Gives the line and begins the next one.
     pub(super) fn take(&mut self) -> String {
         let mut bytes = std::mem::take(&mut self.head);

@@ -100,7 +100,7 @@ impl Question {
 /// Waits for the end of a process; false where it writes too much.
 async fn until_end(process: &mut RunningProcess, folder: &Path) -> bool {
     loop {
-        if let ProcessEvent::Exited(_) = process.next().await {
+        if let ProcessEvent::Exited(_) = process.next(|_| ()).await {
             return true;
         }
         let size = |name: &str| fs::metadata(folder.join(name)).map_or(0, |it| it.len());

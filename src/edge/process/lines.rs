@@ -1,17 +1,19 @@
 //! Splits bytes into lines with a cap on what is held.
 
-use std::collections::VecDeque;
-
 use super::Line;
 
-/// Cuts a stream of bytes into lines; of a longer line only the start is kept.
+/// Cuts a stream of bytes into lines; of a longer line only the start is told.
 #[derive(Debug)]
 pub(super) struct LineSplitter {
     cap: usize,
+    /// The start of a line whose end has not come yet.
     held: Vec<u8>,
     truncated: bool,
     begun: bool,
 }
+
+/// One huge line must not keep its memory for ever.
+const HELD_FOR_LONG: usize = 64 * 1024;
 
 impl LineSplitter {
     /// A splitter that holds at most `cap` bytes of a line.
@@ -24,20 +26,27 @@ impl LineSplitter {
         }
     }
 
-    /// Takes more bytes; whole lines go to `lines`.
-    pub(super) fn push(&mut self, mut bytes: &[u8], lines: &mut VecDeque<Line>) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.keep(&bytes[..end]);
-            lines.push_back(self.take());
-            bytes = &bytes[end + 1..];
+    /// Takes more bytes; whole lines are told to `each`.
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+            if self.begun {
+                self.keep(line);
+                self.tell_held(&mut each);
+            } else {
+                // Most lines are whole in what was read, and need not be copied.
+                let kept = &line[..line.len().min(self.cap)];
+                each(Line::new(kept, kept.len() < line.len()));
+            }
+            bytes = rest;
         }
         self.keep(bytes);
     }
 
     /// Ends the stream: a last line without an end is a line too.
-    pub(super) fn finish(&mut self, lines: &mut VecDeque<Line>) {
+    pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if self.begun {
-            lines.push_back(self.take());
+            self.tell_held(&mut each);
         }
     }
 
@@ -49,16 +58,12 @@ impl LineSplitter {
         self.held.extend_from_slice(kept);
     }
 
-    fn take(&mut self) -> Line {
-        let mut bytes = std::mem::take(&mut self.held);
-        if bytes.last() == Some(&b'\r') {
-            bytes.pop();
-        }
+    fn tell_held(&mut self, each: &mut impl FnMut(Line<'_>)) {
+        each(Line::new(&self.held, self.truncated));
         self.begun = false;
-        Line {
-            bytes,
-            truncated: std::mem::take(&mut self.truncated),
-        }
+        self.truncated = false;
+        self.held.clear();
+        self.held.shrink_to(HELD_FOR_LONG);
     }
 }
 
@@ -68,14 +73,14 @@ mod tests {
 
     fn split(cap: usize, pieces: &[&[u8]]) -> Vec<(Vec<u8>, bool)> {
         let mut splitter = LineSplitter::new(cap);
-        let mut lines = VecDeque::new();
+        let mut lines = Vec::new();
+        let mut keep = |line: Line<'_>| lines.push((line.bytes.to_vec(), line.truncated));
         for piece in pieces {
-            splitter.push(piece, &mut lines);
+            splitter.push(piece, &mut keep);
             assert!(splitter.held.len() <= cap);
         }
-        splitter.finish(&mut lines);
-        let pair = |line: Line| (line.bytes, line.truncated);
-        lines.into_iter().map(pair).collect()
+        splitter.finish(&mut keep);
+        lines
     }
 
     fn whole(line: &[u8]) -> (Vec<u8>, bool) {
@@ -92,6 +97,7 @@ mod tests {
         );
         assert_eq!(split(9, &[b"one\n"]), [whole(b"one")]);
         assert_eq!(split(9, &[]), []);
+        assert_eq!(split(9, &[b"\n", b"\n"]), [whole(b""), whole(b"")]);
     }
 
     #[test]

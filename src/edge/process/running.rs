@@ -1,6 +1,5 @@
 //! A process while it runs: what it writes, how it is stopped, how it is finished.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::leftovers::ProcessIdentity;
 use super::sweep::{Attempt, Leader, Patience};
 use super::tail::{Tail, last_lines};
-use super::{Ending, Exit, Line, ProcessError, ProcessEvent, ProcessSpec, Stderr};
+use super::{Ending, Exit, ProcessError, ProcessEvent, ProcessSpec, Spoken, Stderr};
 
 /// How soon a busy process is looked at again.
 const POLL_SHORTEST: Duration = Duration::from_millis(5);
@@ -61,37 +60,21 @@ impl Follow {
     }
 
     /// Reads a piece of each file; true if there was something new.
-    fn pull(&mut self, heard: &mut Heard) -> bool {
-        let said = self.stdout.pull(&mut heard.lines);
-        let stderr = self.stderr.as_mut();
-        let complained = stderr.is_some_and(|stderr| stderr.pull(&mut heard.complaints));
+    fn pull(&mut self, each: &mut impl FnMut(Spoken<'_>)) -> bool {
+        let said = self.stdout.pull(|line| each(Spoken::Line(line)));
+        let complained = match &mut self.stderr {
+            Some(stderr) => stderr.pull(|line| each(Spoken::Complaint(line))),
+            None => false,
+        };
         said || complained
     }
 
-    /// Gives last lines that have no end.
-    fn finish(&mut self, heard: &mut Heard) {
-        self.stdout.finish(&mut heard.lines);
+    /// Tells last lines that have no end.
+    fn finish(&mut self, each: &mut impl FnMut(Spoken<'_>)) {
+        self.stdout.finish(|line| each(Spoken::Line(line)));
         if let Some(stderr) = &mut self.stderr {
-            stderr.finish(&mut heard.complaints);
+            stderr.finish(|line| each(Spoken::Complaint(line)));
         }
-    }
-}
-
-/// What was read and is not told yet; no more is read before it is.
-#[derive(Debug, Default)]
-struct Heard {
-    lines: VecDeque<Line>,
-    complaints: VecDeque<Line>,
-}
-
-impl Heard {
-    fn next(&mut self) -> Option<ProcessEvent> {
-        let line = self.lines.pop_front().map(ProcessEvent::Line);
-        line.or_else(|| self.complaints.pop_front().map(ProcessEvent::Complaint))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.complaints.is_empty()
     }
 }
 
@@ -121,7 +104,6 @@ pub(crate) struct RunningProcess {
     leader: Option<Pid>,
     attempt: Attempt,
     follow: Follow,
-    heard: Heard,
     poll: Duration,
     phase: Phase,
     stopping: Option<Stopping>,
@@ -140,7 +122,6 @@ impl RunningProcess {
             child,
             leader,
             follow,
-            heard: Heard::default(),
             poll: POLL_SHORTEST,
             phase: Phase::Running,
             stopping: None,
@@ -158,37 +139,28 @@ impl RunningProcess {
         self.attempt.leader()
     }
 
-    /// Waits for the next thing the process does. Cancel-safe. After `Exited` it says so again.
-    pub(crate) async fn next(&mut self) -> ProcessEvent {
+    /// Waits for the next thing the process does; lines it wrote are told to `each` just before
+    /// that is said. Cancel-safe. After `Exited` it says so again.
+    pub(crate) async fn next(&mut self, mut each: impl FnMut(Spoken<'_>)) -> ProcessEvent {
         loop {
             // Lets others run even if the process never stops writing.
             tokio::task::consume_budget().await;
-            if let Some(event) = self.heard.next() {
-                return event;
-            }
             // In this order: once it is seen to have ended, all it wrote is there to be pulled.
             self.look();
-            let wrote = self.pull();
+            if self.follow.pull(&mut each) {
+                self.poll = POLL_SHORTEST;
+                return ProcessEvent::Wrote;
+            }
             match self.phase {
-                Phase::Ended(exit) => return ProcessEvent::Exited(exit),
-                Phase::Draining(exit) if !wrote => {
-                    self.follow.finish(&mut self.heard);
+                Phase::Running => self.wait().await,
+                Phase::Draining(exit) => {
                     self.phase = Phase::Ended(exit);
+                    self.follow.finish(&mut each);
+                    return ProcessEvent::Wrote;
                 }
-                Phase::Running if wrote && self.heard.is_empty() => return ProcessEvent::Activity,
-                Phase::Running if !wrote => self.wait().await,
-                Phase::Running | Phase::Draining(_) => {}
+                Phase::Ended(exit) => return ProcessEvent::Exited(exit),
             }
         }
-    }
-
-    /// Looks at the files; true if there was something new.
-    fn pull(&mut self) -> bool {
-        let wrote = self.follow.pull(&mut self.heard);
-        if wrote {
-            self.poll = POLL_SHORTEST;
-        }
-        wrote
     }
 
     /// Looks after a running process; also while it, or what it left behind, writes faster than
@@ -292,7 +264,7 @@ impl RunningProcess {
     /// itself has ended; not to be cancelled.
     pub(crate) async fn finish(mut self, leak_grace: Duration) -> Ending {
         let exit = loop {
-            if let ProcessEvent::Exited(exit) = self.next().await {
+            if let ProcessEvent::Exited(exit) = self.next(|_| ()).await {
                 break exit;
             }
         };

@@ -1,6 +1,5 @@
 //! Follows a file that another process adds to.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -36,13 +35,13 @@ impl Tail {
         })
     }
 
-    /// Reads one piece, if there is one; whole lines go to `lines`.
-    pub(super) fn pull(&mut self, lines: &mut VecDeque<Line>) -> bool {
+    /// Reads one piece, if there is one; whole lines are told to `each`.
+    pub(super) fn pull(&mut self, each: impl FnMut(Line<'_>)) -> bool {
         let left = self.left.map_or(CHUNK, |left| to_size(left).min(CHUNK));
         // A file that cannot be read now counts as silent; it may come back.
         let read = self.file.read(&mut self.buffer[..left]).unwrap_or(0);
         self.left = self.left.map(|left| left - read as u64);
-        self.splitter.push(&self.buffer[..read], lines);
+        self.splitter.push(&self.buffer[..read], each);
         read > 0
     }
 
@@ -53,9 +52,9 @@ impl Tail {
         self.left = Some(length.saturating_sub(position));
     }
 
-    /// Gives the last line, if it has no end.
-    pub(super) fn finish(&mut self, lines: &mut VecDeque<Line>) {
-        self.splitter.finish(lines);
+    /// Tells the last line, if it has no end.
+    pub(super) fn finish(&mut self, each: impl FnMut(Line<'_>)) {
+        self.splitter.finish(each);
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Ending, EnvChange, Exit, Line, Orphans, ProcessError, ProcessEvent, ProcessSpec,
-    RunningProcess, Stderr, Swept,
+    RunningProcess, Spoken, Stderr, Swept,
 };
 
 const LONG: Duration = Duration::from_secs(20);
@@ -96,36 +96,56 @@ fn alive(pid: i32) -> bool {
     rustix::process::test_kill_process(pid).is_ok()
 }
 
-async fn all_lines(process: &mut RunningProcess) -> (Vec<Line>, Exit) {
+/// A line that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kept {
+    bytes: Vec<u8>,
+    truncated: bool,
+}
+
+impl From<Line<'_>> for Kept {
+    fn from(line: Line<'_>) -> Self {
+        Self {
+            bytes: line.bytes.to_vec(),
+            truncated: line.truncated,
+        }
+    }
+}
+
+async fn all_lines(process: &mut RunningProcess) -> (Vec<Kept>, Exit) {
     let (lines, _, exit) = all_lines_and_complaints(process).await;
     (lines, exit)
 }
 
-async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Line>, Vec<Line>, Exit) {
+async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Kept>, Vec<Kept>, Exit) {
     let mut lines = Vec::new();
     let mut complaints = Vec::new();
     loop {
-        match timeout(LONG, process.next()).await.unwrap() {
-            ProcessEvent::Activity => {}
-            ProcessEvent::Line(line) => lines.push(line),
-            ProcessEvent::Complaint(line) => complaints.push(line),
-            ProcessEvent::Exited(exit) => return (lines, complaints, exit),
+        let keep = |spoken: Spoken<'_>| match spoken {
+            Spoken::Line(line) => lines.push(line.into()),
+            Spoken::Complaint(line) => complaints.push(line.into()),
+        };
+        if let ProcessEvent::Exited(exit) = timeout(LONG, process.next(keep)).await.unwrap() {
+            return (lines, complaints, exit);
         }
     }
 }
 
 async fn until_line(process: &mut RunningProcess, want: &str) {
-    loop {
-        match timeout(LONG, process.next()).await.unwrap() {
-            ProcessEvent::Line(line) if line.bytes == want.as_bytes() => return,
-            ProcessEvent::Exited(exit) => panic!("ended with {exit:?} before it said {want}"),
-            ProcessEvent::Activity | ProcessEvent::Line(_) | ProcessEvent::Complaint(_) => {}
+    let mut was_said = false;
+    while !was_said {
+        let listen = |spoken: Spoken<'_>| {
+            was_said |= matches!(spoken, Spoken::Line(line) if line.bytes == want.as_bytes());
+        };
+        let event = timeout(LONG, process.next(listen)).await.unwrap();
+        if let ProcessEvent::Exited(exit) = event {
+            panic!("ended with {exit:?} before it said {want}");
         }
     }
 }
 
-fn line(bytes: impl Into<Vec<u8>>) -> Line {
-    Line {
+fn line(bytes: impl Into<Vec<u8>>) -> Kept {
+    Kept {
         bytes: bytes.into(),
         truncated: false,
     }
@@ -148,7 +168,10 @@ async fn tells_lines_exit_code_and_the_end_of_stderr() {
         all_lines(&mut process).await,
         (want.to_vec(), Exit::Code(3))
     );
-    assert_eq!(process.next().await, ProcessEvent::Exited(Exit::Code(3)));
+    assert_eq!(
+        process.next(|_| ()).await,
+        ProcessEvent::Exited(Exit::Code(3))
+    );
     let want = Ending {
         exit: Exit::Code(3),
         swept: Swept::default(),
@@ -207,7 +230,7 @@ async fn no_input_is_an_end_and_not_a_wait() {
 async fn a_huge_line_is_cut_in_memory_and_whole_on_disk() {
     let sandbox = Sandbox::new();
     let mut process = sandbox.start("head -c 8000000 /dev/zero; echo; echo after");
-    let cut = Line {
+    let cut = Kept {
         bytes: vec![0; 1 << 20],
         truncated: true,
     };
@@ -221,17 +244,20 @@ async fn a_huge_line_is_cut_in_memory_and_whole_on_disk() {
 async fn nothing_is_lost_when_waiting_is_cancelled() {
     let sandbox = Sandbox::new();
     let mut process = sandbox.start("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done");
-    let mut lines = Vec::new();
+    let mut lines: Vec<Kept> = Vec::new();
     let end = Instant::now() + LONG;
     loop {
         assert!(Instant::now() < end);
-        match timeout(Duration::from_micros(300), process.next()).await {
-            Ok(ProcessEvent::Line(line)) => lines.push(line),
+        let keep = |spoken: Spoken<'_>| match spoken {
+            Spoken::Line(line) => lines.push(line.into()),
+            Spoken::Complaint(line) => panic!("{line:?}"),
+        };
+        match timeout(Duration::from_micros(300), process.next(keep)).await {
             Ok(ProcessEvent::Exited(_)) => break,
-            Ok(ProcessEvent::Activity | ProcessEvent::Complaint(_)) | Err(_) => {}
+            Ok(ProcessEvent::Wrote) | Err(_) => {}
         }
     }
-    let want: Vec<Line> = (1..=2000).map(|i| line(i.to_string())).collect();
+    let want: Vec<Kept> = (1..=2000).map(|i| line(i.to_string())).collect();
     assert!(lines == want);
 }
 
@@ -245,10 +271,19 @@ async fn lines_of_stderr_are_told_while_it_runs_and_their_pieces_are_activity() 
         wait("on")
     );
     let mut process = sandbox.start(&script);
-    let mut next = async || timeout(LONG, process.next()).await.unwrap();
-    assert_eq!(next().await, ProcessEvent::Activity);
+    let mut next = async || {
+        let mut complaints: Vec<Kept> = Vec::new();
+        let keep = |spoken: Spoken<'_>| match spoken {
+            Spoken::Line(line) => panic!("{line:?}"),
+            Spoken::Complaint(line) => complaints.push(line.into()),
+        };
+        let event = timeout(LONG, process.next(keep)).await.unwrap();
+        assert_eq!(event, ProcessEvent::Wrote);
+        complaints
+    };
+    assert_eq!(next().await, []);
     std::fs::write(sandbox.path("go"), "").unwrap();
-    assert_eq!(next().await, ProcessEvent::Complaint(line("oops")));
+    assert_eq!(next().await, [line("oops")]);
     std::fs::write(sandbox.path("on"), "").unwrap();
     let told = all_lines_and_complaints(&mut process).await;
     assert_eq!(told, (vec![], vec![line("and more")], Exit::Code(0)));
@@ -263,7 +298,7 @@ async fn all_of_both_streams_is_told_in_order_before_the_end() {
     let script = format!("seq -f 'e%.0f' {count} >&2 & seq {count}; wait");
     let mut process = sandbox.start(&script);
     let told = all_lines_and_complaints(&mut process).await;
-    let want = |start: &str| -> Vec<Line> {
+    let want = |start: &str| -> Vec<Kept> {
         let numbers = 1..=count;
         numbers.map(|i| line(format!("{start}{i}"))).collect()
     };
@@ -276,7 +311,7 @@ async fn a_huge_line_of_stderr_is_cut_in_memory_and_whole_on_disk() {
     let mut process =
         sandbox.start("yes e | tr -d '\\n' | head -c 2000000 >&2; echo >&2; echo after >&2");
     let (_, complaints, _) = all_lines_and_complaints(&mut process).await;
-    let cut = Line {
+    let cut = Kept {
         bytes: vec![b'e'; 16 * 1024],
         truncated: true,
     };
@@ -396,8 +431,8 @@ async fn a_process_that_never_stops_writing_is_stopped_and_its_end_is_seen() {
     // About as fast as it can be read.
     let mut process = sandbox.start("trap '' INT TERM; while :; do head -c 300000 /dev/zero; done");
     assert_eq!(
-        timeout(LONG, process.next()).await,
-        Ok(ProcessEvent::Activity)
+        timeout(LONG, process.next(|_| ())).await,
+        Ok(ProcessEvent::Wrote)
     );
     let ending = timeout(LONG, process.stop(SHORT)).await.unwrap();
     assert_eq!(ending.exit, Exit::Signal(9));
@@ -432,7 +467,7 @@ async fn what_goes_on_writing_does_not_hide_the_end() {
     let script = "(while :; do echo y; done) & until [ -s stdout ]; do :; done; exit 4";
     let mut process = sandbox.start(script);
     let exit = loop {
-        if let ProcessEvent::Exited(exit) = timeout(LONG, process.next()).await.unwrap() {
+        if let ProcessEvent::Exited(exit) = timeout(LONG, process.next(|_| ())).await.unwrap() {
             break exit;
         }
     };
@@ -670,14 +705,15 @@ async fn alone_memory_is_bounded() {
         let mut process = spec.start().unwrap();
         let mut dialect = output.dialect(&jiff::Zoned::default());
         let mut read = 0;
-        while let ProcessEvent::Line(_) | ProcessEvent::Activity = match process.next().await {
-            ProcessEvent::Line(line) => {
+        let mut events = Vec::new();
+        let mut listen = |spoken: Spoken<'_>| {
+            if let Spoken::Line(line) = spoken {
                 read += 1;
-                dialect.line(&line.bytes, line.truncated);
-                ProcessEvent::Activity
+                dialect.read(line.bytes, line.truncated, &mut events);
+                events.clear();
             }
-            event => event,
-        } {}
+        };
+        while process.next(&mut listen).await == ProcessEvent::Wrote {}
         assert!(read > total * 3000);
         process.finish(SHORT).await;
     }
