@@ -97,6 +97,7 @@ use std::time::Duration;
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
 use super::isolation::Overlay;
+use super::ref_files::RefReader;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError};
@@ -253,6 +254,7 @@ pub(crate) struct Checkpoints {
     /// Git on the vault's store.
     store: Git,
     journal: Arc<Mutex<Journal>>,
+    ref_reader: Arc<Mutex<RefReader>>,
     links: Arc<Mutex<ObjectLinks>>,
     module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
@@ -349,6 +351,7 @@ impl Checkpoints {
             work,
             store,
             journal: Arc::new(Mutex::new(journal)),
+            ref_reader: Arc::default(),
             links: Arc::default(),
             module_links: Arc::default(),
             opaque: Arc::default(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
+use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
     FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
@@ -15,6 +15,7 @@ use crate::edge::files::{
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
+use crate::edge::ref_files::Read;
 use crate::edge::repository::{Head, Refs};
 
 /// How often, and how long apart, a lock that somebody holds is tried again.
@@ -25,7 +26,16 @@ impl Checkpoints {
     /// Reads refs and HEAD.
     pub(super) async fn observe(&self) -> Result<(Refs, Head)> {
         let repository = &self.places.repository;
-        let refs = repository.refs(&self.git).await?;
+        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
+        let read = blocking(move || Ok(lock(&reader).read(&places.repository))).await?;
+        let refs = match read {
+            Read::Refs(refs) => refs,
+            Read::AskGit(setup) => {
+                let refs = repository.refs(&self.git).await?;
+                lock(&self.ref_reader).accept(setup);
+                refs
+            }
+        };
         let head = repository.head(&self.git, &refs).await?;
         Ok((refs, head))
     }

@@ -1,0 +1,216 @@
+//! What the files say is what git says, or git is asked.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use pretty_assertions::assert_eq;
+
+use super::{Read, RefReader};
+use crate::edge::repository::{Refs, Repository};
+
+/// A repository with refs of every kind, and a linked work tree beside it.
+struct Project {
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    fn new() -> Self {
+        let project = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let top = project.top();
+        project.git(project.folder.path(), &["init", "-q", "-b", "main", "top"]);
+        let commit = ["commit", "-q", "--allow-empty", "-m", "first"];
+        project.git(&top, &commit);
+        project.git(&top, &["tag", "-a", "v1", "-m", "one"]);
+        project.git(&top, &["branch", "packed/away"]);
+        project.git(&top, &["branch", "packed/moved"]);
+        project.git(&top, &["pack-refs", "--all"]);
+        project.git(&top, &commit);
+        project.git(&top, &["branch", "-f", "packed/moved"]);
+        project.git(&top, &["branch", "ralph/übung"]);
+        project.git(&top, &["tag", "light"]);
+        project.git(&top, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        let points = "refs/remotes/origin/HEAD";
+        project.git(&top, &["symbolic-ref", points, "refs/remotes/origin/main"]);
+        project.git(&top, &["update-ref", "refs/bisect/bad", "HEAD"]);
+        project.git(&top, &["worktree", "add", "-q", "../linked", "-b", "other"]);
+        let linked = project.linked();
+        project.git(&linked, &["update-ref", "refs/bisect/good-1", "HEAD~1"]);
+        project.git(&linked, &["update-ref", "refs/worktree/own", "HEAD"]);
+        project
+    }
+
+    fn top(&self) -> std::path::PathBuf {
+        self.folder.path().join("top")
+    }
+
+    fn linked(&self) -> std::path::PathBuf {
+        self.folder.path().join("linked")
+    }
+
+    fn git(&self, directory: &Path, args: &[&str]) {
+        let output = Command::new("git")
+            .current_dir(directory)
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(args)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("HOME", self.folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+}
+
+async fn repository(directory: &Path) -> Repository {
+    Repository::discover(directory).await.unwrap()
+}
+
+async fn asked(repository: &Repository) -> Refs {
+    let git = repository.git(Duration::from_secs(60));
+    repository.refs(&git).await.unwrap()
+}
+
+/// A reader that git has answered beside once.
+fn reader(repository: &Repository) -> RefReader {
+    let mut reader = RefReader::default();
+    let Read::AskGit(setup) = reader.read(repository) else {
+        panic!("git has not answered yet");
+    };
+    assert!(setup.is_some());
+    reader.accept(setup);
+    reader
+}
+
+fn read(reader: &mut RefReader, repository: &Repository) -> Option<Refs> {
+    match reader.read(repository) {
+        Read::Refs(refs) => Some(refs),
+        Read::AskGit(_) => None,
+    }
+}
+
+#[tokio::test]
+async fn the_files_say_what_git_says() {
+    let project = Project::new();
+    for directory in [project.top(), project.linked()] {
+        let repository = repository(&directory).await;
+        let mut reader = reader(&repository);
+        let refs = read(&mut reader, &repository).unwrap();
+        assert!(refs.len() > 9, "{refs:?}");
+        assert_eq!(refs, asked(&repository).await);
+    }
+}
+
+#[tokio::test]
+async fn what_changes_is_seen() {
+    let project = Project::new();
+    let top = project.top();
+    let repository = repository(&top).await;
+    let mut reader = reader(&repository);
+    let all: &[&[&str]] = &[
+        &["branch", "-D", "packed/away"],
+        &["branch", "new/one"],
+        &["pack-refs", "--all"],
+        &["branch", "-D", "new/one"],
+        &["symbolic-ref", "refs/heads/alias", "refs/heads/main"],
+        &["symbolic-ref", "refs/heads/twice", "refs/heads/alias"],
+        &["checkout", "-q", "--detach"],
+    ];
+    for command in all {
+        project.git(&top, command);
+        let refs = read(&mut reader, &repository);
+        assert_eq!(refs, Some(asked(&repository).await), "{command:?}");
+    }
+}
+
+#[tokio::test]
+async fn packed_refs_are_read_again_only_where_their_file_changed() {
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let path = repository.common_dir.join("packed-refs");
+    let mut reader = reader(&repository);
+    read(&mut reader, &repository).unwrap();
+    assert!(reader.packed.is_none(), "so young a file may change unseen");
+    let stamp = super::Stamp::of(&fs::symlink_metadata(&path).unwrap());
+    let refs = Refs::from([("refs/heads/known".to_owned(), repository.format.zero())]);
+    reader.packed = Some(super::Packed {
+        stamp,
+        refs: refs.into(),
+    });
+    let refs = read(&mut reader, &repository).unwrap();
+    assert!(refs.contains_key("refs/heads/known"));
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, bytes).unwrap();
+    let refs = read(&mut reader, &repository).unwrap();
+    assert_eq!(refs, asked(&repository).await);
+}
+
+/// Where something is out of the ordinary, with what makes it so.
+#[tokio::test]
+async fn git_is_asked_where_something_is_odd() {
+    let id = "1234567890123456789012345678901234567890";
+    let cases = [
+        ("refs/heads/empty", String::new()),
+        ("refs/heads/garbage", "garbage\n".to_owned()),
+        ("refs/heads/zero", format!("{}\n", "0".repeat(40))),
+        ("refs/heads/long", format!("{}\n", "1".repeat(64))),
+        ("refs/heads/plus", format!("{}\n", "+1".repeat(20))),
+        ("refs/heads/more", format!("{id} more\n")),
+        ("refs/heads/unended", id.to_owned()),
+        ("refs/heads/dangling", "ref: refs/heads/none\n".to_owned()),
+        ("refs/heads/round", "ref: refs/heads/round\n".to_owned()),
+        ("refs/heads/outside", "ref: HEAD\n".to_owned()),
+        ("refs/heads/a b", format!("{id}\n")),
+        ("refs/heads/a..b", format!("{id}\n")),
+        ("refs/heads/a@{b", format!("{id}\n")),
+        ("packed-refs", "bogus\n".to_owned()),
+        ("packed-refs", format!("{id} refs/heads/unended")),
+        ("packed-refs", format!("{id} refs/heads/a b\n")),
+        ("packed-refs", format!("{id} refs/bisect/a\n")),
+        ("packed-refs", format!("{id} refs/a\n{id} refs/a\n")),
+        ("HEAD", "garbage\n".to_owned()),
+        ("HEAD", String::new()),
+        ("HEAD", "ref: refs/heads/.invalid\n".to_owned()),
+        ("config", "[broken\n".to_owned()),
+        ("config.worktree", String::new()),
+        ("reftable", String::new()),
+    ];
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let mut reader = reader(&repository);
+    for (name, text) in cases {
+        let path = repository.git_dir.join(name);
+        let before = fs::read(&path).ok();
+        fs::write(&path, &text).unwrap();
+        assert_eq!(read(&mut reader, &repository), None, "{name}: {text:?}");
+        match before {
+            Some(bytes) => fs::write(&path, bytes).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        assert!(read(&mut reader, &repository).is_some(), "{name}: {text:?}");
+    }
+    let link = repository.git_dir.join("refs/heads/link");
+    std::os::unix::fs::symlink("main", &link).unwrap();
+    assert_eq!(read(&mut reader, &repository), None);
+}
+
+#[tokio::test]
+async fn a_configuration_that_leads_elsewhere_is_left_to_git() {
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let path = repository.git_dir.join("config");
+    let before = fs::read_to_string(&path).unwrap();
+    for more in [
+        "[include]\n\tpath = more\n",
+        "[extensions]\n\trefStorage = files\n",
+    ] {
+        fs::write(&path, format!("{before}{more}")).unwrap();
+        let Read::AskGit(setup) = RefReader::default().read(&repository) else {
+            panic!("git has not answered yet");
+        };
+        assert_eq!(setup, None, "{more}");
+    }
+}
