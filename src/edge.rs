@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
 pub(crate) mod herald;
+pub(crate) mod ignore_rules;
 pub(crate) mod isolation;
 pub(crate) mod kill_point;
 pub(crate) mod learnings;
