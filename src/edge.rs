@@ -11,6 +11,7 @@ pub(crate) mod gate;
 pub(crate) mod git;
 pub(crate) mod herald;
 pub(crate) mod index_file;
+pub(crate) mod ignore_rules;
 pub(crate) mod isolation;
 pub(crate) mod kill_point;
 pub(crate) mod learnings;

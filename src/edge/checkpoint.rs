@@ -255,6 +255,8 @@ pub(crate) struct Checkpoints {
     store: Git,
     journal: Arc<Mutex<Journal>>,
     ref_reader: Arc<Mutex<RefReader>>,
+    /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
+    committer: tokio::sync::OnceCell<Option<String>>,
     links: Arc<Mutex<ObjectLinks>>,
     module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
@@ -352,6 +354,7 @@ impl Checkpoints {
             store,
             journal: Arc::new(Mutex::new(journal)),
             ref_reader: Arc::default(),
+            committer: tokio::sync::OnceCell::new(),
             links: Arc::default(),
             module_links: Arc::default(),
             opaque: Arc::default(),

@@ -184,6 +184,16 @@ impl Git {
         }
     }
 
+    /// The git directory it works on.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where it looks for files, if anywhere.
+    pub(crate) fn work_tree(&self) -> Option<&Path> {
+        self.work_tree.as_deref()
+    }
+
     /// The same with another index file.
     #[must_use]
     pub(crate) fn with_index(&self, index: &Path) -> Self {

@@ -16,6 +16,8 @@ pub(crate) enum Point {
     GitStarted,
     /// A git process has ended.
     GitEnded,
+    /// A branch and HEAD were locked.
+    Locked,
     /// A file is about to be renamed.
     Rename,
     /// A file was renamed.

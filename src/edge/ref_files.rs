@@ -4,6 +4,8 @@
 //! ref, a link, a name git would refuse, another ref storage), and where the configuration is not
 //! byte for byte the one git last answered with: that git cannot read it is how damage is noticed.
 
+mod moving;
+
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,6 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
+
+pub(crate) use moving::BranchMove;
 
 /// Folders below `refs/` of which every work tree has its own.
 const PER_WORK_TREE: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
@@ -70,6 +74,12 @@ impl RefReader {
         let is_known = setup.is_some() && setup == self.accepted;
         let refs = is_known.then(|| self.all(repository)).flatten();
         refs.map_or(Read::AskGit(setup), Read::Refs)
+    }
+
+    /// True where the configuration is the one git last answered with.
+    pub(crate) fn is_accepted(&self, repository: &Repository) -> bool {
+        let setup = Setup::read(repository);
+        setup.is_some() && setup == self.accepted
     }
 
     /// Remembers what git answered with.
@@ -227,7 +237,7 @@ impl Loose {
 }
 
 /// The id a ref file holds, written just as git writes it.
-pub(crate) fn id_in(bytes: &[u8], format: ObjectFormat) -> Option<ObjectId> {
+fn id_in(bytes: &[u8], format: ObjectFormat) -> Option<ObjectId> {
     parse_id(bytes.strip_suffix(b"\n")?, format)
 }
 
@@ -287,7 +297,7 @@ fn parse_packed(bytes: &[u8], format: ObjectFormat) -> Option<Refs> {
 }
 
 /// True for names below `refs/` that git takes without a word.
-pub(crate) fn is_plain_name(name: &str) -> bool {
+fn is_plain_name(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !is_lock(part)
     };

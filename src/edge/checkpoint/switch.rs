@@ -15,12 +15,15 @@ use crate::edge::files::{
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
-use crate::edge::ref_files::Read;
+use crate::edge::ref_files::{BranchMove, Read};
 use crate::edge::repository::{Head, Refs};
 
 /// How often, and how long apart, a lock that somebody holds is tried again.
 const LOCK_TRIES: u32 = 40;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// What git's logs say of a branch that was moved.
+const MOVED: &str = "ralphtool: move to checkpoint";
 
 impl Checkpoints {
     /// Reads refs and HEAD.
@@ -54,9 +57,14 @@ impl Checkpoints {
         if now.is_none() {
             self.clear_the_way(name, refs).await?;
         }
+        if let (Some(from), Some(to)) = (now, target)
+            && self.move_file(name, from, to).await?
+        {
+            return Ok(());
+        }
         let zero = self.places.repository.format.zero();
         let old = now.unwrap_or(zero).to_string();
-        let message = "ralphtool: move to checkpoint";
+        let message = MOVED;
         let moved = match target {
             Some(target) => {
                 let target = target.to_string();
@@ -67,6 +75,37 @@ impl Checkpoints {
             None => self.git.run(["update-ref", "-d", name, &old]).await,
         };
         moved.map(drop).map_err(Into::into)
+    }
+
+    /// Moves a branch without git; false where git is to do it.
+    async fn move_file(&self, name: &str, from: ObjectId, to: ObjectId) -> Result<bool> {
+        let Some(committer) = self.committer().await else {
+            return Ok(false);
+        };
+        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
+        let it = BranchMove {
+            name: name.to_owned(),
+            from,
+            to,
+            committer,
+            message: MOVED,
+        };
+        blocking(move || {
+            let repository = &places.repository;
+            Ok(lock(&reader).is_accepted(repository) && it.carry_out(repository))
+        })
+        .await
+    }
+
+    /// Who moves refs, as `NAME <EMAIL>`; none where git would have to say what is missing.
+    async fn committer(&self) -> Option<String> {
+        let ask = || async {
+            let answer = self.git.line(["var", "GIT_COMMITTER_IDENT"]).await.ok()?;
+            // The time and the zone follow.
+            let mut words = answer.rsplitn(3, ' ');
+            words.nth(2).map(str::to_owned)
+        };
+        self.committer.get_or_init(ask).await.clone()
     }
 
     /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.

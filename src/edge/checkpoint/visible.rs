@@ -13,6 +13,7 @@ use super::taking::{Known, Taken, now_ns, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
+use crate::edge::ignore_rules::IgnoreRules;
 use crate::edge::manifest::{Changes, Content, Entry, Manifest, RACY_NS};
 use crate::edge::object_id::ObjectId;
 
@@ -34,12 +35,16 @@ impl Checkpoints {
             flat(&listing),
             format.name()
         );
-        let files = [
+        let mut files = vec![
             ("config", config.into_bytes()),
             ("HEAD", b"ref: refs/heads/none\n".to_vec()),
             ("info/exclude", bytes_of(control, "info/exclude")),
             ("info/attributes", bytes_of(control, "info/attributes")),
         ];
+        if control.is_sparse() {
+            // Some rules for ignored files may be in the index alone.
+            files.push(("info/sparse-checkout", Vec::new()));
+        }
         let folder = self.places.vault.scratch("work");
         let shared = self.places.repository.common_dir.clone();
         blocking(move || {
@@ -304,8 +309,33 @@ fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<V
         .collect()
 }
 
-/// Asks git which paths are ignored.
+/// Says which paths are ignored and not tracked.
 pub(super) async fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let in_question = perhaps_ignored(git, paths).await?;
+    if in_question.is_empty() {
+        return Ok(HashSet::new());
+    }
+    ask_check_ignore(git, &in_question).await
+}
+
+/// The paths a rule may ignore: whether they are tracked is for git to say.
+async fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+    let mut paths = paths.to_vec();
+    let (folder, top) = (
+        git.directory().to_owned(),
+        git.work_tree().map(Path::to_owned),
+    );
+    blocking(move || {
+        let top = top.as_deref();
+        if let Some(mut rules) = top.and_then(|top| IgnoreRules::read(top, &folder)) {
+            paths.retain(|path| rules.ignores(path) != Some(false));
+        }
+        Ok(paths)
+    })
+    .await
+}
+
+async fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
     let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
     let mut input = Vec::new();
     for path in paths {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{Read, RefReader};
+use super::{BranchMove, Read, RefReader, id_in};
 use crate::edge::repository::{Refs, Repository};
 
 /// A repository with refs of every kind, and a linked work tree beside it.
@@ -213,4 +213,130 @@ async fn a_configuration_that_leads_elsewhere_is_left_to_git() {
         };
         assert_eq!(setup, None, "{more}");
     }
+}
+
+/// One line of a log without the time in it.
+fn last_line(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let line = text.lines().next_back().unwrap();
+    let (head, message) = line.split_once('\t').unwrap();
+    let mut words: Vec<&str> = head.rsplitn(3, ' ').collect();
+    let zone = words.remove(0);
+    let time = words.remove(0);
+    assert!(time.parse::<i64>().unwrap() > 1_700_000_000, "{line}");
+    format!("{} {zone}\t{message}", words[0])
+}
+
+#[tokio::test]
+async fn a_branch_moves_as_git_moves_it() {
+    let project = Project::new();
+    for (directory, name) in [
+        (project.top(), "refs/heads/main"),
+        (project.linked(), "refs/heads/other"),
+    ] {
+        let repository = repository(&directory).await;
+        let before = asked(&repository).await;
+        project.git(
+            &directory,
+            &["commit", "-q", "--allow-empty", "-m", "second"],
+        );
+        let to = asked(&repository).await[name];
+        project.git(
+            &directory,
+            &["update-ref", "-m", "why", name, &before[name].to_string()],
+        );
+        let it = BranchMove {
+            name: name.to_owned(),
+            from: before[name],
+            to,
+            committer: "a <a@b>".to_owned(),
+            message: "why",
+        };
+        let logs = [
+            repository.common_dir.join("logs").join(name),
+            repository.git_dir.join("logs/HEAD"),
+        ];
+        assert!(it.carry_out(&repository));
+        assert_eq!(asked(&repository).await[name], to);
+        let ours = logs.each_ref().map(|log| last_line(log));
+        let back = before[name].to_string();
+        project.git(&directory, &["update-ref", "-m", "why", name, &back]);
+        project.git(
+            &directory,
+            &["update-ref", "-m", "why", name, &to.to_string()],
+        );
+        assert_eq!(ours, logs.each_ref().map(|log| last_line(log)));
+        let branch = repository.common_dir.join(name);
+        assert_eq!(
+            id_in(&fs::read(branch).unwrap(), repository.format),
+            Some(to)
+        );
+        assert_eq!(locks(&repository), Vec::<String>::new());
+        // It is not where it was thought to be.
+        assert!(!it.carry_out(&repository));
+        assert_eq!(locks(&repository), Vec::<String>::new());
+    }
+}
+
+/// Every way in which a branch is left to git, and that nothing moves then.
+#[tokio::test]
+async fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let name = "refs/heads/main";
+    let from = asked(&repository).await[name];
+    project.git(
+        &project.top(),
+        &["commit", "-q", "--allow-empty", "-m", "second"],
+    );
+    let to = asked(&repository).await[name];
+    project.git(&project.top(), &["update-ref", name, &from.to_string()]);
+    let it = |name: &str, to| BranchMove {
+        name: name.to_owned(),
+        from,
+        to,
+        committer: "a <a@b>".to_owned(),
+        message: "why",
+    };
+    assert!(
+        !it("refs/heads/packed/moved", to).carry_out(&repository),
+        "no HEAD"
+    );
+    assert!(!it("refs/stash", to).carry_out(&repository), "no branch");
+    assert!(
+        !it(name, repository.format.zero()).carry_out(&repository),
+        "no object"
+    );
+    for lock in ["refs/heads/main.lock", "HEAD.lock"] {
+        let lock = repository.git_dir.join(lock);
+        fs::write(&lock, "").unwrap();
+        assert!(!it(name, to).carry_out(&repository), "held");
+        assert!(lock.exists(), "of somebody else's");
+        fs::remove_file(lock).unwrap();
+    }
+    for log in ["logs/HEAD", "logs/refs/heads/main"] {
+        let (log, aside) = (
+            repository.git_dir.join(log),
+            repository.git_dir.join("aside"),
+        );
+        fs::rename(&log, &aside).unwrap();
+        assert!(!it(name, to).carry_out(&repository), "no log");
+        fs::rename(&aside, &log).unwrap();
+    }
+    assert_eq!(asked(&repository).await[name], from);
+    assert_eq!(locks(&repository), Vec::<String>::new());
+    assert!(it(name, to).carry_out(&repository));
+}
+
+fn locks(repository: &Repository) -> Vec<String> {
+    let folders = ["", "refs/heads"].map(|folder| repository.common_dir.join(folder));
+    let own = [repository.git_dir.clone()];
+    let names = folders
+        .iter()
+        .chain(&own)
+        .flat_map(|it| fs::read_dir(it).unwrap());
+    names
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| super::is_lock(name))
+        .collect()
 }

@@ -1,0 +1,325 @@
+//! The same rules as git's, compared with git itself.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use pretty_assertions::assert_eq;
+
+use super::IgnoreRules;
+
+/// Lines that are easily read otherwise than git reads them.
+const LINES: &[&str] = &[
+    "*",
+    "**",
+    "***",
+    "*/",
+    "**/",
+    "/*",
+    "/**",
+    "/*/",
+    "a",
+    "a/",
+    "/a",
+    "/a/",
+    "a/*",
+    "a/**",
+    "a/**/",
+    "a/**/foo",
+    "**/foo",
+    "**/a/b",
+    "**/b/**",
+    "a**",
+    "a**/foo",
+    "/a**",
+    "a/b**",
+    "**b",
+    "a/**b",
+    "f**r",
+    "a/*/foo",
+    "a/*/*",
+    "*/foo",
+    "*/*/foo",
+    "foo*",
+    "*foo",
+    "*.log",
+    "f*.l*g",
+    "foo.*",
+    "*.*",
+    "?",
+    "??",
+    "a?b",
+    "a/?",
+    "[ab]",
+    "[a-c]",
+    "[!a]",
+    "[^a]",
+    "[]a]",
+    "[!]a]",
+    "[a-]",
+    "[-a]",
+    "[a",
+    "a]",
+    "\\[a\\]",
+    "[[]a]",
+    "[\\]]",
+    "[a\\-b]",
+    "a[-]b",
+    "a[!x]b",
+    "[A-Z]",
+    "[b-a]",
+    "a[/]b",
+    "a[!x]foo",
+    "foo ",
+    "x\\ ",
+    "x\\  ",
+    "x y",
+    "x\\ y",
+    " ",
+    "  a",
+    "a  ",
+    "#h",
+    "\\#h",
+    "!n",
+    "\\!n",
+    "!",
+    "!!n",
+    "\\",
+    "a\\",
+    "\\a",
+    "\\\\",
+    "a\\\\b",
+    "a\\/b",
+    "a\\b",
+    "foo\r",
+    "foo\r\r",
+    "\r",
+    "\ta",
+    "a\t",
+    "/",
+    "//",
+    "a//b",
+    "/a/b/",
+    "b/",
+    "b/foo",
+    "/b/foo",
+    "é",
+    "*é",
+    "?é",
+    "[é]",
+    ".h",
+    ".*",
+    "*.global",
+    "!keep.global",
+    "foo.log/",
+    "a/b/c/**/d",
+    "a/b/**/foo/*",
+    "**/**/foo",
+    "a/**/**/foo",
+    "**foo/b",
+    "$x",
+    "a/./b",
+    "./a",
+    "../a",
+    "[[:alpha:]]",
+    "*a*b*",
+    "*o*o*",
+    "a*/b",
+    "a*/**/f*",
+    "**/*.log",
+    "/**/b",
+    "/**/b/",
+    "!a",
+    "!a/",
+    "!/a",
+    "!*/",
+    "!a/b",
+    "!foo*",
+    "!**/foo",
+    "!*.log",
+    "!a/**",
+];
+
+const NAMES: &[&str] = &[
+    "a",
+    "b",
+    "foo",
+    "bar",
+    "foo.log",
+    "ab",
+    "a-b",
+    "a]",
+    "[a]",
+    "[a",
+    "A",
+    "é",
+    ".h",
+    "#h",
+    "!n",
+    "x y",
+    "x ",
+    "x",
+    "\\",
+    "a\\b",
+    "$x",
+    " ",
+    "]",
+    "-",
+    "keep.global",
+    "x.global",
+    "x.info",
+    "n",
+];
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+
+    fn list(&mut self) -> String {
+        let mut text = String::new();
+        if self.below(8) == 0 {
+            text.push('\u{feff}');
+        }
+        for _ in 0..self.below(5) {
+            text.push_str(self.one(LINES));
+            text.push_str(self.one(&["\n", "\n", "\r\n"]));
+        }
+        // Not every list ends with an end of line.
+        text.push_str(self.one(&["", "# a comment\n", "\n\n", "foo", "!foo.log"]));
+        text
+    }
+}
+
+fn git(top: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new("git")
+        .current_dir(top)
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&input).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output.stdout
+}
+
+/// A repository with a list for all, and one of its own.
+fn repository(folder: &Path) -> std::path::PathBuf {
+    let top = folder.join("top");
+    fs::create_dir(&top).unwrap();
+    git(&top, &["init", "-q"], b"");
+    let excludes = folder.join("excludes");
+    fs::write(&excludes, "*.global\n*.info\n").unwrap();
+    fs::write(top.join(".git/info/exclude"), "!keep.global\n*.info\n").unwrap();
+    let config = top.join(".git/config");
+    let mut text = fs::read_to_string(&config).unwrap();
+    let _ = writeln!(text, "[core]\n\texcludesfile = \"{}\"", excludes.display());
+    fs::write(config, text).unwrap();
+    top
+}
+
+/// Folders with lists in them, and the paths in each that are asked for.
+fn world(top: &Path, name: &str, lists: [&str; 3], paths: &mut Vec<Vec<u8>>) {
+    let root = top.join(name);
+    for (folder, list) in ["", "a", "a/b"].into_iter().zip(lists) {
+        let folder = root.join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        if !list.is_empty() {
+            fs::write(folder.join(".gitignore"), list).unwrap();
+        }
+    }
+    fs::create_dir_all(root.join("foo/b")).unwrap();
+    for folder in ["", "a/", "foo/b/", "a/b/"] {
+        for file in NAMES {
+            paths.push(format!("{name}/{folder}{file}").into_bytes());
+        }
+    }
+}
+
+fn shown(paths: &BTreeSet<Vec<u8>>) -> Vec<String> {
+    let text = paths.iter().map(|path| String::from_utf8_lossy(path));
+    text.map(std::borrow::Cow::into_owned).collect()
+}
+
+#[test]
+fn the_rules_are_gits() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = repository(folder.path());
+    let mut paths = Vec::new();
+    for (number, line) in LINES.iter().enumerate() {
+        world(&top, &format!("one{number}"), [line, "", ""], &mut paths);
+    }
+    let mut chance = Chance(7);
+    for number in 0..40 {
+        let lists = [chance.list(), chance.list(), chance.list()];
+        let lists = lists.each_ref().map(String::as_str);
+        world(&top, &format!("many{number}"), lists, &mut paths);
+    }
+    let mut input = paths.join(&0);
+    input.push(0);
+    let answer = git(&top, &["check-ignore", "-z", "--stdin"], &input);
+    let answer = answer.split(|byte| *byte == 0).map(<[u8]>::to_vec);
+    let mut rules = IgnoreRules::read(&top, &top.join(".git")).unwrap();
+    let (mut unsure, mut ours) = (BTreeSet::new(), BTreeSet::new());
+    for path in paths {
+        match rules.ignores(&path) {
+            None => unsure.insert(path),
+            Some(true) => ours.insert(path),
+            Some(false) => false,
+        };
+    }
+    let asked: BTreeSet<Vec<u8>> = answer
+        .filter(|path| !path.is_empty() && !unsure.contains(path))
+        .collect();
+    assert!(asked.len() > 3_000, "{}", asked.len());
+    assert!(unsure.len() < asked.len() / 4, "{}", unsure.len());
+    let missed: BTreeSet<_> = asked.difference(&ours).cloned().collect();
+    let made_up: BTreeSet<_> = ours.difference(&asked).cloned().collect();
+    assert_eq!((shown(&missed), shown(&made_up)), (vec![], vec![]));
+}
+
+#[test]
+fn git_is_asked_where_something_is_odd() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = repository(folder.path());
+    let git_dir = top.join(".git");
+    fs::create_dir_all(top.join("inner/.git")).unwrap();
+    fs::create_dir_all(top.join("linked")).unwrap();
+    std::os::unix::fs::symlink("../rules", top.join("linked/.gitignore")).unwrap();
+    std::os::unix::fs::symlink("linked", top.join("link")).unwrap();
+    let ignores = |path: &[u8]| IgnoreRules::read(&top, &git_dir)?.ignores(path);
+    assert_eq!(ignores(b"plain"), Some(false));
+    for path in [
+        "inner/a", "linked/a", "link/a", "a//b", "a/../b", "./a", "a/",
+    ] {
+        assert_eq!(ignores(path.as_bytes()), None, "{path}");
+    }
+    let config = fs::read_to_string(git_dir.join("config")).unwrap();
+    for odd in ["~other/x", "relative", "a\\\\b", ""] {
+        let more = format!("{config}[core]\n\texcludesfile = \"{odd}\"\n");
+        fs::write(git_dir.join("config"), more).unwrap();
+        assert_eq!(ignores(b"plain"), None, "{odd}");
+    }
+    fs::write(git_dir.join("config"), &config).unwrap();
+    fs::write(git_dir.join("info/sparse-checkout"), "").unwrap();
+    assert_eq!(ignores(b"plain"), None);
+}
