@@ -11,7 +11,8 @@ use crate::command::answer;
 use crate::fixture::{CHANGE, Place, TASKS};
 use crate::git_calls::logging_git;
 use crate::repository::Repository;
-use crate::run::Run;
+use crate::run::{Run, Seen};
+use crate::walks::Walks;
 use crate::{Result, agent, watch};
 
 /// All contenders. The last one needs a program built to be compared with.
@@ -87,16 +88,27 @@ impl Contender {
             .stdin(Stdio::null())
             .stderr(output.try_clone()?)
             .stdout(output);
+        fs::write(&log, "")?;
+        let first = place.repository().join(repository.path(0));
+        let walks = Walks::watch(first.parent().unwrap_or(&first), &log)?;
         let started = agent::now();
         let (status, memory) = watch::run(&mut command)?;
         let ended = agent::now();
+        let walks = walks.counted()?;
         if !status.success() {
             let said = fs::read_to_string(place.beside("output"))?;
             return Err(format!("{} ended with {status}:\n{said}", self.name()).into());
         }
         self.check(repository, place)?;
         let log = fs::read_to_string(&log)?;
-        let run = Run::from_log(&log, (started, ended), memory, repository.stories)?;
+        let seen = Seen {
+            started,
+            ended,
+            memory,
+            // Where git notes its calls, others than agents write the log.
+            walks: if git == Git::Plain { walks } else { Vec::new() },
+        };
+        let run = Run::from_log(&log, &seen, repository.stories)?;
         if run.restores.len() != repository.restores {
             return Err(format!("{} made {} restores", self.name(), run.restores.len()).into());
         }

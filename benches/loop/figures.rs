@@ -13,8 +13,8 @@ pub(crate) type Runs = Vec<(Contender, Run)>;
 
 /// The head of the table.
 pub(crate) const HEAD: &str = "\
-| repository | loop | story, ms | ratio | restore, ms | ratio | processor, ms: story, restore | first agent, ms | end, ms | memory, MB: alone, tree | written, kB: story, restore |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| repository | loop | story, ms | ratio | restore, ms | ratio | processor, ms: story, restore | first agent, ms | end, ms | memory, MB: alone, tree | written, kB: story, restore | walks: start, story, restore |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 /// What the columns of the table mean.
@@ -25,7 +25,8 @@ the same after a failed attempt; `processor`: what the program and git used of p
 which a busy machine disturbs least; `first agent`: from the start of the command; `end`: from the last
 agent to the end of the command. Memory: the peak of the program alone, and of it with git and the agent,
 summed resident sets, looked at every 5 ms. Written: what Linux counts as written by the program and by
-git, in the median gap. 0 where the system does not tell.
+git, in the median gap. Walks: how often one of the folders was opened, at the most. 0 where the system does
+not tell.
 ";
 
 fn story(run: &Run) -> f64 {
@@ -79,7 +80,7 @@ pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
         };
         let _ = writeln!(
             text,
-            "| {label} | {} | {} | {} | {} | {} | {:.1} ({:.2}x), {:.1} ({:.2}x) | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} |",
+            "| {label} | {} | {} | {} | {} | {} | {:.1} ({:.2}x), {:.1} ({:.2}x) | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} | {}, {}, {} |",
             contender.name(),
             over(story).shown(),
             ratio(*contender, runs, story).shown_as_ratio(),
@@ -95,12 +96,23 @@ pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
             float(memory.tree) / 1024.0,
             over(|run| written(&run.stories)).median,
             over(|run| written(&run.restores)).median,
+            most(&mine, |run| run.walks_to_first_agent),
+            most(&mine, |run| walks(&run.stories)),
+            most(&mine, |run| walks(&run.restores)),
         );
     }
     if CONTENDERS.contains(&Contender::Unsynced) {
         text.push_str(&price_of_durability(runs));
     }
     text
+}
+
+fn walks(gaps: &[Gap]) -> usize {
+    gaps.iter().map(|gap| gap.walks).max().unwrap_or(0)
+}
+
+fn most(runs: &[&Run], what: fn(&Run) -> usize) -> usize {
+    runs.iter().map(|run| what(run)).max().unwrap_or(0)
 }
 
 fn of(contender: Contender, runs: &Runs) -> Vec<&Run> {

@@ -21,8 +21,9 @@ pub(crate) const CHANGE: &str = "bench";
 /// The task file of the change.
 pub(crate) const TASKS: &str = "openspec/changes/bench/tasks.md";
 
+/// What git does in the background after some commits would run into the turn of the next contender.
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n\
-    [init]\n\tdefaultBranch = main\n";
+    [init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
 const PROPOSAL: &str = "## Why\n\nTo measure.\n";
 

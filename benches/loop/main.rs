@@ -21,6 +21,7 @@ mod spread;
 mod start;
 mod surroundings;
 mod talker;
+mod walks;
 mod watch;
 
 use std::error::Error;

@@ -12,6 +12,8 @@ use crate::watch::Memory;
 pub(crate) struct Run {
     /// From the start to the first agent.
     pub(crate) first_agent: Duration,
+    /// Walks of the tree until then.
+    pub(crate) walks_to_first_agent: usize,
     /// After each story that was done at its first attempt, but for the last one.
     pub(crate) stories: Vec<Gap>,
     /// After each failed attempt.
@@ -29,6 +31,8 @@ pub(crate) struct Gap {
     pub(crate) time: Duration,
     /// What was used in it.
     pub(crate) used: Account,
+    /// Walks of the tree in it, where they can be counted.
+    pub(crate) walks: usize,
     /// The git calls in it, where they are logged.
     pub(crate) git_calls: Vec<String>,
 }
@@ -42,27 +46,36 @@ struct Attempt {
     used_before: Account,
     used_after: Account,
     used_itself: Account,
+    walks_before: usize,
     git_calls_before: Vec<String>,
 }
 
+/// What was seen from outside.
+pub(crate) struct Seen {
+    /// When the run began.
+    pub(crate) started: u128,
+    /// When it ended.
+    pub(crate) ended: u128,
+    /// The most memory there was.
+    pub(crate) memory: Memory,
+    /// Walks of the tree before the end of each agent.
+    pub(crate) walks: Vec<usize>,
+}
+
 impl Run {
-    /// Reads the log of a run that lasted from one moment to another.
-    pub(crate) fn from_log(
-        log: &str,
-        (started, ended): (u128, u128),
-        memory: Memory,
-        plain_stories: usize,
-    ) -> Result<Self> {
-        let attempts = attempts(log)?;
+    /// Reads the log of a run, beside what was seen from outside.
+    pub(crate) fn from_log(log: &str, seen: &Seen, plain_stories: usize) -> Result<Self> {
+        let attempts = attempts(log, &seen.walks)?;
         let (Some(first), Some(last)) = (attempts.first(), attempts.last()) else {
             return Err("no agent ran".into());
         };
         let mut run = Self {
-            first_agent: between(started, first.start),
+            first_agent: between(seen.started, first.start),
+            walks_to_first_agent: first.walks_before,
             stories: Vec::new(),
             restores: Vec::new(),
-            end: between(last.end, ended),
-            memory,
+            end: between(last.end, seen.ended),
+            memory: seen.memory,
         };
         for pair in attempts.windows(2) {
             let [before, after] = pair else { continue };
@@ -81,12 +94,13 @@ fn gap(before: &Attempt, after: &Attempt) -> Gap {
         time: between(before.end, after.start),
         // What the agent used is added to its parent's account when it ends.
         used: after.used_before - before.used_after - before.used_itself,
+        walks: after.walks_before,
         git_calls: after.git_calls_before.clone(),
     }
 }
 
-fn attempts(log: &str) -> Result<Vec<Attempt>> {
-    let mut attempts = Vec::new();
+fn attempts(log: &str, walks: &[usize]) -> Result<Vec<Attempt>> {
+    let mut attempts: Vec<Attempt> = Vec::new();
     let mut calls = Vec::new();
     for line in log.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -99,6 +113,7 @@ fn attempts(log: &str) -> Result<Vec<Attempt>> {
                 used_before: account(before)?,
                 used_after: account(after)?,
                 used_itself: account(itself)?,
+                walks_before: walks.get(attempts.len()).copied().unwrap_or(0),
                 git_calls_before: std::mem::take(&mut calls),
             });
         } else {
