@@ -39,8 +39,11 @@ pub(crate) trait Face {
     /// How closely it listens to agents.
     fn attention(&self) -> Attention;
 
-    /// Shows one record.
+    /// Shows one record; what it writes may wait until it is flushed.
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;
+
+    /// Lets everything be seen that was shown.
+    fn flush(&mut self) -> io::Result<()>;
 
     /// Time has passed; faces that show it may draw again.
     fn tick(&mut self, now: Timestamp) -> io::Result<()>;

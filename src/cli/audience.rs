@@ -14,6 +14,9 @@ use crate::ui::Face;
 /// How many records may wait to be shown.
 const WAITING: usize = 1024;
 
+/// How many are shown before what was written must be seen.
+const AT_ONCE: usize = 256;
+
 /// How often a face may draw again.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -30,10 +33,18 @@ fn show(mut face: Box<dyn Face + Send>, mut receiver: Receiver<Record>) -> std::
         .enable_time()
         .build()?;
     runtime.block_on(async {
+        let mut waiting = Vec::with_capacity(AT_ONCE);
         loop {
-            match tokio::time::timeout(TICK, receiver.recv()).await {
-                Ok(Some(record)) => face.show(&record, Timestamp::now())?,
-                Ok(None) => return face.close(),
+            let received = receiver.recv_many(&mut waiting, AT_ONCE);
+            match tokio::time::timeout(TICK, received).await {
+                Ok(0) => return face.close(),
+                Ok(_some) => {
+                    let now = Timestamp::now();
+                    for record in waiting.drain(..) {
+                        face.show(&record, now)?;
+                    }
+                    face.flush()?;
+                }
                 Err(_elapsed) => face.tick(Timestamp::now())?,
             }
         }

@@ -9,6 +9,8 @@ pub(crate) mod tool_input;
 mod trouble;
 pub(crate) mod words;
 
+use std::borrow::Cow;
+
 use jiff::Zoned;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ use super::promise::Promise;
 pub(crate) use trouble::{Limit, Trouble};
 
 /// How much text one event carries; the whole stays in the transcript.
-const TEXT_CAP: usize = 16 * 1024;
+pub(crate) const TEXT_CAP: usize = 16 * 1024;
 /// How much of a line that is not understood is shown.
 const UNKNOWN_CAP: usize = 200;
 
@@ -199,19 +201,30 @@ pub(crate) fn start_of(text: &str, cap: usize) -> &str {
     &text[..end]
 }
 
-/// A text that fits into an event.
-pub(crate) fn event_text(text: &str) -> String {
-    let mut kept = String::new();
-    write_event_text(&mut kept, text);
-    kept
+/// The first characters of a text.
+pub(crate) fn first_chars(text: &str, count: usize) -> &str {
+    // Most are short enough in bytes already.
+    if text.len() <= count {
+        return text;
+    }
+    let end = text.char_indices().nth(count);
+    end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// Adds as much of a text to `kept` as fits into an event.
-pub(crate) fn write_event_text(kept: &mut String, text: &str) {
+/// A text that fits into an event.
+pub(crate) fn event_text(text: &str) -> String {
     let start = start_of(text, TEXT_CAP);
-    kept.push_str(start);
-    if start.len() < text.len() {
-        kept.push_str(" …");
+    if start.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{start} …")
+}
+
+/// Bytes as text, whatever they are; nearly all are what they should be, and that is quickly seen.
+pub(crate) fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
@@ -230,6 +243,14 @@ pub(crate) fn json_line(
     understand(line)
         .or_else(|| understand(String::from_utf8_lossy(line).as_bytes()))
         .unwrap_or_else(|| vec![unknown(line)])
+}
+
+/// The sort of a line that says it first, for which the rest need not be looked at.
+pub(crate) fn kind_said_first(line: &[u8]) -> Option<&str> {
+    let rest = line.strip_prefix(br#"{"type":""#)?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    let kind = std::str::from_utf8(&rest[..end]).ok()?;
+    (rest[end] == b'"').then_some(kind)
 }
 
 /// Reads a JSON value, where it is one of this shape; a field that is null counts as absent.

@@ -3,7 +3,10 @@
 use std::mem::{discriminant, take};
 
 use super::agent_event::AgentEvent;
-use super::dialect::{event_text, write_event_text};
+use super::dialect::{TEXT_CAP, as_text, event_text};
+
+/// How much of a line of words is kept: enough for an event to see that it does not fit.
+const WORDS_CAP: usize = TEXT_CAP + 16;
 
 /// How much of what an agent says somebody wants to hear; all of it is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +24,9 @@ pub(crate) trait Ear {
     /// Hears something.
     fn hear(&mut self, event: AgentEvent);
 
-    /// Hears words, which need not be kept.
-    fn words(&mut self, text: &str) {
-        let text = event_text(text);
-        self.hear(AgentEvent::Text { text });
+    /// Hears a line of words as it came, without its end.
+    fn words(&mut self, line: &[u8]) {
+        self.hear(text_of(line));
     }
 }
 
@@ -42,6 +44,10 @@ pub(crate) struct Hearing {
     /// How many of them stay, whatever follows: what has consequences keeps its place among the
     /// rest.
     settled: usize,
+    /// The last words, where nothing else followed them, as they came: only what is told in the end
+    /// is worth more than a copy.
+    words: Vec<u8>,
+    has_words: bool,
 }
 
 impl Hearing {
@@ -51,13 +57,41 @@ impl Hearing {
             attention,
             events: Vec::new(),
             settled: 0,
+            words: Vec::new(),
+            has_words: false,
         }
     }
 
     /// Gives what was heard and begins anew.
     pub(crate) fn take(&mut self) -> Vec<AgentEvent> {
+        self.settle_words();
         self.settled = 0;
         take(&mut self.events)
+    }
+
+    fn settle_words(&mut self) {
+        if take(&mut self.has_words) {
+            self.add(text_of(&self.words));
+        }
+    }
+
+    fn add(&mut self, event: AgentEvent) {
+        if !self.is_passing(&event) {
+            self.events.push(event);
+            self.settled = self.events.len();
+            return;
+        }
+        let sort = discriminant(&event);
+        let mut passing = self.events[self.settled..].iter();
+        match passing.position(|it| discriminant(it) == sort) {
+            // What was said before stays more telling.
+            Some(_) if is_blank(&event) => {}
+            Some(place) => {
+                self.events.remove(self.settled + place);
+                self.events.push(event);
+            }
+            None => self.events.push(event),
+        }
     }
 
     /// Whether the next one of its sort says all that this one says.
@@ -82,38 +116,28 @@ impl Hearing {
 
 impl Ear for Hearing {
     fn hear(&mut self, event: AgentEvent) {
-        if !self.is_passing(&event) {
-            self.events.push(event);
-            self.settled = self.events.len();
-            return;
-        }
-        let sort = discriminant(&event);
-        let mut passing = self.events[self.settled..].iter();
-        match passing.position(|it| discriminant(it) == sort) {
-            // What was said before stays more telling.
-            Some(_) if is_blank(&event) => {}
-            Some(place) => {
-                self.events.remove(self.settled + place);
-                self.events.push(event);
-            }
-            None => self.events.push(event),
-        }
+        self.settle_words();
+        self.add(event);
     }
 
-    fn words(&mut self, words: &str) {
-        match self.events[self.settled..].last_mut() {
-            // The usual case in a flood of text: no memory is asked for.
-            Some(AgentEvent::Text { text }) if self.attention != Attention::Everything => {
-                if !words.trim_start().is_empty() {
-                    text.clear();
-                    write_event_text(text, words);
-                }
-            }
-            _ => self.hear(AgentEvent::Text {
-                text: event_text(words),
-            }),
+    fn words(&mut self, line: &[u8]) {
+        if self.attention == Attention::Everything {
+            return self.add(text_of(line));
+        }
+        if !self.has_words || !line.trim_ascii().is_empty() {
+            self.has_words = true;
+            self.words.clear();
+            self.words
+                .extend_from_slice(&line[..line.len().min(WORDS_CAP)]);
         }
     }
+}
+
+/// A line of words as an event.
+fn text_of(line: &[u8]) -> AgentEvent {
+    let start = &line[..line.len().min(WORDS_CAP)];
+    let text = event_text(as_text(start).trim_end());
+    AgentEvent::Text { text }
 }
 
 fn is_blank(event: &AgentEvent) -> bool {
@@ -151,7 +175,7 @@ mod tests {
         let mut hearing = Hearing::new(attention);
         for event in events {
             match event {
-                AgentEvent::Text { text } => hearing.words(text),
+                AgentEvent::Text { text } => hearing.words(text.as_bytes()),
                 other => hearing.hear(other.clone()),
             }
         }
@@ -170,12 +194,12 @@ mod tests {
             text("three"),
             used(2),
             call("b"),
-            text(" "),
+            text(""),
         ];
         let last = [text("three"), used(2), call("b")];
         assert_eq!(heard(Attention::Last, &said), last);
         let tools = [text("one"), used(1), call("a"), text("three"), used(2)];
-        let tools: Vec<AgentEvent> = tools.into_iter().chain([call("b"), text(" ")]).collect();
+        let tools: Vec<AgentEvent> = tools.into_iter().chain([call("b"), text("")]).collect();
         assert_eq!(heard(Attention::Tools, &said), tools);
         assert_eq!(heard(Attention::Everything, &said), said);
     }

@@ -9,7 +9,7 @@
 mod line;
 
 pub(crate) use line::Fence;
-use line::{LineBuffer, Opening, closing, opening};
+use line::{LineBuffer, Opening, WHOLE_CAP, closing, opening};
 
 /// How much of a FAILED reason is kept, in bytes.
 pub(crate) const REASON_CAP: usize = 8 * 1024;
@@ -59,15 +59,21 @@ impl PromiseScanner {
         }
     }
 
+    /// True where a whole line, as it came and without its end, says nothing that matters here: a
+    /// tag needs one of these characters, a fence one of the others.
+    pub(crate) fn passes_over(&self, line: &[u8]) -> bool {
+        self.open.is_none()
+            && self.line.is_empty()
+            && memchr::memchr3(b'<', b'`', b'~', line).is_none()
+    }
+
     /// Takes a whole line, without its end.
     pub(crate) fn line(&mut self, text: &str) {
-        // A tag needs the one, a fence one of the others; all else is passed over.
-        let is_prose = || memchr::memchr3(b'<', b'`', b'~', text.as_bytes()).is_none();
-        if self.open.is_none() && self.line.is_empty() && is_prose() {
-            return;
+        if self.line.is_empty() && text.len() <= WHOLE_CAP {
+            return self.take_line(text);
         }
-        self.feed(text);
-        self.feed("\n");
+        self.line.push(text);
+        self.end_line();
     }
 
     /// The last promise so far, the unfinished line included.
@@ -80,11 +86,15 @@ impl PromiseScanner {
 
     fn end_line(&mut self) {
         let line = self.line.take();
-        if self.fence_line(&line) {
-            self.continue_tag(&line);
+        self.take_line(&line);
+    }
+
+    fn take_line(&mut self, line: &str) {
+        if self.fence_line(line) {
+            self.continue_tag(line);
             return;
         }
-        match opening(&line) {
+        match opening(line) {
             Some(Opening::Whole { body }) => {
                 self.open = None;
                 self.settle(&body);
@@ -92,7 +102,7 @@ impl PromiseScanner {
             Some(Opening::Begun { emphasis, body }) => {
                 self.open = Some(OpenTag { emphasis, body });
             }
-            None => self.continue_tag(&line),
+            None => self.continue_tag(line),
         }
     }
 

@@ -7,7 +7,8 @@ mod blocks;
 mod detail;
 
 use super::agent_event::AgentEvent;
-use super::dialect::{Dialect, Ended, Output};
+use super::dialect::{Dialect, Ended, Output, TEXT_CAP, as_text, event_text};
+use super::hearing::Ear;
 
 use blocks::Joiner;
 pub(crate) use detail::detail;
@@ -114,25 +115,15 @@ impl EntryReader {
     /// Takes the next line; finished entries go to `entries`.
     pub(crate) fn line(&mut self, line: StreamLine<'_>, entries: &mut Vec<Entry>) {
         self.seen = line.source;
-        let events = self.dialect.line(line.bytes, line.truncated);
-        self.take(events, line.source, entries);
-    }
-
-    fn take(&mut self, events: Vec<AgentEvent>, source: Source, entries: &mut Vec<Entry>) {
-        for event in events {
-            match event {
-                AgentEvent::Text { text } if self.output.speaks_in_lines() => {
-                    let block = self.joiner.add(&text, source);
-                    self.finish(block, entries);
-                }
-                event if is_shown(&event) => {
-                    let block = self.joiner.end();
-                    self.finish(block, entries);
-                    self.keep(event, source, entries);
-                }
-                _ => {}
-            }
-        }
+        let mut collector = Collector {
+            joiner: &mut self.joiner,
+            speaks_in_lines: self.output.speaks_in_lines(),
+            count: &mut self.count,
+            source: line.source,
+            entries,
+        };
+        self.dialect
+            .read(line.bytes, line.truncated, &mut collector);
     }
 
     /// The entries that the end of the stream would finish, given the start of its next line.
@@ -146,28 +137,84 @@ impl EntryReader {
         }
         // Words may be held back until their line ends.
         let last = ahead.dialect.end(&Ended::default());
-        ahead.take(last, ahead.seen, &mut entries);
-        let block = ahead.joiner.end();
-        ahead.finish(block, &mut entries);
+        let mut collector = Collector {
+            joiner: &mut ahead.joiner,
+            speaks_in_lines: self.output.speaks_in_lines(),
+            count: &mut ahead.count,
+            source: ahead.seen,
+            entries: &mut entries,
+        };
+        for event in last {
+            collector.hear(event);
+        }
+        collector.end_block();
         entries
     }
+}
 
-    fn finish(&mut self, block: Option<(String, Source)>, entries: &mut Vec<Entry>) {
+/// Makes entries of what a line means.
+struct Collector<'a> {
+    joiner: &'a mut Joiner,
+    speaks_in_lines: bool,
+    /// How many entries are finished.
+    count: &'a mut usize,
+    /// Where the line stands.
+    source: Source,
+    entries: &'a mut Vec<Entry>,
+}
+
+impl Collector<'_> {
+    fn line(&mut self, text: &str) {
+        let block = self.joiner.add(text, self.source);
+        self.finish(block);
+    }
+
+    fn end_block(&mut self) {
+        let block = self.joiner.end();
+        self.finish(block);
+    }
+
+    fn finish(&mut self, block: Option<(String, Source)>) {
         if let Some((text, source)) = block {
-            self.keep(AgentEvent::Text { text }, source, entries);
+            self.keep(AgentEvent::Text { text }, source);
         }
     }
 
-    fn keep(&mut self, event: AgentEvent, source: Source, entries: &mut Vec<Entry>) {
+    fn keep(&mut self, event: AgentEvent, source: Source) {
         if !is_shown(&event) {
             return;
         }
-        entries.push(Entry {
-            index: self.count,
+        self.entries.push(Entry {
+            index: *self.count,
             event,
             source,
         });
-        self.count += 1;
+        *self.count += 1;
+    }
+}
+
+impl Ear for Collector<'_> {
+    fn hear(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::Text { text } if self.speaks_in_lines => self.line(&text),
+            event if is_shown(&event) => {
+                self.end_block();
+                self.keep(event, self.source);
+            }
+            _ => {}
+        }
+    }
+
+    fn words(&mut self, line: &[u8]) {
+        let text = as_text(line);
+        let text = text.trim_end();
+        match (self.speaks_in_lines, text.len() <= TEXT_CAP) {
+            (true, true) => self.line(text),
+            (true, false) => self.line(&event_text(text)),
+            (false, _) => self.hear(AgentEvent::Text {
+                text: event_text(text),
+            }),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Happened;
 use crate::domain::agent_event::AgentEvent;
-use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd};
+use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd, first_chars};
 use crate::domain::hearing::{Attention, Ear as _, Hearing};
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
 use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess, Spoken};
@@ -129,7 +129,7 @@ impl AgentRun {
 
 fn last_line(text: &str) -> Option<String> {
     let line = text.lines().rfind(|line| !line.trim().is_empty())?;
-    Some(line.trim().chars().take(LINE_CHARS).collect())
+    Some(first_chars(line.trim(), LINE_CHARS).to_owned())
 }
 
 fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {

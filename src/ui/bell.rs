@@ -46,10 +46,15 @@ impl<W: Write> Face for Bell<W> {
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
         self.face.show(record, now)?;
         if let Some(notification) = self.listener.hear(record) {
+            self.face.flush()?;
             self.out.write_all(call(&notification.message).as_bytes())?;
             self.out.flush()?;
         }
         Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.face.flush()
     }
 
     fn tick(&mut self, now: Timestamp) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The face for programs: one JSON object a line, each flushed as it happens.
+//! The face for programs: one JSON object a line, told as it happens.
 
 use std::io::{self, Write};
 
@@ -8,15 +8,28 @@ use super::Face;
 use crate::domain::event::Record;
 use crate::domain::hearing::Attention;
 
+/// How much is written at once; only whole lines are, so that a reader never sees half of one
+/// from us.
+const AT_ONCE: usize = 64 * 1024;
+
 /// Writes records as JSON lines.
 pub(crate) struct Json {
     out: Box<dyn Write + Send>,
+    /// Lines that are not written yet.
+    lines: Vec<u8>,
 }
 
 impl Json {
     /// A face that writes there and nowhere else.
     pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
-        Self { out }
+        let lines = Vec::new();
+        Self { out, lines }
+    }
+
+    fn write_lines(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.lines)?;
+        self.lines.clear();
+        Ok(())
     }
 }
 
@@ -26,10 +39,16 @@ impl Face for Json {
     }
 
     fn show(&mut self, record: &Record, _now: Timestamp) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
-        // One write a line: a reader never sees half of one from us.
-        self.out.write_all(&line)?;
+        serde_json::to_writer(&mut self.lines, record)?;
+        self.lines.push(b'\n');
+        if self.lines.len() >= AT_ONCE {
+            self.write_lines()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_lines()?;
         self.out.flush()
     }
 
@@ -38,7 +57,7 @@ impl Face for Json {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.out.flush()
+        self.flush()
     }
 }
 

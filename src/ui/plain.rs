@@ -212,7 +212,10 @@ impl Face for Plain {
         {
             self.write_line(&line, record.at)?;
         }
-        self.draw(now)?;
+        self.draw(now)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 

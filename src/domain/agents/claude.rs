@@ -14,7 +14,8 @@ use super::{Adapter, Login, Probe};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::api_error::OTHER_MODEL;
 use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, parse, unknown,
+    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, kind_said_first,
+    parse, unknown,
 };
 use crate::domain::promise::{Promise, PromiseScanner, promise};
 
@@ -136,6 +137,12 @@ impl Dialect for Claude {
 
 impl Claude {
     fn understand(&mut self, line: &[u8]) -> Option<Vec<AgentEvent>> {
+        // Nearly all lines are one of these, and such a line is long: it is read just once.
+        match kind_said_first(line) {
+            Some("assistant") => return Some(self.on_assistant(parse(line)?)),
+            Some("user") => return Some(tool_results(&parse(line)?)),
+            _ => {}
+        }
         let head: Head = parse(line)?;
         let events = match (head.kind.as_str(), head.subtype.as_str()) {
             ("system", "init") => self.on_init(parse(line)?),

@@ -1,7 +1,7 @@
 //! Plain text: everything the process prints is the agent's own words, and its final message is
 //! a promise that nothing follows, or else the end of the process.
 
-use super::{Dialect, Ended, StreamEnd, TurnEnd};
+use super::{Dialect, Ended, StreamEnd, TurnEnd, as_text};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::hearing::Ear;
 use crate::domain::promise::PromiseScanner;
@@ -23,13 +23,16 @@ impl Dialect for Text {
     }
 
     fn read(&mut self, line: &[u8], _truncated: bool, ear: &mut dyn Ear) {
-        let text = String::from_utf8_lossy(line);
-        self.scanner.line(&text);
-        let words = text.trim_end();
-        if !words.is_empty() {
-            self.promised = closes_a_promise(words) && self.scanner.found().is_some();
+        if self.scanner.passes_over(line) {
+            self.promised &= is_blank(line);
+        } else {
+            let text = as_text(line);
+            self.scanner.line(&text);
+            if !text.trim().is_empty() {
+                self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
+            }
         }
-        ear.words(words);
+        ear.words(line);
         // Not every command exits after its last word; if it goes on, this is taken back.
         if self.promised {
             ear.hear(AgentEvent::Final { is_error: false });
@@ -57,9 +60,13 @@ impl Dialect for Text {
     }
 }
 
+fn is_blank(line: &[u8]) -> bool {
+    match line.trim_ascii().first() {
+        None => true,
+        Some(first) => !first.is_ascii() && as_text(line).trim().is_empty(),
+    }
+}
+
 fn closes_a_promise(line: &str) -> bool {
-    // Nearly no line has one, and to know that is quick.
-    memchr::memchr(b'<', line.as_bytes()).is_some()
-        && line.contains("</")
-        && line.to_ascii_lowercase().contains("promise")
+    line.contains("</") && line.to_ascii_lowercase().contains("promise")
 }

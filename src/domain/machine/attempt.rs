@@ -10,6 +10,7 @@ use super::stories::Current;
 use super::verdict::{Miss, judge};
 use super::{Machine, Phase, list};
 use crate::domain::agent_event::{AgentEvent, Usage};
+use crate::domain::dialect::first_chars;
 use crate::domain::event::{Event, FailureKind, Outcome};
 use crate::domain::ids::{AttemptId, AttemptNumber};
 use crate::domain::policy::in_words;
@@ -410,5 +411,5 @@ impl Machine {
 
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
-    Some(line.trim().chars().take(PLACE_CHARS).collect())
+    Some(first_chars(line.trim(), PLACE_CHARS).to_owned())
 }

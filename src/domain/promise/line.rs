@@ -6,6 +6,8 @@ use super::REASON_CAP;
 const HEAD_CAP: usize = REASON_CAP + 256;
 /// How much of a line's end is kept beyond its start; enough for a closing tag.
 const TAIL_CAP: usize = 64;
+/// A line that is not longer is kept whole.
+pub(super) const WHOLE_CAP: usize = HEAD_CAP;
 
 /// The current line in bounded memory: its start, and its very end.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +53,8 @@ pub(crate) struct Fence {
 impl Fence {
     /// The fence a line opens, also as the first line of a list item.
     pub(crate) fn opened_by(line: &str) -> Option<Self> {
+        // Nearly no line has either, and that is quickly seen.
+        memchr::memchr2(b'`', b'~', line.as_bytes())?;
         let text = without_bullets(line);
         let mark = text
             .chars()
