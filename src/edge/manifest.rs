@@ -163,14 +163,15 @@ impl Changes {
 }
 
 impl Manifest {
-    /// Adds one path to the suspects where it is new or may have changed.
-    pub(crate) fn suspect(&self, found: Found, suspects: &mut Suspects) {
-        match self.entries.get(&found.path) {
-            None => suspects.created.push(found),
-            Some(entry) if self.may_differ(entry, found.kind, &found.stat) => {
+    /// Adds one path to the suspects where it is new, gone, or may have changed.
+    pub(crate) fn suspect(&self, path: &[u8], found: Option<Found>, suspects: &mut Suspects) {
+        match (self.entries.get(path), found) {
+            (None, Some(found)) => suspects.created.push(found),
+            (Some(entry), Some(found)) if self.may_differ(entry, found.kind, &found.stat) => {
                 suspects.touched.push(found);
             }
-            Some(_) => {}
+            (Some(_), None) => suspects.gone.push(path.to_vec()),
+            (Some(_), Some(_)) | (None, None) => {}
         }
     }
 

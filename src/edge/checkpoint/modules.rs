@@ -53,20 +53,11 @@ pub(super) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         enter: &enter,
     };
     let mut whole = walk(ground, PREFIX)?;
-    match look(&places.repository.git_dir, b"modules")? {
-        Some(found) => base.suspect(
-            Found {
-                path: PREFIX.to_vec(),
-                ..found
-            },
-            &mut whole.suspects,
-        ),
-        None => {
-            let before = base.entries.get_key_value(PREFIX);
-            let gone = &mut whole.suspects.gone;
-            gone.extend(before.map(|(path, _)| path.clone()));
-        }
-    }
+    let top = look(&places.repository.git_dir, b"modules")?.map(|found| Found {
+        path: PREFIX.to_vec(),
+        ..found
+    });
+    base.suspect(PREFIX, top, &mut whole.suspects);
     // What is not walked is not passed over either: it goes and comes with its git directory.
     whole.not_entered.clear();
     Ok(whole)

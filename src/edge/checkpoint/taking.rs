@@ -266,16 +266,8 @@ fn walk_part(
     let mut whole = Walk::default();
     for start in starts {
         whole.extend(walk(ground, start)?);
-        if start.is_empty() {
-            continue;
-        }
-        match look(top, start)? {
-            Some(found) => base.suspect(found, &mut whole.suspects),
-            None => {
-                let before = base.entries.get_key_value(start);
-                let gone = &mut whole.suspects.gone;
-                gone.extend(before.map(|(path, _)| path.clone()));
-            }
+        if !start.is_empty() {
+            base.suspect(start, look(top, start)?, &mut whole.suspects);
         }
     }
     let undecided = std::mem::take(&mut *lock(&undecided));

@@ -76,17 +76,17 @@ impl Listing {
                 }
                 Err(error) => return Err(error),
             };
-            let (start, length) = (short(names.len())?, short(bytes.len())?);
+            let (at, length) = (short(names.len())?, short(bytes.len())?);
             names.extend_from_slice(bytes);
             let (there, below) = match decide(bytes, kind) {
                 Decision::See => (Item::There(kind, stat), None),
                 Decision::Enter => (Item::There(kind, stat), Some(Item::Below)),
                 Decision::Leave => (Item::Left, Some(Item::LeftBelow)),
             };
-            items.push((start, length, there));
+            items.push((at, length, there));
             if let Some(below) = below {
                 names.push(b'/');
-                items.push((start, length + 1, below));
+                items.push((at, length + 1, below));
             }
             Ok(())
         })?;
@@ -136,7 +136,7 @@ fn kind(stat: &rustix::fs::Stat) -> Kind {
     }
 }
 
-#[expect(
+#[allow(
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     clippy::unnecessary_cast,

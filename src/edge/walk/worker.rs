@@ -130,19 +130,15 @@ impl<'a> Worker<'a> {
             Opened::Locked => None,
             Opened::Open(folder) => self.read(path, folder)?,
         };
-        match listing {
-            Some(listing) => Ok(Some((path.len(), listing))),
+        if listing.is_none() {
             // Nothing can be said of a tree whose top may not be read.
-            None if path.is_empty() => {
-                let error = io::ErrorKind::PermissionDenied.into();
-                Err(self.failed(path, error))
+            if path.is_empty() {
+                return Err(self.failed(path, io::ErrorKind::PermissionDenied.into()));
             }
-            None => {
-                self.part.unreadable.push(path.to_vec());
-                cursor.pass_below(path);
-                Ok(None)
-            }
+            self.part.unreadable.push(path.to_vec());
+            cursor.pass_below(path);
         }
+        Ok(listing.map(|listing| (path.len(), listing)))
     }
 
     fn read(&mut self, path: &[u8], folder: OwnedFd) -> Result<Option<Listing>, FileError> {
