@@ -4,8 +4,10 @@
 //! Pure data and comparison; the walk fills it, the checkpoint uses it.
 
 pub(crate) mod codec;
+pub(crate) mod cursor;
 
-use std::collections::{BTreeMap, HashSet};
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
 
 use super::object_id::ObjectId;
 use super::walk::Found;
@@ -116,8 +118,12 @@ pub(crate) struct Manifest {
     /// When the walk began.
     pub(crate) taken_ns: i64,
     /// All paths.
-    pub(crate) entries: BTreeMap<Vec<u8>, Entry>,
+    pub(crate) entries: Entries,
 }
+
+/// Entries by their paths. A clone shares all it can with the original, and what differs between
+/// the two is found without a look at what they share.
+pub(crate) type Entries = OrdMap<Vec<u8>, Entry>;
 
 /// What a walk shows against a manifest, before any content is read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -157,37 +163,26 @@ impl Changes {
 }
 
 impl Manifest {
-    /// Compares the fields of a fresh walk with this manifest.
-    pub(crate) fn suspects(&self, found: &[Found]) -> Suspects {
-        let mut suspects = Suspects::default();
-        let mut seen = HashSet::with_capacity(found.len());
-        for item in found {
-            seen.insert(item.path.as_slice());
-            match self.entries.get(&item.path) {
-                None => suspects.created.push(item.clone()),
-                Some(entry) if self.may_differ(entry, item) => suspects.touched.push(item.clone()),
-                Some(_) => {}
+    /// Adds one path to the suspects where it is new, gone, or may have changed.
+    pub(crate) fn suspect(&self, path: &[u8], found: Option<Found>, suspects: &mut Suspects) {
+        match (self.entries.get(path), found) {
+            (None, Some(found)) => suspects.created.push(found),
+            (Some(entry), Some(found)) if self.may_differ(entry, found.kind, &found.stat) => {
+                suspects.touched.push(found);
             }
+            (Some(_), None) => suspects.gone.push(path.to_vec()),
+            (Some(_), Some(_)) | (None, None) => {}
         }
-        suspects.gone = self
-            .entries
-            .keys()
-            .filter(|path| !seen.contains(path.as_slice()))
-            .cloned()
-            .collect();
-        suspects.created.sort_by(|a, b| a.path.cmp(&b.path));
-        suspects.touched.sort_by(|a, b| a.path.cmp(&b.path));
-        suspects
     }
 
-    fn may_differ(&self, entry: &Entry, found: &Found) -> bool {
-        if entry.kind != found.kind {
+    fn may_differ(&self, entry: &Entry, kind: Kind, stat: &Stat) -> bool {
+        if entry.kind != kind {
             return true;
         }
-        match entry.kind {
+        match kind {
             // Times of a folder change with every file in it.
-            Kind::Folder | Kind::Special => entry.stat.mode != found.stat.mode,
-            Kind::File | Kind::Link => entry.stat != found.stat || self.is_racy(&entry.stat),
+            Kind::Folder | Kind::Special => entry.stat.mode != stat.mode,
+            Kind::File | Kind::Link => entry.stat != *stat || self.is_racy(&entry.stat),
         }
     }
 
@@ -196,27 +191,25 @@ impl Manifest {
     }
 }
 
-/// Compares two manifests path by path.
+/// Compares two manifests; costs with what they do not share.
 pub(crate) fn compare(before: &Manifest, after: &Manifest) -> Changes {
     let mut changes = Changes::default();
-    for (path, entry) in &after.entries {
-        match before.entries.get(path) {
-            None => changes.created.push(path.clone()),
-            Some(old) if !old.same_state(entry) => changes.modified.push(path.clone()),
-            Some(_) => {}
+    for item in before.entries.diff(&after.entries) {
+        match item {
+            DiffItem::Add(path, _) => changes.created.push(path.clone()),
+            DiffItem::Update { old, new } if !old.1.same_state(new.1) => {
+                changes.modified.push(new.0.clone());
+            }
+            DiffItem::Update { .. } => {}
+            DiffItem::Remove(path, _) => changes.removed.push(path.clone()),
         }
     }
-    changes.removed = before
-        .entries
-        .keys()
-        .filter(|path| !after.entries.contains_key(*path))
-        .cloned()
-        .collect();
     changes
 }
 
 #[cfg(test)]
 mod tests {
+    use super::cursor::Cursor;
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -252,19 +245,27 @@ mod tests {
         let hour = 3_600_000_000_000;
         let manifest = Manifest {
             taken_ns: 2 * hour,
-            entries: BTreeMap::from([
+            entries: [
                 (b"gone".to_vec(), file(1, hour)),
                 (b"grown".to_vec(), file(1, hour)),
                 (b"same".to_vec(), file(1, hour)),
                 (b"young".to_vec(), file(1, 2 * hour - 1)),
-            ]),
+            ]
+            .into_iter()
+            .collect(),
         };
-        let suspects = manifest.suspects(&[
+        let mut suspects = Suspects::default();
+        let mut cursor = Cursor::below(&manifest, b"", &mut suspects);
+        let seen = [
             found("grown", 2, hour),
             found("new", 1, hour),
             found("same", 1, hour),
             found("young", 1, 2 * hour - 1),
-        ]);
+        ];
+        for it in &seen {
+            cursor.see(&it.path, it.kind, it.stat);
+        }
+        cursor.finish();
         assert_eq!(
             suspects,
             Suspects {

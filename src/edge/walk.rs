@@ -1,16 +1,35 @@
-//! One walk of the work tree: every path with the stat fields that tell whether it changed.
+//! One walk of the work tree against what a manifest says: the paths that are new, gone, or may
+//! have changed.
 //!
 //! Knows nothing of git but the name `.git`; whether a folder is worth entering is asked of the
-//! caller.
+//! caller. No link is ever followed.
+//!
+//! | file | part |
+//! | --- | --- |
+//! | `listing` | one folder: its names with the stat fields that tell whether they changed |
+//! | `worker` | one thread: folders in the order of paths, beside the manifest |
+//! | `queue` | folders that any thread may take |
+
+mod listing;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod worker;
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::num::NonZero;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::files::{FileError, Tried, absent};
-use super::manifest::{Kind, Stat};
+use super::files::{FileError, absent};
+use super::manifest::{Kind, Manifest, Stat, Suspects};
+use queue::Queue;
+use worker::Worker;
+
+/// More threads than this only wait for the same folders.
+const MOST_THREADS: usize = 4;
 
 /// One path as the walk found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,76 +45,88 @@ pub(crate) struct Found {
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// Everything, in no particular order.
-    pub(crate) found: Vec<Found>,
+    /// What differs from the manifest, each in the order of paths.
+    pub(crate) suspects: Suspects,
+    /// Folders below the top that hold a `.git`.
+    pub(crate) repositories: Vec<Vec<u8>>,
     /// Folders that were not entered because the caller said so.
     pub(crate) not_entered: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub(crate) unreadable: Vec<Vec<u8>>,
 }
 
-/// Whose `.git` is at the top of a walk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Top {
-    /// The repository's own: passed over.
-    WorkTree,
-    /// Somebody else's: user bytes like any other.
-    Folder,
+impl Walk {
+    /// Adds what another walk found elsewhere.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.suspects.created.extend(other.suspects.created);
+        self.suspects.touched.extend(other.suspects.touched);
+        self.suspects.gone.extend(other.suspects.gone);
+        self.repositories.extend(other.repositories);
+        self.not_entered.extend(other.not_entered);
+        self.unreadable.extend(other.unreadable);
+    }
+
+    /// Puts everything in the order of paths.
+    pub(crate) fn sort(&mut self) {
+        self.suspects.created.sort_by(|a, b| a.path.cmp(&b.path));
+        self.suspects.touched.sort_by(|a, b| a.path.cmp(&b.path));
+        self.suspects.gone.sort();
+        self.repositories.sort();
+        self.not_entered.sort();
+        self.unreadable.sort();
+    }
 }
 
-/// Walks everything below `top`.
-pub(crate) fn walk(
-    top: &Path,
-    what: Top,
-    enter: &mut dyn FnMut(&[u8], &Path) -> bool,
-) -> Result<Walk, FileError> {
-    let mut walk = Walk::default();
-    let mut pending: Vec<Vec<u8>> = vec![Vec::new()];
-    while let Some(folder) = pending.pop() {
-        let path = absolute(top, &folder);
-        let listing = match fs::read_dir(&path) {
-            Ok(listing) => listing,
-            Err(error) if absent(&error) && !folder.is_empty() => continue,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                walk.unreadable.push(folder);
-                continue;
+/// What is walked, and against what.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The folder on disk.
+    pub(crate) folder: &'a Path,
+    /// What the manifest calls it. Empty for the top of the tree, whose own `.git` is passed over.
+    pub(crate) name: &'a [u8],
+    /// What was there before.
+    pub(crate) base: &'a Manifest,
+    /// Whether a folder, named and on disk, is worth entering.
+    pub(crate) enter: &'a (dyn Fn(&[u8], &Path) -> bool + Sync),
+}
+
+impl Ground<'_> {
+    /// A path of the manifest as it is called below the folder on disk.
+    fn below<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let rest = path.strip_prefix(self.name).unwrap_or(path);
+        rest.strip_prefix(b"/").unwrap_or(rest)
+    }
+
+    fn full(&self, path: &[u8]) -> PathBuf {
+        absolute(self.folder, self.below(path))
+    }
+}
+
+/// Walks everything below a folder of the ground, with several threads where there is much of it.
+pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
+    let queue = Queue::default();
+    let mut worker = Worker::open(ground, &queue)?;
+    let mut whole = worker.begin(start)?;
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if queue.has_work() {
+        let parts = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads.min(MOST_THREADS))
+                .map(|_| scope.spawn(|| Worker::open(ground, &queue)?.help()))
+                .collect();
+            let mut parts = vec![worker.help()];
+            for helper in helpers {
+                let died = || io::Error::other("a thread of the walk died");
+                let died = |_| Err(FileError::new("list", ground.folder, died()));
+                parts.push(helper.join().unwrap_or_else(died));
             }
-            Err(error) => return Err(FileError::new("list", &path, error)),
-        };
-        for entry in listing {
-            let entry = entry.tried("list", &path)?;
-            let name = entry.file_name();
-            if what == Top::WorkTree && folder.is_empty() && name == ".git" {
-                continue;
-            }
-            let metadata = match entry.metadata() {
-                Ok(metadata) => metadata,
-                Err(error) if absent(&error) => continue,
-                // Names can be read, nothing more.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    walk.unreadable.push(folder);
-                    break;
-                }
-                Err(error) => return Err(FileError::new("look at", &entry.path(), error)),
-            };
-            let relative = join(&folder, name.as_bytes());
-            let kind = kind(&metadata);
-            if kind == Kind::Folder {
-                if enter(&relative, &entry.path()) {
-                    pending.push(relative.clone());
-                } else {
-                    walk.not_entered.push(relative);
-                    continue;
-                }
-            }
-            walk.found.push(Found {
-                path: relative,
-                kind,
-                stat: stat(&metadata),
-            });
+            parts
+        });
+        for part in parts {
+            whole.extend(part?);
         }
     }
-    Ok(walk)
+    whole.sort();
+    Ok(whole)
 }
 
 /// The stat fields of one path now; none where nothing is there.
@@ -137,17 +168,6 @@ pub(crate) fn stat(metadata: &fs::Metadata) -> Stat {
 
 fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-}
-
-fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    if folder.is_empty() {
-        return name.to_vec();
-    }
-    let mut path = Vec::with_capacity(folder.len() + name.len() + 1);
-    path.extend_from_slice(folder);
-    path.push(b'/');
-    path.extend_from_slice(name);
-    path
 }
 
 /// The absolute path of a relative one.

@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use super::{Checkpoints, Places, Result, blocking, lock};
 use crate::edge::files::Tried;
 use crate::edge::manifest::{Entry, Manifest};
-use crate::edge::walk::{Found, Top, Walk, absolute, look, walk};
+use crate::edge::walk::{Found, Ground, Walk, absolute, look, walk};
 
 /// What stands before the paths of submodules' git directories.
 const PREFIX: &[u8] = b".git/modules";
@@ -39,32 +39,28 @@ impl Places {
 }
 
 /// Walks the git directories of all submodules.
-pub(super) fn walk_modules(places: &Places) -> Result<Walk> {
-    let top = places.full(PREFIX);
-    let Some(found) = look(&places.repository.git_dir, b"modules")? else {
-        return Ok(Walk::default());
-    };
-    let mut enter = |relative: &[u8], path: &Path| {
-        let name = relative.rsplit(|byte| *byte == b'/').next();
+pub(super) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
+    let enter = |path: &[u8], on_disk: &Path| {
+        let name = path.rsplit(|byte| *byte == b'/').next();
         let is_data = name.is_some_and(|name| NOT_WALKED.contains(&name));
         // A submodule may be called `objects`; only beside a HEAD it is what we mean.
-        !(is_data && path.with_file_name("HEAD").exists())
+        !(is_data && on_disk.with_file_name("HEAD").exists())
     };
-    let mut part = walk(&top, Top::Folder, &mut enter)?;
-    let full = |path: &[u8]| [PREFIX, b"/", path].concat();
-    for found in &mut part.found {
-        found.path = full(&found.path);
-    }
-    part.found.push(Found {
+    let ground = Ground {
+        folder: &places.full(PREFIX),
+        name: PREFIX,
+        base,
+        enter: &enter,
+    };
+    let mut whole = walk(ground, PREFIX)?;
+    let top = look(&places.repository.git_dir, b"modules")?.map(|found| Found {
         path: PREFIX.to_vec(),
         ..found
     });
-    Ok(Walk {
-        unreadable: part.unreadable.iter().map(|path| full(path)).collect(),
-        found: part.found,
-        // What is not walked is not passed over either: it goes and comes with its git directory.
-        not_entered: Vec::new(),
-    })
+    base.suspect(PREFIX, top, &mut whole.suspects);
+    // What is not walked is not passed over either: it goes and comes with its git directory.
+    whole.not_entered.clear();
+    Ok(whole)
 }
 
 /// The git directories of submodules that a manifest names.

@@ -21,7 +21,7 @@ use crate::edge::isolation::{Overlay, Progress};
 use crate::edge::manifest::{Entry, Kind, Manifest, Suspects};
 use crate::edge::repository::Repository;
 use crate::edge::steps::{ParkedNote, Step};
-use crate::edge::walk::{Found, Walk, absolute};
+use crate::edge::walk::{Ground, Walk, absolute, walk};
 
 impl Checkpoints {
     /// Parks an attempt that has an overlay, by how far that got into the tree.
@@ -189,9 +189,11 @@ impl Checkpoints {
         // The rules of the attempt's own decide what it has ignored, so they are found first.
         self.lay_out_rules(&scene, base, rules).await?;
         let tracked = BTreeSet::new();
-        let mut walk = self.walk(&scene, &tracked, &base.manifest).await?;
+        // An upper layer holds nothing but what differs.
+        let against = (base.manifest.as_ref(), &Arc::default());
+        let mut walk = self.walk(&scene, &tracked, against).await?;
         while unlock(&scene.top, &walk.unreadable) {
-            walk = self.walk(&scene, &tracked, &base.manifest).await?;
+            walk = self.walk(&scene, &tracked, against).await?;
         }
         let suspects = suspects(&base.manifest, &scene.top, &mut walk)?;
         let seen = Seen {
@@ -211,10 +213,18 @@ impl Checkpoints {
         let to = to.to_owned();
         blocking(move || {
             create_private_folder(&to)?;
-            let mut enter = |_: &[u8], _: &Path| true;
-            let mut walk =
-                crate::edge::walk::walk(&upper, crate::edge::walk::Top::WorkTree, &mut enter)?;
-            let hidden = suspects(&base, &upper, &mut walk)?.gone;
+            let ground = Ground {
+                folder: &upper,
+                name: b"",
+                base: &Manifest::default(),
+                enter: &|_: &[u8], _: &Path| true,
+            };
+            let mut walk = walk(ground, b"")?;
+            let Suspects {
+                created,
+                touched,
+                gone: hidden,
+            } = suspects(&base, &upper, &mut walk)?;
             let hidden: BTreeSet<&Vec<u8>> = hidden.iter().collect();
             let mut sources: BTreeMap<&Vec<u8>, PathBuf> = base
                 .entries
@@ -222,9 +232,9 @@ impl Checkpoints {
                 .filter(|path| is_rules(path) && !hidden.contains(path))
                 .map(|path| (path, absolute(&tree, path)))
                 .collect();
-            let own = walk
-                .found
+            let own = created
                 .iter()
+                .chain(&touched)
                 .filter(|found| is_rules(&found.path) && found.kind == Kind::File);
             sources.extend(own.map(|found| (&found.path, absolute(&upper, &found.path))));
             for (path, source) in sources {
@@ -248,13 +258,15 @@ fn unlock(top: &Path, folders: &[Vec<u8>]) -> bool {
     opened.count() > 0
 }
 
-/// What an upper layer changes about a manifest. The walk is left with what is really there.
+/// What an upper layer, walked against nothing, changes about a manifest. The walk is left with
+/// the repositories that are really there.
 fn suspects(base: &Manifest, upper: &Path, walk: &mut Walk) -> Result<Suspects> {
     let mut suspects = Suspects::default();
     let mut hidden: Vec<Vec<u8>> = Vec::new();
     let mut opaque: Vec<Vec<u8>> = Vec::new();
-    let mut found = Vec::with_capacity(walk.found.len());
-    for item in std::mem::take(&mut walk.found) {
+    let in_upper = std::mem::take(&mut walk.suspects.created);
+    let mut found = Vec::with_capacity(in_upper.len());
+    for item in in_upper {
         let full = absolute(upper, &item.path);
         match item.kind {
             Kind::Special => {
@@ -283,25 +295,14 @@ fn suspects(base: &Manifest, upper: &Path, walk: &mut Walk) -> Result<Suspects> 
         let entries = below(&base.entries, folder).map(|(path, _)| path);
         gone.extend(entries.filter(|path| !present.contains(path)).cloned());
     }
-    let (touched, created): (Vec<Found>, Vec<Found>) = found
-        .iter()
-        .cloned()
-        .partition(|item| base.entries.contains_key(&item.path));
     // Repositories in the tree are told by their git directories, which the layer need not have.
-    let repositories = base
-        .entries
-        .iter()
-        .filter(|(path, _)| path.ends_with(b"/.git") && !gone.contains(*path))
-        .map(|(path, entry)| Found {
-            path: path.clone(),
-            kind: entry.kind,
-            stat: entry.stat,
-        });
-    walk.found = found.iter().cloned().chain(repositories).collect();
-    suspects.touched = touched;
-    suspects.created = created;
+    let in_tree = base.entries.keys().filter(|path| !gone.contains(*path));
+    let paths = found.iter().map(|item| &item.path).chain(in_tree);
+    let repositories = paths.filter_map(|path| path.strip_suffix(b"/.git"));
+    walk.repositories = repositories.map(<[u8]>::to_vec).collect();
+    (suspects.touched, suspects.created) = found
+        .into_iter()
+        .partition(|item| base.entries.contains_key(&item.path));
     suspects.gone = gone.into_iter().collect();
-    suspects.created.sort_by(|a, b| a.path.cmp(&b.path));
-    suspects.touched.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(suspects)
 }

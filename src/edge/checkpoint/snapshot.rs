@@ -11,7 +11,7 @@ use super::control::Control;
 use super::{CheckpointError, Result};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::manifest::Manifest;
-use crate::edge::manifest::codec::Difference;
+use crate::edge::manifest::codec::{Difference, encode};
 use crate::edge::vault::{Vault, random_name};
 
 /// The part of a snapshot that is not the manifest.
@@ -61,7 +61,7 @@ impl Snapshot {
         create_private_folder(&folder)?;
         let empty = Manifest::default();
         let base = parent.map_or(&empty, |parent| parent.manifest.as_ref());
-        let bytes = Difference::between(base, &self.manifest).encode();
+        let bytes = encode(base, &self.manifest);
         write_whole(&folder.join("manifest"), &bytes, 0o600)?;
         let description = Description {
             parent: parent.map(|parent| parent.id.clone()),

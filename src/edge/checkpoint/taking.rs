@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::keeping::Keeper;
-use super::modules::walk_modules;
+use super::modules::{is_module_path, walk_modules};
 use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::git::Git;
-use crate::edge::manifest::{Changes, Entry, Manifest, Suspects};
+use crate::edge::manifest::{Changes, Entries, Entry, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Found, Top, Walk, absolute, walk};
+use crate::edge::walk::{Ground, Walk, look, walk};
 
 /// Folders that tools fill and can fill again; not looked into where git ignores them.
 const CACHE_FOLDERS: &[&str] = &[
@@ -102,7 +102,7 @@ pub(super) struct Scene {
 pub(super) struct Seen {
     /// When it began.
     pub(super) at_ns: i64,
-    /// Everything.
+    /// What it came across.
     pub(super) walk: Walk,
     /// What may differ from the base.
     pub(super) suspects: Suspects,
@@ -137,8 +137,8 @@ impl Checkpoints {
             git: git.with_objects(&objects, None),
         };
         let at_ns = now_ns();
-        let walk = self.walk(&scene, &known.tracked, base).await?;
-        let mut suspects = base.suspects(&walk.found);
+        let mut walk = self.walk(&scene, &known.tracked, (base, base)).await?;
+        let mut suspects = std::mem::take(&mut walk.suspects);
         // A folder that cannot be read or is passed over now has not lost its files.
         suspects.gone.retain(|path| {
             !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
@@ -195,23 +195,24 @@ impl Checkpoints {
         })
     }
 
-    /// Walks the tree; cache folders seen for the first time are decided by git's ignore rules.
+    /// Walks the tree against a manifest; cache folders seen for the first time are decided by
+    /// git's ignore rules and by what the base has in them.
     pub(super) async fn walk(
         &self,
         scene: &Scene,
         tracked: &BTreeSet<Vec<u8>>,
-        base: &Manifest,
+        (base, against): (&Manifest, &Arc<Manifest>),
     ) -> Result<Walk> {
         let mut whole = Walk::default();
-        let mut tops = vec![Vec::new()];
-        loop {
+        let mut starts = vec![Vec::new()];
+        while !starts.is_empty() {
             let top = scene.top.clone();
             let opaque = Arc::clone(&self.opaque);
-            let starts = std::mem::take(&mut tops);
-            let (part, undecided) = blocking(move || walk_part(&top, &opaque, &starts)).await?;
-            whole.found.extend(part.found);
-            whole.not_entered.extend(part.not_entered);
-            whole.unreadable.extend(part.unreadable);
+            let before = Arc::clone(against);
+            let folders = std::mem::take(&mut starts);
+            let (part, undecided) =
+                blocking(move || walk_part(&top, &opaque, &folders, &before)).await?;
+            whole.extend(part);
             if undecided.is_empty() {
                 break;
             }
@@ -224,16 +225,18 @@ impl Checkpoints {
                 if pass_over {
                     whole.not_entered.push(folder);
                 } else {
-                    tops.push(folder);
+                    starts.push(folder);
                 }
             }
         }
         if scene.top == self.places.repository.work_tree {
+            // They may be anywhere; the top of the tree says nothing of them.
+            whole.suspects.gone.retain(|path| !is_module_path(path));
             let places = Arc::clone(&self.places);
-            let modules = blocking(move || walk_modules(&places)).await?;
-            whole.found.extend(modules.found);
-            whole.unreadable.extend(modules.unreadable);
+            let before = Arc::clone(against);
+            whole.extend(blocking(move || walk_modules(&places, &before)).await?);
         }
+        whole.sort();
         Ok(whole)
     }
 }
@@ -241,57 +244,33 @@ impl Checkpoints {
 /// Walks the given folders, not entering cache folders that are passed over or undecided.
 fn walk_part(
     top: &Path,
-    opaque: &std::sync::Mutex<Opaque>,
-    tops: &[Vec<u8>],
+    opaque: &Mutex<Opaque>,
+    starts: &[Vec<u8>],
+    base: &Manifest,
 ) -> Result<(Walk, Vec<Vec<u8>>)> {
-    let mut undecided = Vec::new();
+    let undecided = Mutex::new(Vec::new());
+    let enter = |path: &[u8], on_disk: &Path| match lock(opaque).decided.get(path) {
+        Some(pass_over) => !pass_over,
+        None if is_cache(path, on_disk) => {
+            lock(&undecided).push(path.to_vec());
+            false
+        }
+        None => true,
+    };
+    let ground = Ground {
+        folder: top,
+        name: b"",
+        base,
+        enter: &enter,
+    };
     let mut whole = Walk::default();
-    for start in tops {
-        let mut enter = |relative: &[u8], path: &Path| {
-            let mut full = start.clone();
-            if !full.is_empty() {
-                full.push(b'/');
-            }
-            full.extend_from_slice(relative);
-            match lock(opaque).decided.get(&full) {
-                Some(pass_over) => !pass_over,
-                None if is_cache(&full, path) => {
-                    undecided.push(full);
-                    false
-                }
-                None => true,
-            }
-        };
-        let what = if start.is_empty() {
-            Top::WorkTree
-        } else {
-            Top::Folder
-        };
-        let part = walk(&absolute(top, start), what, &mut enter)?;
-        let full = |path: Vec<u8>| {
-            if start.is_empty() {
-                return path;
-            }
-            [start.as_slice(), b"/", &path].concat()
-        };
-        whole
-            .found
-            .extend(part.found.into_iter().map(|found| Found {
-                path: full(found.path),
-                ..found
-            }));
-        whole
-            .not_entered
-            .extend(part.not_entered.into_iter().map(full));
-        whole
-            .unreadable
-            .extend(part.unreadable.into_iter().map(full));
-        if !start.is_empty()
-            && let Some(found) = crate::edge::walk::look(top, start)?
-        {
-            whole.found.push(found);
+    for start in starts {
+        whole.extend(walk(ground, start)?);
+        if !start.is_empty() {
+            base.suspect(start, look(top, start)?, &mut whole.suspects);
         }
     }
+    let undecided = std::mem::take(&mut *lock(&undecided));
     whole
         .not_entered
         .retain(|folder| !undecided.contains(folder));
@@ -309,14 +288,11 @@ fn is_cache(relative: &[u8], path: &Path) -> bool {
 /// Folders with a repository of their own that is not a submodule and holds nothing tracked.
 pub(super) fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
     let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
-    for found in &walk.found {
-        let Some(folder) = found.path.strip_suffix(b"/.git") else {
-            continue;
-        };
+    for folder in &walk.repositories {
         let holds_visible = any_below(&known.tracked, folder)
             || below(&base.entries, folder).any(|(_, entry)| entry.is_visible());
         if !holds_visible {
-            nested.push(folder.to_vec());
+            nested.push(folder.clone());
         }
     }
     nested
@@ -342,7 +318,7 @@ fn any_below(paths: &BTreeSet<Vec<u8>>, folder: &[u8]) -> bool {
 
 /// The entries below a folder.
 pub(super) fn below<'a>(
-    entries: &'a BTreeMap<Vec<u8>, Entry>,
+    entries: &'a Entries,
     folder: &[u8],
 ) -> impl Iterator<Item = (&'a Vec<u8>, &'a Entry)> {
     let start = [folder, b"/"].concat();

@@ -1,12 +1,14 @@
 //! A manifest as bytes: whole, or as the difference to an earlier one. Ends with a checksum, so
 //! that half a file is never taken for a manifest.
 
+use imbl::ordmap::DiffItem;
+
 use super::{Content, Entry, Kind, Lane, Manifest, Stat};
 use crate::edge::object_id::ObjectId;
 
 const MAGIC: &[u8; 4] = b"RTM1";
 
-/// What is written for one snapshot: all entries, or what differs from the parent.
+/// What turns one manifest into another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// When the walk began.
@@ -18,25 +20,6 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// What turns `base` into `target`.
-    pub(crate) fn between(base: &Manifest, target: &Manifest) -> Self {
-        Self {
-            taken_ns: target.taken_ns,
-            upserts: target
-                .entries
-                .iter()
-                .filter(|(path, entry)| base.entries.get(*path) != Some(*entry))
-                .map(|(path, entry)| (path.clone(), entry.clone()))
-                .collect(),
-            removals: base
-                .entries
-                .keys()
-                .filter(|path| !target.entries.contains_key(*path))
-                .cloned()
-                .collect(),
-        }
-    }
-
     /// Applies this difference.
     pub(crate) fn apply(self, manifest: &mut Manifest) {
         manifest.taken_ns = self.taken_ns;
@@ -44,25 +27,6 @@ impl Difference {
             manifest.entries.remove(&path);
         }
         manifest.entries.extend(self.upserts);
-    }
-
-    /// As bytes.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::default();
-        out.0.extend_from_slice(MAGIC);
-        out.signed(self.taken_ns);
-        out.unsigned(self.upserts.len() as u64);
-        for (path, entry) in &self.upserts {
-            out.bytes(path);
-            out.entry(entry);
-        }
-        out.unsigned(self.removals.len() as u64);
-        for path in &self.removals {
-            out.bytes(path);
-        }
-        let checksum = crc32fast::hash(&out.0);
-        out.0.extend_from_slice(&checksum.to_le_bytes());
-        out.0
     }
 
     /// From bytes; none where they are not whole.
@@ -87,6 +51,38 @@ impl Difference {
             removals,
         })
     }
+}
+
+/// What turns `base` into `target`, as bytes. Costs with what the two do not share.
+pub(crate) fn encode(base: &Manifest, target: &Manifest) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.0.extend_from_slice(MAGIC);
+    out.signed(target.taken_ns);
+    let count_at = out.0.len();
+    out.unsigned(0);
+    let mut count: u64 = 0;
+    let mut removals = Vec::new();
+    for item in base.entries.diff(&target.entries) {
+        match item {
+            DiffItem::Add(path, entry)
+            | DiffItem::Update {
+                new: (path, entry), ..
+            } => {
+                out.bytes(path);
+                out.entry(entry);
+                count += 1;
+            }
+            DiffItem::Remove(path, _) => removals.push(path),
+        }
+    }
+    out.0[count_at..count_at + 8].copy_from_slice(&count.to_le_bytes());
+    out.unsigned(removals.len() as u64);
+    for path in removals {
+        out.bytes(path);
+    }
+    let checksum = crc32fast::hash(&out.0);
+    out.0.extend_from_slice(&checksum.to_le_bytes());
+    out.0
 }
 
 #[derive(Default)]
@@ -244,7 +240,10 @@ mod tests {
 
     fn manifest() -> impl Strategy<Value = Manifest> {
         let entries = proptest::collection::btree_map(any::<Vec<u8>>(), entry(), 0..12);
-        (any::<i64>(), entries).prop_map(|(taken_ns, entries)| Manifest { taken_ns, entries })
+        (any::<i64>(), entries).prop_map(|(taken_ns, entries)| Manifest {
+            taken_ns,
+            entries: entries.into_iter().collect(),
+        })
     }
 
     proptest! {
@@ -252,7 +251,7 @@ mod tests {
         fn a_difference_survives_its_bytes_and_leads_to_its_target(
             base in manifest(), target in manifest()
         ) {
-            let bytes = Difference::between(&base, &target).encode();
+            let bytes = encode(&base, &target);
             let mut reached = base;
             Difference::decode(&bytes).unwrap().apply(&mut reached);
             prop_assert_eq!(reached, target);
@@ -260,7 +259,7 @@ mod tests {
 
         #[test]
         fn a_torn_file_is_no_manifest(target in manifest(), cut in 0.0..1.0f64) {
-            let bytes = Difference::between(&Manifest::default(), &target).encode();
+            let bytes = encode(&Manifest::default(), &target);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a fraction of a short length")]
             let length = (bytes.len() as f64 * cut) as usize;
             prop_assert_eq!(Difference::decode(&bytes[..length]), None);
