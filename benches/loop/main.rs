@@ -65,7 +65,7 @@ fn measure(args: &[OsString]) -> Result<()> {
     interrupt::watch()?;
     out.write_all(surroundings::described(&options.folder)?.as_bytes())?;
     if !options.repositories.is_empty() {
-        out.write_all(loops(&options)?.as_bytes())?;
+        loops(&options, &mut out)?;
     }
     if !options.speeches.is_empty() {
         out.write_all(listen::measured(&options)?.as_bytes())?;
@@ -76,18 +76,21 @@ fn measure(args: &[OsString]) -> Result<()> {
     Ok(writeln!(out, "\n{}", surroundings::load())?)
 }
 
-fn loops(options: &Options) -> Result<String> {
+/// Rows are written as they come: what was measured is not lost where the rest is interrupted.
+fn loops(options: &Options, out: &mut impl Write) -> Result<()> {
     let mut git = String::new();
-    let mut table = figures::HEAD.to_owned();
+    out.write_all(figures::HEAD.as_bytes())?;
     for repository in &options.repositories {
         let make = |_| Place::make(&options.folder, fixture::files(repository));
         let places: Vec<Place> = CONTENDERS.iter().map(make).collect::<Result<_>>()?;
-        table.push_str(&figures::rows(repository, &runs(repository, &places)?));
+        let rows = figures::rows(repository, &runs(repository, &places)?);
+        out.write_all(rows.as_bytes())?;
         if options.count_git {
             git.push_str(&git_calls::listed(repository, &places)?);
         }
     }
-    Ok(table + figures::LEGEND + &git)
+    out.write_all(figures::LEGEND.as_bytes())?;
+    Ok(out.write_all(git.as_bytes())?)
 }
 
 fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {
