@@ -38,7 +38,7 @@ use crate::domain::change::Change;
 use crate::domain::event::{Event, Record, Request};
 use crate::domain::hearing::Attention;
 use crate::domain::ids::RunId;
-use crate::domain::machine::{Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
+use crate::domain::machine::{Effect, Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
 use crate::domain::policy::Gate;
 use crate::domain::settings::NotifySettings;
 use crate::domain::size::SizeLimit;
@@ -98,8 +98,8 @@ pub(crate) struct Job {
 /// Who is told what happens in a run.
 #[derive(Debug)]
 pub(crate) struct Audience {
-    /// Where records go.
-    pub(crate) records: mpsc::Sender<Record>,
+    /// Where records go, as many as there are at once.
+    pub(crate) records: mpsc::Sender<Vec<Record>>,
     /// How closely it listens to agents.
     pub(crate) attention: Attention,
 }
@@ -192,6 +192,10 @@ impl Engine {
         let mut effects = self.machine.start(Timestamp::now());
         loop {
             for effect in effects {
+                // What was said so far must not wait for a step that takes long.
+                if !matches!(effect, Effect::Announce(_)) {
+                    self.recorder.tell().await?;
+                }
                 perform::perform(&mut self, effect).await?;
             }
             self.say_unsaid().await?;
@@ -219,6 +223,7 @@ impl Engine {
             return Ok(input);
         }
         self.checkpoints.somebody_is_here();
+        self.recorder.tell().await?;
         loop {
             let next = tokio::select! {
                 biased;

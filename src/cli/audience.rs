@@ -11,11 +11,8 @@ use crate::domain::event::Record;
 use crate::engine::Audience;
 use crate::ui::Face;
 
-/// How many records may wait to be shown.
-const WAITING: usize = 1024;
-
-/// How many are shown before what was written must be seen.
-const AT_ONCE: usize = 256;
+/// How many times records may wait to be shown.
+const WAITING: usize = 256;
 
 /// How often a face may draw again.
 const TICK: Duration = Duration::from_millis(100);
@@ -28,23 +25,24 @@ pub(super) fn start(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io
     (Audience { records, attention }, shown)
 }
 
-fn show(mut face: Box<dyn Face + Send>, mut receiver: Receiver<Record>) -> std::io::Result<()> {
+fn show(
+    mut face: Box<dyn Face + Send>,
+    mut receiver: Receiver<Vec<Record>>,
+) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
     runtime.block_on(async {
-        let mut waiting = Vec::with_capacity(AT_ONCE);
         loop {
-            let received = receiver.recv_many(&mut waiting, AT_ONCE);
-            match tokio::time::timeout(TICK, received).await {
-                Ok(0) => return face.close(),
-                Ok(_some) => {
+            match tokio::time::timeout(TICK, receiver.recv()).await {
+                Ok(Some(records)) => {
                     let now = Timestamp::now();
-                    for record in waiting.drain(..) {
-                        face.show(&record, now)?;
+                    for record in &records {
+                        face.show(record, now)?;
                     }
                     face.flush()?;
                 }
+                Ok(None) => return face.close(),
                 Err(_elapsed) => face.tick(Timestamp::now())?,
             }
         }

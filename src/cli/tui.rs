@@ -46,7 +46,7 @@ use screen_guard::ScreenGuard;
 pub(super) use screen_guard::give_back;
 use show::{Parts, Screen};
 
-/// How many records may wait to be collected.
+/// How many times records may wait to be collected.
 const RECORDS: usize = 1024;
 
 /// How many commands may wait for the loop.

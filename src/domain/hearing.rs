@@ -40,6 +40,8 @@ impl Ear for Vec<AgentEvent> {
 #[derive(Debug)]
 pub(crate) struct Hearing {
     attention: Attention,
+    /// What the agent used is heard each time: a budget may be near its end.
+    each_figure: bool,
     events: Vec<AgentEvent>,
     /// How many of them stay, whatever follows: what has consequences keeps its place among the
     /// rest.
@@ -51,10 +53,11 @@ pub(crate) struct Hearing {
 }
 
 impl Hearing {
-    /// Listens with some attention.
-    pub(crate) fn new(attention: Attention) -> Self {
+    /// Listens with some attention, and to each figure where `each_figure` says so.
+    pub(crate) fn new(attention: Attention, each_figure: bool) -> Self {
         Self {
             attention,
+            each_figure,
             events: Vec::new(),
             settled: 0,
             words: Vec::new(),
@@ -100,8 +103,10 @@ impl Hearing {
             AgentEvent::Text { .. }
             | AgentEvent::Thinking { .. }
             | AgentEvent::ToolResult { .. }
-            | AgentEvent::Usage { .. }
             | AgentEvent::Unknown { .. } => self.attention != Attention::Everything,
+            AgentEvent::Usage { .. } => {
+                self.attention != Attention::Everything && !self.each_figure
+            }
             AgentEvent::ToolCall { .. } => self.attention == Attention::Last,
             AgentEvent::Session { .. }
             | AgentEvent::Retrying { .. }
@@ -172,7 +177,7 @@ mod tests {
     const FINAL: AgentEvent = AgentEvent::Final { is_error: false };
 
     fn heard(attention: Attention, events: &[AgentEvent]) -> Vec<AgentEvent> {
-        let mut hearing = Hearing::new(attention);
+        let mut hearing = Hearing::new(attention, false);
         for event in events {
             match event {
                 AgentEvent::Text { text } => hearing.words(text.as_bytes()),
@@ -222,13 +227,19 @@ mod tests {
     }
 
     #[test]
+    fn where_a_budget_is_watched_each_figure_is_heard() {
+        let mut hearing = Hearing::new(Attention::Last, true);
+        for event in [used(1), used(2)] {
+            hearing.hear(event);
+        }
+        assert_eq!(hearing.take(), [used(1), used(2)]);
+    }
+
+    #[test]
     fn a_long_text_is_cut_however_it_is_heard() {
         let long = "x".repeat(1 << 20);
-        let cut = text(&event_text(&long));
-        assert_eq!(
-            heard(Attention::Last, &[text("a"), text(&long)]),
-            [cut.clone()]
-        );
-        assert_eq!(heard(Attention::Everything, &[text(&long)]), [cut]);
+        let cut = vec![text(&event_text(&long))];
+        assert_eq!(heard(Attention::Last, &[text("a"), text(&long)]), cut);
+        assert_eq!(heard(Attention::Everything, &[text(&long)]), cut);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Happened;
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd, first_chars};
-use crate::domain::hearing::{Attention, Ear as _, Hearing};
+use crate::domain::hearing::{Ear as _, Hearing};
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
 use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess, Spoken};
 
@@ -26,18 +26,18 @@ pub(super) struct AgentRun {
 }
 
 impl AgentRun {
-    /// Takes charge of an agent that was just started, and listens with this attention.
+    /// Takes charge of an agent that was just started, and listens to it.
     pub(super) fn new(
         ticket: Ticket,
         process: RunningProcess,
         dialect: Box<dyn Dialect>,
-        attention: Attention,
+        hearing: Hearing,
     ) -> Self {
         Self {
             ticket,
             process,
             dialect,
-            hearing: Hearing::new(attention),
+            hearing,
             last_line: None,
             stopped: false,
         }

@@ -41,13 +41,20 @@ pub(super) fn next_number(path: &Path) -> u64 {
     last.map_or(0, |record| record.seq + 1)
 }
 
+/// How much of what an agent says may wait to be told at once.
+const MOST_WAITING: usize = 64;
+
 /// Writes and passes on.
 pub(super) struct Recorder {
     file: File,
     path: PathBuf,
     run: RunId,
     next: u64,
-    audience: mpsc::Sender<Record>,
+    audience: mpsc::Sender<Vec<Record>>,
+    /// What an agent said and nobody was told yet.
+    waiting: Vec<Record>,
+    /// Lines for the file of what waits.
+    unwritten: Vec<u8>,
     herald: Option<Herald>,
 }
 
@@ -56,7 +63,7 @@ impl Recorder {
     pub(super) fn open(
         folder: &Path,
         run: RunId,
-        audience: mpsc::Sender<Record>,
+        audience: mpsc::Sender<Vec<Record>>,
     ) -> Result<Self, FileError> {
         create_private_folder(folder)?;
         let path = folder.join("events.jsonl");
@@ -68,6 +75,8 @@ impl Recorder {
             run,
             next,
             audience,
+            waiting: Vec::new(),
+            unwritten: Vec::new(),
             herald: None,
         })
     }
@@ -78,7 +87,7 @@ impl Recorder {
         self
     }
 
-    /// Records an event.
+    /// Records an event; what an agent says is told with what follows it, or when that is asked for.
     pub(super) async fn record(&mut self, event: Event) -> Result<(), FileError> {
         let complaint = self.herald.as_mut().and_then(Herald::complaint);
         self.complain(complaint).await?;
@@ -112,17 +121,41 @@ impl Recorder {
         };
         self.next += 1;
         if is_kept(&record.event) {
-            let mut line = serde_json::to_vec(&record)
+            serde_json::to_writer(&mut self.unwritten, &record)
                 .map_err(std::io::Error::other)
                 .tried("write", &self.path)?;
-            line.push(b'\n');
-            self.file.write_all(&line).tried("write", &self.path)?;
+            self.unwritten.push(b'\n');
         }
-        if let Some(herald) = &mut self.herald {
-            herald.hear(&record);
+        let is_of_agent = matches!(record.event, Event::Agent { .. });
+        if !is_of_agent {
+            self.write_down()?;
+            if let Some(herald) = &mut self.herald {
+                herald.hear(&record);
+            }
         }
-        // A face that is gone is no reason to stop the run.
-        let _ = self.audience.send(record).await;
+        self.waiting.push(record);
+        if is_of_agent && self.waiting.len() < MOST_WAITING {
+            return Ok(());
+        }
+        self.tell().await
+    }
+
+    fn write_down(&mut self) -> Result<(), FileError> {
+        if !self.unwritten.is_empty() {
+            let written = self.file.write_all(&self.unwritten);
+            self.unwritten.clear();
+            written.tried("write", &self.path)?;
+        }
+        Ok(())
+    }
+
+    /// Tells what waits.
+    pub(super) async fn tell(&mut self) -> Result<(), FileError> {
+        self.write_down()?;
+        if !self.waiting.is_empty() {
+            // A face that is gone is no reason to stop the run.
+            let _ = self.audience.send(std::mem::take(&mut self.waiting)).await;
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::agent_run::AgentRun;
 use super::perform::on_thread;
 use super::{Engine, EngineError, Running, chain};
+use crate::domain::hearing::Hearing;
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
 use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
@@ -164,7 +165,8 @@ impl Engine {
         note_process(&folder, &process).map_err(StartError::other)?;
         let mut dialect = agent.output().dialect(&jiff::Zoned::now());
         dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
-        let run = AgentRun::new(ticket, process, dialect, self.attention);
+        let hearing = Hearing::new(self.attention, self.machine.watches_figures());
+        let run = AgentRun::new(ticket, process, dialect, hearing);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
     }

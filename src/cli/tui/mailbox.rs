@@ -24,14 +24,16 @@ impl Mailbox {
     /// Collects what comes until the sender is gone, and lets somebody else hear it first.
     pub(super) fn collect(
         &self,
-        mut records: Receiver<Record>,
+        mut records: Receiver<Vec<Record>>,
         mut hear: impl FnMut(&Record) + Send + 'static,
     ) -> std::thread::JoinHandle<()> {
         let mailbox = self.clone();
         std::thread::spawn(move || {
-            while let Some(record) = records.blocking_recv() {
-                hear(&record);
-                mailbox.put(record);
+            while let Some(records) = records.blocking_recv() {
+                for record in records {
+                    hear(&record);
+                    mailbox.put(record);
+                }
             }
         })
     }

@@ -65,6 +65,15 @@ impl Ledger {
 }
 
 impl Machine {
+    /// Whether each figure an agent tells matters: a budget of money or tokens is warned of in time.
+    pub(crate) fn watches_figures(&self) -> bool {
+        let policy = self.policy();
+        let budgets = [policy.budget, policy.story_budget];
+        budgets
+            .iter()
+            .any(|budget| budget.usd.is_some() || budget.tokens.is_some())
+    }
+
     /// Says what of a budget is used up, an attempt in flight included.
     pub(super) fn used_up(&self, story: &StoryId, in_flight: &Usage) -> Option<UsedUp> {
         let policy = self.policy();
