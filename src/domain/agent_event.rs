@@ -1,11 +1,11 @@
 //! What an agent says and does while it works, whatever its own stream looks like.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens and money an agent reports for one attempt so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Usage {
     /// Input tokens that were not served from a cache.
     pub(crate) input_tokens: u64,
@@ -56,7 +56,8 @@ impl Usage {
 }
 
 /// One thing an agent said or did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum AgentEvent {
     /// The agent's session began.
@@ -110,7 +111,7 @@ pub(crate) enum AgentEvent {
         message: String,
         /// When the limit ends, where the agent says so.
         #[serde(skip_serializing_if = "Option::is_none", default)]
-        #[schemars(with = "Option<String>")]
+        #[cfg_attr(test, schemars(with = "Option<String>"))]
         resets_at: Option<Timestamp>,
     },
     /// The agent may not work at all: it is not logged in, or its key, credit or model is not good.

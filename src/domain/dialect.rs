@@ -10,7 +10,6 @@ mod trouble;
 pub(crate) mod words;
 
 use jiff::Zoned;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,7 +48,8 @@ pub(crate) trait Dialect {
 }
 
 /// The kind of stream an agent writes to its standard output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Output {
     /// Plain text, all of it the agent's own words.

@@ -1,7 +1,6 @@
 //! The wire format: one stream of records drives every face, the log and `--json`.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_event::{AgentEvent, Usage};
@@ -15,14 +14,15 @@ use super::settings::TamperCheck;
 pub(crate) const WIRE_VERSION: u32 = 1;
 
 /// One line of the stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Record {
     /// Version of the format.
     pub(crate) v: u32,
     /// Running number within the run, from 0.
     pub(crate) seq: u64,
     /// When it happened.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub(crate) at: Timestamp,
     /// The run it belongs to.
     pub(crate) run: RunId,
@@ -32,7 +32,8 @@ pub(crate) struct Record {
 }
 
 /// Everything that can happen in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Event {
     /// The loop started; the checkpoint branch exists.
@@ -225,7 +226,7 @@ pub(crate) enum Event {
         /// Why.
         reason: String,
         /// Until when.
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         until: Timestamp,
     },
     /// A story is done and its checkpoint commit is written.
@@ -322,7 +323,8 @@ const fn is_false(value: &bool) -> bool {
 }
 
 /// One story of the change, as it was when the run started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoryOutline {
     /// The story.
     pub(crate) id: StoryId,
@@ -337,7 +339,8 @@ pub(crate) struct StoryOutline {
 }
 
 /// What a run or a story may use; what is not set has no bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BudgetLimits {
     /// Money, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,7 +361,8 @@ impl BudgetLimits {
 }
 
 /// Something a user asks of a running loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
     /// Stop: end the agent, park, restore.
@@ -376,7 +380,8 @@ pub(crate) enum Request {
 }
 
 /// How a gate ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub(crate) enum GateResult {
     /// Exit code 0.
@@ -391,7 +396,8 @@ pub(crate) enum GateResult {
 }
 
 /// Why an attempt failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FailureKind {
     /// The agent said FAILED.
@@ -425,7 +431,8 @@ pub(crate) enum FailureKind {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// Every story is complete (or set aside).
@@ -476,7 +483,8 @@ impl Outcome {
 }
 
 /// What happens to the branch at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FinishChoice {
     /// Back to the original branch, the work as uncommitted changes.

@@ -1,7 +1,6 @@
 //! Past runs: what is said of one in a list.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{FinishChoice, Outcome};
@@ -37,7 +36,8 @@ pub(crate) struct RunSummary {
 }
 
 /// How a run stands, or how it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
     /// It is at work right now.

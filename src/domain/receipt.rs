@@ -8,7 +8,6 @@ mod fold;
 pub(crate) mod tests;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{BudgetLimits, FailureKind, FinishChoice};
@@ -19,7 +18,8 @@ use super::ids::{AttemptNumber, RunId, StoryId};
 pub(crate) const RECEIPT_VERSION: u32 = 1;
 
 /// What a run did.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Receipt {
     /// Version of the format.
     pub(crate) v: u32,
@@ -45,10 +45,10 @@ pub(crate) struct Receipt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finish: Option<FinishChoice>,
     /// When it began.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub(crate) began: Timestamp,
     /// When it ended; none while it is at work, or where it was interrupted.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<Timestamp>,
     /// Complete stories of the change.
@@ -73,7 +73,8 @@ pub(crate) struct Receipt {
 }
 
 /// Everything a run did together.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Totals {
     /// Attempts that were started.
     pub(crate) attempts: usize,
@@ -92,7 +93,8 @@ pub(crate) struct Totals {
 }
 
 /// Tokens and money.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Spending {
     /// Input tokens that were not served from a cache.
     pub(crate) input_tokens: u64,
@@ -114,7 +116,8 @@ pub(crate) struct Spending {
 }
 
 /// Where a cost comes from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "source", rename_all = "snake_case")]
 pub(crate) enum CostSource {
     /// The agent told it.
@@ -127,7 +130,8 @@ pub(crate) enum CostSource {
 }
 
 /// What a run did for one story.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoryReceipt {
     /// The story.
     pub(crate) id: StoryId,
@@ -153,7 +157,8 @@ pub(crate) struct StoryReceipt {
 }
 
 /// Where a story stands after a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StoryResult {
     /// The run completed it.
@@ -173,7 +178,8 @@ pub(crate) enum StoryResult {
 }
 
 /// One checkpoint commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CommitReceipt {
     /// Its id.
     pub(crate) id: String,
@@ -185,7 +191,8 @@ pub(crate) struct CommitReceipt {
 }
 
 /// One attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AttemptReceipt {
     /// Which.
     pub(crate) number: AttemptNumber,
@@ -221,7 +228,8 @@ pub(crate) struct AttemptReceipt {
 }
 
 /// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AttemptResult {
     /// Its story is complete.
@@ -235,7 +243,8 @@ pub(crate) enum AttemptResult {
 }
 
 /// One run of a gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GateReceipt {
     /// The gate's name.
     pub(crate) name: String,
@@ -250,7 +259,8 @@ pub(crate) struct GateReceipt {
 }
 
 /// What a gate said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum GateVerdict {
     /// It passed.
@@ -264,7 +274,8 @@ pub(crate) enum GateVerdict {
 }
 
 /// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarningReceipt {
     /// Stable name of the warning.
     pub(crate) code: String,

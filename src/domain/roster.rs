@@ -1,13 +1,13 @@
 //! Who makes an attempt: agents in order of preference, for a story and the number of its failures.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::StoryId;
 use super::settings::Settings;
 
 /// An agent with the model it is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Choice {
     /// The agent's name.
     pub(crate) agent: String,

@@ -1,7 +1,6 @@
 //! Where the run of a repository stands, for somebody who looks from another terminal.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agent_event::AgentEvent;
@@ -25,7 +24,8 @@ pub(crate) struct Whereabouts {
 }
 
 /// Where the run stands: one object, the same for people and programs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Status {
     /// How it stands, in one word.
     pub(crate) state: State,
@@ -54,7 +54,7 @@ pub(crate) struct Status {
     /// What was asked for and is not done yet: `stop`, `pause` or `skip`.
     pub(crate) asked: Option<&'static str>,
     /// When it began, or went on.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub(crate) started_at: Option<Timestamp>,
     /// How long it took so far, without interruptions, in milliseconds.
     pub(crate) elapsed_ms: u64,
@@ -81,7 +81,8 @@ pub(crate) struct Status {
 }
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
     /// No run took place here.
@@ -113,7 +114,8 @@ impl State {
 }
 
 /// The story that is worked on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoryStatus {
     /// The story.
     pub(crate) id: StoryId,
@@ -128,7 +130,8 @@ pub(crate) struct StoryStatus {
 }
 
 /// What happens right now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub(crate) enum Activity {
     /// Something short: reading, checking, saving, restoring.
@@ -136,7 +139,7 @@ pub(crate) enum Activity {
     /// An agent works.
     Agent {
         /// Since when.
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         since: Timestamp,
         /// The last thing it said or did, in one line.
         says: Option<String>,
@@ -148,7 +151,7 @@ pub(crate) enum Activity {
         /// It runs on the checkpoint, to know what was red before.
         baseline: bool,
         /// Since when.
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         since: Timestamp,
     },
     /// A limit has to end first.
@@ -156,13 +159,14 @@ pub(crate) enum Activity {
         /// Why.
         reason: String,
         /// Until when.
-        #[schemars(with = "String")]
+        #[cfg_attr(test, schemars(with = "String"))]
         until: Timestamp,
     },
 }
 
 /// An attempt that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FailureStatus {
     /// The name it is parked under, such as `2.1`.
     pub(crate) attempt: String,
@@ -173,7 +177,8 @@ pub(crate) struct FailureStatus {
 }
 
 /// How an interrupted run was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Interruption {
     /// What it was in the middle of.
     pub(crate) found: &'static str,
@@ -182,7 +187,8 @@ pub(crate) struct Interruption {
 }
 
 /// Something to type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NextStep {
     /// The command.
     pub(crate) command: &'static str,

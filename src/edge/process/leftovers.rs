@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use rustix::process::Pid;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sweep::Swept;
 use crate::domain::ids::RunId;
 
 /// What identifies a process to a later run of this program, across reboots.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProcessIdentity {
     /// The boot it belongs to.
     pub(crate) boot: String,
