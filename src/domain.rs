@@ -17,6 +17,7 @@ pub(crate) mod doctor;
 pub(crate) mod duration;
 pub(crate) mod event;
 pub(crate) mod flags;
+pub(crate) mod glob;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod housekeeping;

@@ -12,6 +12,7 @@ mod list;
 mod lookup;
 mod outside;
 mod plain;
+mod project;
 mod read;
 mod root;
 mod schema;
@@ -26,6 +27,7 @@ use crate::domain::change::{Change, SourceKind, TaskFile};
 use crate::domain::ids::StoryId;
 
 use found::Found;
+use project::Project;
 
 pub(crate) use error::SourceError;
 pub(crate) use list::Survey;
@@ -49,7 +51,7 @@ pub(crate) fn read_change(
     around: &Surroundings,
 ) -> Result<Change, SourceError> {
     let folder = lookup::find(root, name)?;
-    read::read_folder(name, &folder, root, around)
+    read::read_folder(name, &folder, &Project::read(root, around)?)
 }
 
 /// Reads what a user named: a plan by its name, its folder, or its file.

@@ -23,8 +23,10 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
             path: path.to_owned(),
         });
     }
-    let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable(path))?;
+    // With room for one byte more, the end is seen without growing.
+    let room = found.len().min(LARGEST) + 1;
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     // One byte more than allowed tells a file that grew since it was measured.
     file.take(LARGEST + 1)
         .read_to_end(&mut bytes)

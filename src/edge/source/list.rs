@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 
 use jiff::Timestamp;
 
@@ -12,8 +14,12 @@ use crate::domain::tasks::{TaskState, read_tasks};
 
 use super::error::SourceError;
 use super::found::{self, Found};
+use super::project::Project;
 use super::root::{Root, Surroundings, find_root};
 use super::{files, lookup, read, schema};
+
+/// How many changes are worth a thread of their own.
+const SMALLEST_SHARE: usize = 32;
 
 /// All there is to run.
 #[derive(Debug)]
@@ -33,12 +39,7 @@ pub(super) fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
     let mut changes: Vec<ChangeSummary> = others.iter().map(|it| other(it, &start)).collect();
     let (folder, warnings) = match find_root(around) {
         Ok(root) => {
-            let names = lookup::names(&root)?;
-            changes.extend(
-                names
-                    .iter()
-                    .map(|name| openspec(name, &root, around, &start)),
-            );
+            changes.extend(openspec(&root, around, &start)?);
             let folder = if others.is_empty() {
                 root.changes()
             } else {
@@ -64,16 +65,44 @@ pub(super) fn said_from(start: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(start).unwrap_or(path).to_owned()
 }
 
-fn openspec(name: &str, root: &Root, around: &Surroundings, start: &Path) -> ChangeSummary {
-    let folder = root.changes().join(name);
-    let read =
-        lookup::find(root, name).and_then(|folder| read::read_folder(name, &folder, root, around));
-    let found = Found {
-        kind: SourceKind::OpenSpec,
-        name: name.to_owned(),
-        path: folder,
+/// Sums up the changes of a root, a share of them on each core.
+fn openspec(
+    root: &Root,
+    around: &Surroundings,
+    start: &Path,
+) -> Result<Vec<ChangeSummary>, SourceError> {
+    let names = lookup::names(root)?;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folder = root.changes();
+    // Folders are never links here, so that this makes all of their paths whole.
+    let whole = fs::canonicalize(&folder).map_err(files::unreadable(&folder))?;
+    let project = Project::read(root, around)?;
+    let sum_up = |name: &String| {
+        let place = whole.join(name);
+        let read =
+            lookup::check(name, &place).and_then(|()| read::read_progress(name, &place, &project));
+        let found = Found {
+            kind: SourceKind::OpenSpec,
+            name: name.clone(),
+            path: folder.join(name),
+        };
+        summary(&found, read, start)
     };
-    summary(&found, read, start)
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = names.len().div_ceil(cores).max(SMALLEST_SHARE);
+    let done: thread::Result<Vec<_>> = thread::scope(|scope| {
+        let shares: Vec<_> = names
+            .chunks(share)
+            .map(|names| scope.spawn(|| names.iter().map(sum_up).collect::<Vec<_>>()))
+            .collect();
+        shares.into_iter().map(ScopedJoinHandle::join).collect()
+    });
+    match done {
+        Ok(done) => Ok(done.into_iter().flatten().collect()),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 fn other(found: &Found, start: &Path) -> ChangeSummary {

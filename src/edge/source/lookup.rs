@@ -29,12 +29,7 @@ pub(super) fn find_beside(
     name: &str,
     others: Vec<String>,
 ) -> Result<PathBuf, SourceError> {
-    if let Some(rule) = broken_rule(name) {
-        return Err(SourceError::BadName {
-            name: name.to_owned(),
-            rule,
-        });
-    }
+    check_name(name)?;
     let folder = root.changes();
     let path = folder.join(name);
     if !path.is_dir() {
@@ -42,14 +37,35 @@ pub(super) fn find_beside(
         known.extend(others);
         return Err(no_such(name, folder, known));
     }
-    let inner = wrapped(&path, name)?;
-    if !inner.is_empty() {
-        return Err(SourceError::Wrapper {
-            name: name.to_owned(),
-            inner,
-        });
-    }
+    check_folder(name, &path)?;
     fs::canonicalize(&path).map_err(unreadable(&path))
+}
+
+/// Whether a folder that is there may be a change of that name.
+pub(super) fn check(name: &str, folder: &Path) -> Result<(), SourceError> {
+    check_name(name)?;
+    check_folder(name, folder)
+}
+
+fn check_name(name: &str) -> Result<(), SourceError> {
+    match broken_rule(name) {
+        None => Ok(()),
+        Some(rule) => Err(SourceError::BadName {
+            name: name.to_owned(),
+            rule,
+        }),
+    }
+}
+
+fn check_folder(name: &str, folder: &Path) -> Result<(), SourceError> {
+    let inner = wrapped(folder, name)?;
+    if inner.is_empty() {
+        return Ok(());
+    }
+    Err(SourceError::Wrapper {
+        name: name.to_owned(),
+        inner,
+    })
 }
 
 /// There is no plan of that name, but of these.

@@ -6,37 +6,59 @@ use crate::domain::change::{Change, Document, Scenario, SourceKind, TaskFile, Wa
 use crate::domain::delta::{Delta, read_delta};
 use crate::domain::stories::read_stories;
 
-use super::config::ProjectConfig;
 use super::error::SourceError;
 use super::files;
-use super::root::{Root, Surroundings};
+use super::project::Project;
 use super::schema::{Schema, walk};
 
 /// Reads the change in a folder.
 pub(super) fn read_folder(
     name: &str,
     folder: &Path,
-    root: &Root,
-    around: &Surroundings,
+    project: &Project<'_>,
 ) -> Result<Change, SourceError> {
-    let config = ProjectConfig::read(&root.path)?;
-    let schema = Schema::of(folder, root, &config, around)?;
-    let task_files = task_files(folder, &schema)?;
-    let (stories, odd_tasks) = read_stories(&task_files, SourceKind::OpenSpec);
+    let schema = project.schema_of(folder)?;
+    let mut change = tasks_only(name, folder, project, &schema)?;
     let (scenarios, odd_specs) = read_specs(folder)?;
-    let untracked = task_files.is_empty().then(|| no_task_file(&schema));
-    let documents = documents(folder, root, &schema, config.context.is_none())?;
-    let warnings = [root.warnings.clone(), config.warnings, odd_tasks, odd_specs];
+    change.scenarios = scenarios;
+    change.warnings.extend(odd_specs);
+    if change.task_files.is_empty() {
+        change.warnings.push(no_task_file(&schema));
+    }
+    change.documents = documents(folder, project, &schema)?;
+    Ok(change)
+}
+
+/// Reads what says how far a change is: its task files, and nothing else of its folder.
+pub(super) fn read_progress(
+    name: &str,
+    folder: &Path,
+    project: &Project<'_>,
+) -> Result<Change, SourceError> {
+    let schema = project.schema_of(folder)?;
+    tasks_only(name, folder, project, &schema)
+}
+
+fn tasks_only(
+    name: &str,
+    folder: &Path,
+    project: &Project<'_>,
+    schema: &Schema,
+) -> Result<Change, SourceError> {
+    let Project { root, config, .. } = project;
+    let task_files = task_files(folder, schema)?;
+    let (stories, odd_tasks) = read_stories(&task_files, SourceKind::OpenSpec);
+    let warnings = [&root.warnings, &config.warnings, &odd_tasks];
     Ok(Change {
         name: name.to_owned(),
         root: root.path.clone(),
         source: SourceKind::OpenSpec,
         stories,
-        scenarios,
-        documents,
-        context: config.context,
-        guidance: config.guidance,
-        warnings: warnings.into_iter().flatten().chain(untracked).collect(),
+        scenarios: Vec::new(),
+        documents: Vec::new(),
+        context: config.context.clone(),
+        guidance: config.guidance.clone(),
+        warnings: warnings.into_iter().flatten().cloned().collect(),
         task_files,
     })
 }
@@ -45,8 +67,8 @@ fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceErr
     let Some(tracks) = &schema.tracks else {
         return Ok(Vec::new());
     };
-    schema
-        .resolve(folder, tracks)?
+    tracks
+        .resolve(folder)?
         .into_iter()
         .map(|path| task_file(folder, path))
         .collect()
@@ -63,7 +85,7 @@ pub(super) fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, Source
 
 fn no_task_file(schema: &Schema) -> Warning {
     let message = match &schema.tracks {
-        Some(tracks) => format!("the change has no `{tracks}`"),
+        Some(tracks) => format!("the change has no `{}`", tracks.text),
         None => format!("the schema `{}` names no file with tasks", schema.name),
     };
     Warning {
@@ -74,20 +96,19 @@ fn no_task_file(schema: &Schema) -> Warning {
 
 fn documents(
     folder: &Path,
-    root: &Root,
+    project: &Project<'_>,
     schema: &Schema,
-    legacy: bool,
 ) -> Result<Vec<Document>, SourceError> {
     let mut found = Vec::new();
-    let project = root.path.join("openspec/project.md");
-    if legacy && project.is_file() {
+    let legacy = project.root.path.join("openspec/project.md");
+    if project.config.context.is_none() && legacy.is_file() {
         found.push(Document {
             artifact: "project".to_owned(),
-            paths: vec![project],
+            paths: vec![legacy],
         });
     }
     for artifact in &schema.artifacts {
-        let paths = schema.resolve(folder, &artifact.generates)?;
+        let paths = artifact.generates.resolve(folder)?;
         if !paths.is_empty() {
             found.push(Document {
                 artifact: artifact.id.clone(),

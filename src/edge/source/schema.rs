@@ -4,26 +4,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::config::ProjectConfig;
+use crate::domain::glob::Glob;
+
 use super::error::SourceError;
 use super::files;
 use super::root::{Root, Surroundings};
 use super::yaml;
 
 /// The schema `OpenSpec` has built in.
-const BUILT_IN: &str = "spec-driven";
+pub(super) const BUILT_IN: &str = "spec-driven";
 
 /// The shape of a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     /// Its name.
     pub(super) name: String,
-    /// Where it is written; the built-in one is nowhere.
-    pub(super) path: PathBuf,
     /// The files of a change, in reading order.
     pub(super) artifacts: Vec<Artifact>,
-    /// The path or glob of the files with boxes.
-    pub(super) tracks: Option<String>,
+    /// The files with boxes.
+    pub(super) tracks: Option<Pattern>,
 }
 
 /// One kind of file of a change.
@@ -31,28 +30,59 @@ pub(super) struct Schema {
 pub(super) struct Artifact {
     /// What it is called.
     pub(super) id: String,
-    /// Its path or glob within the change.
-    pub(super) generates: String,
+    /// Where it is within the change.
+    pub(super) generates: Pattern,
+}
+
+/// A path within a change, or a glob of such paths.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    /// As it is written.
+    pub(super) text: String,
+    /// What it means, where it is more than a path.
+    glob: Option<Glob>,
+}
+
+impl Pattern {
+    /// Understands a pattern; an error says what is wrong with it.
+    fn new(text: String) -> Result<Self, String> {
+        let escapes = |part: &str| part == "..";
+        if text.starts_with('/') || text.split(['/', '\\']).any(escapes) {
+            return Err(format!("`{text}` leads out of the change"));
+        }
+        let is_path = !text.contains(['*', '?', '[', '{', '(', '!']);
+        let glob = match Glob::new(&text) {
+            _ if is_path => None,
+            Ok(glob) => Some(glob),
+            Err(error) => return Err(format!("`{text}` is no pattern: {error}")),
+        };
+        Ok(Self { text, glob })
+    }
+
+    /// The files of a change that it names, sorted.
+    pub(super) fn resolve(&self, change: &Path) -> Result<Vec<PathBuf>, SourceError> {
+        let Some(glob) = &self.glob else {
+            let path = change.join(&self.text);
+            return Ok(Some(path)
+                .filter(|path| path.is_file())
+                .into_iter()
+                .collect());
+        };
+        let hidden = self.text.starts_with('.') || self.text.contains("/.");
+        let mut found = Vec::new();
+        walk(change, hidden, &mut found)?;
+        found.retain(|path| {
+            let inner = path.strip_prefix(change).unwrap_or(path);
+            glob.is_match(&inner.to_string_lossy()) && path.is_file()
+        });
+        found.sort();
+        Ok(found)
+    }
 }
 
 impl Schema {
-    /// The schema of a change: its own, else the project's, else the built-in one.
-    pub(super) fn of(
-        change: &Path,
-        root: &Root,
-        config: &ProjectConfig,
-        around: &Surroundings,
-    ) -> Result<Self, SourceError> {
-        let metadata = change.join(".openspec.yaml");
-        let own = yaml::read_if_there(&metadata)?.and_then(|value| yaml::text(&value, "schema"));
-        match (own, &config.schema) {
-            (Some(name), _) => Self::named(&name, metadata, root, around),
-            (None, Some(name)) => Self::named(name, config.path.clone(), root, around),
-            (None, None) => Self::named(BUILT_IN, metadata, root, around),
-        }
-    }
-
-    fn named(
+    /// Reads a schema by its name.
+    pub(super) fn read(
         name: &str,
         asked_by: PathBuf,
         root: &Root,
@@ -63,7 +93,8 @@ impl Schema {
         for folder in folders.iter().filter(|_| plain) {
             let path = folder.join(name).join("schema.yaml");
             if let Some(value) = yaml::read_if_there(&path)? {
-                return Self::from_value(name, path, &value);
+                return Self::from_value(name, &value)
+                    .map_err(|reason| SourceError::BadSchema { path, reason });
             }
         }
         if name == BUILT_IN {
@@ -77,86 +108,46 @@ impl Schema {
     }
 
     fn built_in() -> Self {
+        let path = |text: &str| Pattern {
+            text: text.to_owned(),
+            glob: Glob::new(text).ok().filter(|_| text.contains('*')),
+        };
+        let artifact = |(id, generates): (&str, &str)| Artifact {
+            id: id.to_owned(),
+            generates: path(generates),
+        };
         let files = [
             ("proposal", "proposal.md"),
             ("specs", "specs/**/*.md"),
             ("design", "design.md"),
             ("tasks", "tasks.md"),
         ];
-        let artifact = |(id, generates): (&str, &str)| Artifact {
-            id: id.to_owned(),
-            generates: generates.to_owned(),
-        };
         Self {
             name: BUILT_IN.to_owned(),
-            path: PathBuf::new(),
             artifacts: files.map(artifact).into(),
-            tracks: Some("tasks.md".to_owned()),
+            tracks: Some(path("tasks.md")),
         }
     }
 
-    fn from_value(name: &str, path: PathBuf, value: &Value) -> Result<Self, SourceError> {
+    fn from_value(name: &str, value: &Value) -> Result<Self, String> {
         let Some(artifacts) = value.get("artifacts").and_then(Value::as_array) else {
-            return Err(SourceError::BadSchema {
-                path,
-                reason: "it has no list of artifacts".to_owned(),
-            });
+            return Err("it has no list of artifacts".to_owned());
         };
         let artifact = |value: &Value| {
-            Some(Artifact {
-                id: yaml::text(value, "id")?,
-                generates: yaml::text(value, "generates")?,
-            })
+            let (id, generates) = (yaml::text(value, "id")?, yaml::text(value, "generates")?);
+            Some(Pattern::new(generates).map(|generates| Artifact { id, generates }))
         };
+        let tracks = value
+            .get("apply")
+            .and_then(|apply| yaml::text(apply, "tracks"));
         Ok(Self {
             name: name.to_owned(),
-            artifacts: artifacts.iter().filter_map(artifact).collect(),
-            tracks: value
-                .get("apply")
-                .and_then(|apply| yaml::text(apply, "tracks")),
-            path,
+            tracks: tracks.map(Pattern::new).transpose()?,
+            artifacts: artifacts
+                .iter()
+                .filter_map(artifact)
+                .collect::<Result<_, _>>()?,
         })
-    }
-
-    /// The files of a change that a path or glob of this schema names, sorted.
-    pub(super) fn resolve(
-        &self,
-        change: &Path,
-        pattern: &str,
-    ) -> Result<Vec<PathBuf>, SourceError> {
-        let escapes = |part: &str| part == "..";
-        if pattern.starts_with('/') || pattern.split(['/', '\\']).any(escapes) {
-            return Err(self.bad(format!("`{pattern}` leads out of the change")));
-        }
-        if !pattern.contains(['*', '?', '[', '{', '(', '!']) {
-            let path = change.join(pattern);
-            return Ok(if path.is_file() {
-                vec![path]
-            } else {
-                Vec::new()
-            });
-        }
-        let glob = globset::GlobBuilder::new(pattern)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| self.bad(format!("`{pattern}` is no pattern: {}", error.kind())))?
-            .compile_matcher();
-        let hidden = pattern.starts_with('.') || pattern.contains("/.");
-        let mut found = Vec::new();
-        walk(change, hidden, &mut found)?;
-        found.retain(|path| {
-            let inner = path.strip_prefix(change).unwrap_or(path);
-            glob.is_match(inner) && path.is_file()
-        });
-        found.sort();
-        Ok(found)
-    }
-
-    fn bad(&self, reason: String) -> SourceError {
-        SourceError::BadSchema {
-            path: self.path.clone(),
-            reason,
-        }
     }
 }
 
