@@ -36,7 +36,7 @@ struct SmallDisk {
 impl SmallDisk {
     /// None where this system does not let a user mount anything.
     fn new(agent: &str, gate: &str) -> Option<Self> {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::on_disk();
         let possible = sandbox
             .command("unshare")
             .args(["-rm", "mount", "-t", "tmpfs", "none"])

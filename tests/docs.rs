@@ -162,7 +162,7 @@ const SITUATIONS: [Situation; 18] = [
 
 /// A repository with the change `add-retry` of two stories, as the guide has it.
 fn retry() -> Sandbox {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.git("mv openspec/changes/c openspec/changes/add-retry");
     sandbox.git("commit -q -m plan");
     sandbox

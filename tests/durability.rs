@@ -17,7 +17,7 @@ use sandbox::{GOOD, Sandbox};
 
 /// Runs a change of some stories; how often whole file systems were synced.
 fn syncs(stories: usize) -> usize {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     let tasks = (1..=stories).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "## {number}. Story\n- [ ] {number}.1 Do it\n");
         text

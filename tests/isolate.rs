@@ -64,7 +64,7 @@ line'; mkdir -- -d; echo z > '-d/ ü'
 fn possible() -> bool {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
     *POSSIBLE.get_or_init(|| {
-        let output = Sandbox::new().run(&["loop", "c", "--isolate"]);
+        let output = Sandbox::on_disk().run(&["loop", "c", "--isolate"]);
         assert!(matches!(output.code, 0 | 2), "{output:?}");
         if output.code == 2 {
             eprintln!("skipped: agents cannot be isolated here: {}", output.stderr);
@@ -75,7 +75,7 @@ fn possible() -> bool {
 
 /// A dirty repository with a link in it.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     fs::create_dir(sandbox.repo.join(".git/hooks")).unwrap();
     symlink("a.txt", sandbox.repo.join("link")).unwrap();
     for name in [
@@ -228,7 +228,7 @@ fn the_agent_is_who_it_was_and_where_it_was() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     sandbox.agent(&format!(
         "id -u > $root/user; pwd > $root/where; git rev-parse HEAD > $root/head; {GOOD}"
     ));
@@ -249,7 +249,7 @@ fn a_path_may_have_any_name() {
     if !possible() {
         return;
     }
-    let mut sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::on_disk();
     let odd = sandbox.root.join("re,po:x\\y ü");
     fs::rename(&sandbox.repo, &odd).unwrap();
     sandbox.repo = odd;
@@ -262,7 +262,7 @@ fn what_an_agent_leaves_running_is_ended_before_the_merge() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     sandbox.agent(&format!(
         "(trap '' HUP TERM; while :; do echo x >> late.txt; sleep 0.01; done) > /dev/null 2>&1 &
          echo $! > $root/pid; {GOOD}"
@@ -354,7 +354,7 @@ fn what_the_user_edits_meanwhile_is_theirs() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     let edit = || {
         sandbox.write("a.txt", "mine\n");
         sandbox.write("new.txt", "mine\n");
@@ -372,7 +372,7 @@ fn what_the_user_edits_meanwhile_is_theirs() {
     mine(&sandbox);
     assert!(!sandbox.transcript("1.1", "changes.diff").contains("mine"));
 
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     let edit = || {
         sandbox.write("a.txt", "mine\n");
         sandbox.write("new.txt", "mine\n");
@@ -396,7 +396,7 @@ fn a_file_both_changed_is_the_agents_and_the_users_is_kept_and_told_of() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     sandbox.write(".env", "OLD=1\n");
     let agent = "echo agent > a.txt; rm -r dir; echo agent > .env; tick 1; complete";
     let code = while_it_works(&sandbox, agent, &[], || {
@@ -430,7 +430,7 @@ fn a_branch_both_moved_is_kept_and_told_of() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     let agent = "git branch -f both HEAD; echo work > work.txt; tick 1; complete";
     let code = while_it_works(&sandbox, agent, &[], || {
         sandbox.git("branch both main");
@@ -463,7 +463,7 @@ fn a_user_who_switches_away_is_not_pulled_back() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     let agent = "echo work > work.txt; tick 1; complete";
     let code = while_it_works(&sandbox, agent, &[], || {
         sandbox.git("switch -q main");
@@ -546,7 +546,7 @@ fn without_the_right_to_mount_a_user_namespace_does() {
     if !possible() {
         return;
     }
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     sandbox.agent(&format!("id -u > $root/user; {GOOD}"));
     let by = ["setpriv", "--bounding-set", "-sys_admin"];
     let Some(output) = restricted(&sandbox, &by) else {
@@ -561,7 +561,7 @@ fn without_the_right_to_mount_a_user_namespace_does() {
 
 #[test]
 fn a_linked_work_tree_is_refused() {
-    let mut sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::on_disk();
     let linked: PathBuf = sandbox.root.join("linked");
     sandbox.git(&format!("worktree add -q {}", linked.display()));
     sandbox.repo = linked;

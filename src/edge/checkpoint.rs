@@ -565,14 +565,18 @@ fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(CheckpointError::Failed {
-            what: "file work ended unexpectedly".to_owned(),
-            hint: "start again: the next start recovers".to_owned(),
-            source: Some(Box::new(error)),
-        }),
-    }
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| CheckpointError::Failed {
+        what: "file work ended unexpectedly".to_owned(),
+        hint: "start again: the next start recovers".to_owned(),
+        source: Some(error),
+    };
+    let (tell, told) = tokio::sync::oneshot::channel();
+    // One type for all of them: a task of its own for each kind of work makes the program larger.
+    let task: Box<dyn FnOnce() + Send> = Box::new(move || drop(tell.send(work())));
+    tokio::task::spawn_blocking(task)
+        .await
+        .map_err(|error| failed(Box::new(error)))?;
+    told.await.map_err(|error| failed(Box::new(error)))?
 }
 
 /// A lock whose holder cannot leave it half-changed in a way that matters.

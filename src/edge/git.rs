@@ -4,6 +4,8 @@
 //!
 //! Knows how to call git; knows nothing of checkpoints.
 
+mod error;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use tokio::process::{Child, Command};
 
 use super::durability;
 use super::kill_point::{Point, reached};
+
+pub(crate) use error::GitError;
 
 /// Variables that would point git at another repository or change what it writes.
 pub(crate) const SCRUBBED: &[&str] = &[
@@ -74,59 +78,6 @@ const UNSYNCED: &[&str] = &["core.fsync=none"];
 
 /// How long a git process that was asked to end may take before it is killed.
 const TERMINATION_GRACE: Duration = Duration::from_secs(5);
-
-/// Why a git call did not work.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum GitError {
-    /// Git could not be started at all.
-    #[error("could not start `git`")]
-    Spawn(#[source] std::io::Error),
-    /// Talking to the process failed.
-    #[error("could not talk to `git {command}`")]
-    Pipe {
-        /// The subcommand.
-        command: String,
-        /// The cause.
-        #[source]
-        source: std::io::Error,
-    },
-    /// It ended with an error.
-    #[error("`git {command}` failed with {status}: {stderr}")]
-    Failed {
-        /// The subcommand and its arguments.
-        command: String,
-        /// Exit status.
-        status: ExitStatus,
-        /// What it said.
-        stderr: String,
-    },
-    /// It took too long and was ended.
-    #[error("`git {command}` was ended after {seconds} s")]
-    TimedOut {
-        /// The subcommand and its arguments.
-        command: String,
-        /// The limit.
-        seconds: u64,
-    },
-    /// Its answer made no sense.
-    #[error("`git {command}` answered something unexpected: {answer}")]
-    Unexpected {
-        /// The subcommand.
-        command: String,
-        /// The start of the answer.
-        answer: String,
-    },
-}
-
-impl GitError {
-    /// What git wrote to stderr, if it got so far.
-    pub(crate) fn stderr(&self) -> &str {
-        match self {
-            Self::Failed { stderr, .. } => stderr,
-            _ => "",
-        }
-    }
-}
 
 /// Where git works: which repository, which object store, which index.
 #[derive(Debug, Clone)]

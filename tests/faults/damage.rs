@@ -113,9 +113,9 @@ fn f24b_a_git_call_of_ours_that_is_killed_leaves_no_lock_in_the_way() {
         fs::set_permissions(folder.join("git"), mode(0o755)).unwrap();
         let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
         let folders = std::env::join_paths(folders).unwrap();
-        // Without its log the branch is moved by git.
+        // Without its log the branch is moved by git, and with such attributes files are stored by it.
         sandbox.agent(&format!(
-            "[ $RALPHTOOL_STORY.$attempt != 1.1 ] || {{ rm .git/logs/HEAD; touch $root/spoil; }}\n{GOOD}"
+            "[ $RALPHTOOL_STORY.$attempt != 1.1 ] || {{ rm .git/logs/HEAD; echo 'x ident' > .gitattributes; touch $root/spoil; }}\n{GOOD}"
         ));
         let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
         command.args(["loop", "c"]).env("PATH", folders);

@@ -112,6 +112,8 @@ struct Doubled {
 /// A history to be swept.
 pub(crate) struct Sweep {
     history: History,
+    /// How far apart the points are.
+    stride: usize,
     doubled: Option<Doubled>,
 }
 
@@ -119,8 +121,15 @@ impl Sweep {
     pub(crate) fn new(history: History) -> Self {
         Self {
             history,
+            stride: 1,
             doubled: None,
         }
+    }
+
+    /// Kills at each n-th point only.
+    pub(crate) fn every(mut self, stride: usize) -> Self {
+        self.stride = stride;
+        self
     }
 
     /// Kills again while the first kill is recovered from, at points drawn with a seed.
@@ -174,7 +183,7 @@ impl Sweep {
 
     fn next(&self, work: &Work) -> Option<Job> {
         match &self.doubled {
-            None => work.next_point(self.history.acts.len()),
+            None => work.next_point(self.history.acts.len(), self.stride),
             Some(doubled) => {
                 let number = work.drawn.fetch_add(1, Ordering::SeqCst);
                 (number < doubled.samples)
@@ -222,12 +231,12 @@ struct Work {
 }
 
 impl Work {
-    fn next_point(&self, acts: usize) -> Option<Job> {
+    fn next_point(&self, acts: usize, stride: usize) -> Option<Job> {
         let mut cursor = self.cursor.lock().unwrap();
         if cursor.0 < acts && self.over[cursor.0].load(Ordering::SeqCst) {
             *cursor = (cursor.0 + 1, 0);
         }
-        cursor.1 += 1;
+        cursor.1 += stride;
         (cursor.0 < acts).then_some(Job {
             act: cursor.0,
             point: cursor.1,
@@ -259,7 +268,7 @@ struct Stage {
 
 impl Stage {
     fn new(history: &History) -> Self {
-        let sandbox = Sandbox::swift();
+        let sandbox = Sandbox::new();
         sandbox.tasks(history.tasks);
         sandbox.config("[[gate]]\nname = \"good\"\nrun = \"test ! -e bad.txt\"");
         sandbox.git("commit -qam tasks");

@@ -22,6 +22,9 @@ pub(crate) use state::{everything, files, files_and_times, listing};
 /// No step of a test takes longer, however loaded the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What all tests that run at a time need of memory at most.
+const ROOM: u64 = 2 << 30;
+
 /// Two stories of two tasks.
 pub(crate) const TASKS: &str = "\
 ## 1. First
@@ -57,10 +60,13 @@ wait_for() { # wait_for FILE
 }
 "#;
 
-/// A folder in memory, or else the one for temporary files.
+/// A folder in memory where there is one with room, or else the one for temporary files: what is
+/// tested syncs a lot, and a disk would be what all tests wait for.
 pub(crate) fn swift_folder() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
-    if tempfile::tempfile_in(&memory).is_ok() {
+    let has_room = rustix::fs::statvfs(&memory)
+        .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM);
+    if has_room && tempfile::tempfile_in(&memory).is_ok() {
         return memory;
     }
     std::env::temp_dir()
@@ -104,9 +110,9 @@ impl Sandbox {
         Self::bare_folder().furnished()
     }
 
-    /// The same in memory where the system offers that: for tests that need no disk but many runs.
-    pub(crate) fn swift() -> Self {
-        Self::within(&swift_folder()).furnished()
+    /// The same where temporary files are, for tests of what the file system does.
+    pub(crate) fn on_disk() -> Self {
+        Self::within(&std::env::temp_dir()).furnished()
     }
 
     fn furnished(self) -> Self {
@@ -125,7 +131,7 @@ impl Sandbox {
 
     /// No repository yet: an empty folder `repo`.
     pub(crate) fn bare_folder() -> Self {
-        Self::within(&std::env::temp_dir())
+        Self::within(&swift_folder())
     }
 
     fn within(folder: &Path) -> Self {

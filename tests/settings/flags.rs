@@ -29,7 +29,7 @@ pub(crate) const SETTINGS: &[(&str, &str, &str, &str)] = &[
 
 /// A run that ended in its first story by a signal.
 fn ended_by(signal: Signal) -> Sandbox {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.agent("touch $root/here; wait_for $root/never");
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
@@ -59,7 +59,7 @@ fn each_flag_sets_its_key_for_loop_and_for_resume() {
 
 #[test]
 fn a_flag_with_a_wrong_value_is_named() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     for (flag, ..) in SETTINGS {
         let (value, said) = match *flag {
             "--model" | "--gate" => ("", "value is required"),
@@ -78,7 +78,7 @@ fn a_flag_with_a_wrong_value_is_named() {
 
 #[test]
 fn the_model_of_the_flag_reaches_the_agent() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let config = sandbox
         .read("ralphtool.toml")
         .replace("agent.sh\"", "agent.sh\", \"{model}\"");
@@ -90,7 +90,7 @@ fn the_model_of_the_flag_reaches_the_agent() {
 
 #[test]
 fn only_the_story_of_the_flag_is_done() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c", "--story", "2"]).ends_with(0);
     assert_eq!(sandbox.commits(), ["initial state", "checkpoint: 2"]);
     assert!(!sandbox.exists("story-1.txt"));
@@ -137,7 +137,7 @@ fn loop_goes_on_with_an_interrupted_run_as_resume_says() {
 
 #[test]
 fn attempts_of_another_run_are_listed_compared_and_restored() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let fails = |word: &str| {
         sandbox.agent(&format!("echo {word} > made.txt; failed {word}"));
         sandbox
@@ -166,7 +166,7 @@ fn attempts_of_another_run_are_listed_compared_and_restored() {
 #[test]
 fn short_names_do_what_the_long_ones_do() {
     let told = |flag: &str| {
-        let sandbox = Sandbox::swift();
+        let sandbox = Sandbox::new();
         sandbox.agent(&format!("echo 'Words of the agent.'\n{GOOD}"));
         let args = ["loop", "c", "--story", "2", flag];
         let said = sandbox.run(&args).ends_with(0).stdout;
@@ -179,7 +179,7 @@ fn short_names_do_what_the_long_ones_do() {
     assert_eq!(told("-q"), (false, false));
     assert_eq!(told("--quiet"), (false, false));
 
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c"]).ends_with(0);
     // It follows the run to its end, with the time of day before each line.
     let watched = sandbox.run(&["status", "-w"]).ends_with(0).stdout;
@@ -210,7 +210,7 @@ fn the_demo_tells_more_when_asked() {
 
 #[test]
 fn a_command_works_in_the_folder_of_the_flag() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let elsewhere = |args: &[&str]| {
         let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
         command.args(args).current_dir(&sandbox.root);
@@ -223,7 +223,7 @@ fn a_command_works_in_the_folder_of_the_flag() {
 
 #[test]
 fn doctor_writes_an_object_when_asked() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let said = sandbox.run(&["doctor", "--json"]).stdout;
     let said: Value = serde_json::from_str(&said).unwrap();
     assert!(said.is_object(), "{said}");

@@ -9,14 +9,14 @@ use crate::{noted, run_with, speaking};
 
 /// A sandbox with lines before and tables after the agent's.
 fn with(lines: &str, tables: &str) -> Sandbox {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.config_and(lines, tables);
     sandbox
 }
 
 /// A sandbox with this configuration and no other; `SCRIPT` is the agent's.
 fn with_all(config: &str) -> Sandbox {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let script = sandbox.root.join("agent.sh").display().to_string();
     sandbox.write("ralphtool.toml", &config.replace("SCRIPT", &script));
     sandbox
@@ -218,7 +218,7 @@ fn a_story_of_one_change_has_a_model_of_its_own() {
 
 #[test]
 fn a_program_is_told_only_of_what_it_asked_for() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let herald = sandbox.root.join("herald.sh");
     let note = sandbox.root.join("noted");
     fs::write(

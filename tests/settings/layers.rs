@@ -40,7 +40,7 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
 
 #[test]
 fn each_variable_sets_its_key() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     let variables: Vec<(&str, &str)> = VARIABLES.iter().map(|it| (it.0, it.1)).collect();
     let all = run_with(&sandbox, &["loop", "c", "--dry-run"], &variables).ends_with(0);
@@ -57,7 +57,7 @@ fn each_variable_sets_its_key() {
 
 #[test]
 fn a_variable_with_a_wrong_value_is_refused_and_a_misspelt_one_named() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     for (variable, ..) in VARIABLES {
         // Every text is the name of some model.
@@ -79,7 +79,7 @@ fn a_variable_with_a_wrong_value_is_refused_and_a_misspelt_one_named() {
 
 #[test]
 fn a_later_layer_wins_and_a_file_asked_for_replaces_both_others() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let retries = |args: &[&str], variables: &[(&str, &str)]| {
         let args = [&["loop", "c", "--dry-run"], args].concat();
         let output = run_with(&sandbox, &args, variables).ends_with(0);

@@ -26,7 +26,7 @@ work() { echo work > "story-$RALPHTOOL_STORY.txt"; tick "$RALPHTOOL_STORY"; }
 
 /// A sandbox whose agent `mine` speaks as Claude Code does, with more tables after it.
 fn speaking(lines: &str, tables: &str, script: &str) -> Sandbox {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     sandbox.config_and(lines, &format!("output = \"claude-json\"\n{tables}"));
     sandbox.agent(&format!("{SPEECH}\n{script}"));
     sandbox

@@ -228,7 +228,7 @@ const MISTAKES: &[(&str, &str)] = &[
 
 #[test]
 fn a_wrong_value_is_refused_where_it_stands_and_nothing_is_touched() {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     for (lines, want) in MISTAKES {
         std::fs::write(sandbox.root.join("bad.toml"), format!("{lines}\n")).unwrap();

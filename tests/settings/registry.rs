@@ -29,7 +29,7 @@ pub(crate) fn keys() -> &'static [String] {
 }
 
 fn ask_for_keys() -> Vec<String> {
-    let sandbox = Sandbox::swift();
+    let sandbox = Sandbox::new();
     let known_after = |text: String| -> Option<Vec<String>> {
         sandbox.write("ralphtool.toml", &text);
         let said = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(2).stderr;

@@ -101,7 +101,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(killing: Killing) -> Self {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::on_disk();
         // Names of agents' tokens go on over all commands.
         fs::write(sandbox.root.join("written"), "").unwrap();
         Self {

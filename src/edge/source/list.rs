@@ -80,9 +80,9 @@ fn openspec(
     let whole = fs::canonicalize(&folder).map_err(files::unreadable(&folder))?;
     let project = Project::read(root, around)?;
     let sum_up = |name: &String| {
-        let real = whole.join(name);
+        let place = whole.join(name);
         let read =
-            lookup::check(name, &real).and_then(|()| read::read_progress(name, &real, &project));
+            lookup::check(name, &place).and_then(|()| read::read_progress(name, &place, &project));
         let found = Found {
             kind: SourceKind::OpenSpec,
             name: name.clone(),
