@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
+use super::launch::no_repository;
 use super::{launch, output, terminal};
 use crate::domain::settings::{Settings, SettingsProblem};
 use crate::edge::agent::find_program;
 use crate::edge::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
+use crate::edge::repository::Repository;
 use crate::edge::settings::{self, Places};
 use crate::edge::source::{self, Surroundings};
 use crate::engine::launch::{Order, Prepared, prepare};
@@ -35,7 +37,7 @@ pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCo
 
 async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut stage = Stage::make().await.map_err(no_stage)?;
-    let order = order(&stage, context)?;
+    let order = order(&stage, context).await?;
     let stories = order.change.stories.len();
     let Prepared::Ready(ready) = prepare(order).await? else {
         return Err(Failure::system("the demo has nothing to do"));
@@ -87,8 +89,11 @@ fn program(context: &Context) -> String {
 }
 
 /// The run of the demo's change, by the repository's own configuration and nobody else's.
-fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
+async fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
     let directory = stage.repository.clone();
+    let repository = Repository::discover(&directory)
+        .await
+        .map_err(|error| no_repository(&error))?;
     let places = Places {
         root: &directory,
         home: None,
@@ -113,7 +118,7 @@ fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         warnings: Vec::new(),
         environment: context.environment.clone(),
         surroundings,
-        directory,
+        repository,
         attended: false,
     })
 }

@@ -1,7 +1,7 @@
 //! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::audience;
@@ -98,11 +98,8 @@ async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> 
 /// Makes a run ready, or says why there is none.
 pub(super) async fn outlook(wish: &Wish<'_>, context: &Context) -> Result<Outlook, Failure> {
     let directory = context.folder()?;
-    let mended = mend_first(wish, context, &directory).await?;
-    let repository = Repository::discover(&directory)
-        .await
-        .map_err(|error| no_repository(&error))?;
-    let started = start_in(wish, context, (directory, repository), &mended).await;
+    let (mended, repository) = mend_first(wish, context, &directory).await?;
+    let started = start_in(wish, context, repository, &mended).await;
     // What was mended is told by the run; where there is none, it must not go unsaid.
     started.map_err(|failure| mended.iter().filter_map(told).fold(failure, Failure::hint))
 }
@@ -112,9 +109,12 @@ async fn mend_first(
     wish: &Wish<'_>,
     context: &Context,
     directory: &Path,
-) -> Result<Vec<Event>, Failure> {
+) -> Result<(Vec<Event>, Repository), Failure> {
     if wish.flags.dry_run {
-        return Ok(Vec::new());
+        let repository = Repository::discover(directory)
+            .await
+            .map_err(|error| no_repository(&error))?;
+        return Ok((Vec::new(), repository));
     }
     let surroundings = context.surroundings()?;
     let change = match wish.which {
@@ -140,7 +140,7 @@ fn told(event: &Event) -> Option<String> {
 async fn start_in(
     wish: &Wish<'_>,
     context: &Context,
-    (directory, repository): (PathBuf, Repository),
+    repository: Repository,
     mended: &[Event],
 ) -> Result<Outlook, Failure> {
     let flags = wish.flags;
@@ -179,7 +179,7 @@ async fn start_in(
         reopen: last.is_some(),
         mended: mended.to_vec(),
         change: change.clone(),
-        directory,
+        repository,
         surroundings,
         settings,
         warnings,

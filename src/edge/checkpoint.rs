@@ -303,12 +303,21 @@ impl Checkpoints {
         let (from, state) = (directory.to_owned(), state_directory.to_owned());
         let rebuilt = blocking(move || vanished::bring_back(&from, &state)).await?;
         let repository = Repository::discover(directory).await?;
+        let mut checkpoints = Self::open_in(repository, state_directory, command_timeout).await?;
+        checkpoints.unsaid.extend(rebuilt.then(mend::told_rebuilt));
+        Ok(checkpoints)
+    }
+
+    /// The same in a repository that was found just now.
+    pub(crate) async fn open_in(
+        repository: Repository,
+        state_directory: &Path,
+        command_timeout: Duration,
+    ) -> Result<Self> {
         let folder = Vault::folder_for(state_directory, &repository);
         blocking(move || {
             let vault = Vault::open(&folder)?;
-            let mut checkpoints = Self::open_vault(repository, vault, command_timeout)?;
-            checkpoints.unsaid.extend(rebuilt.then(mend::told_rebuilt));
-            Ok(checkpoints)
+            Self::open_vault(repository, vault, command_timeout)
         })
         .await
     }

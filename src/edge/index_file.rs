@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::object_id::{ObjectFormat, ObjectId};
 use entries::{Entries, Writer};
-use trees::{Trees, parse_trees};
+use trees::{Trees, optional, parse_trees};
 
 /// What an index says of a file besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,19 @@ pub(crate) struct Edited {
     pub(crate) trees: Vec<(ObjectId, Vec<u8>)>,
     /// The tree of everything.
     pub(crate) root: ObjectId,
+}
+
+/// True where an index holds whole entries and nothing that is in conflict or only announced.
+pub(crate) fn is_ordinary(index: &[u8], format: ObjectFormat) -> bool {
+    let read_all = || {
+        let mut entries = Entries::new(index, format)?;
+        optional(entries.extensions()?)?;
+        while !entries.is_over() {
+            entries.advance()?;
+        }
+        Some(())
+    };
+    read_all().is_some()
 }
 
 /// Applies edits to an index. None where git has to be asked.

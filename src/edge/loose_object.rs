@@ -4,13 +4,12 @@
 //! Nothing here is synced: whoever leans on an object makes it durable first.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
 use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+use flate2::{Compress, Compression, FlushCompress};
 
 use super::files::{FileError, Tried};
 use super::kill_point::{Point, reached};
@@ -33,35 +32,108 @@ pub(crate) fn read(objects: &Path, id: &ObjectId, kind: &str) -> Option<Vec<u8>>
     is_kind.then(|| bytes.split_off(start))
 }
 
-/// Writes an object whose id is known, where it is not there already.
-pub(crate) fn write(
-    objects: &Path,
-    (id, kind): (&ObjectId, &str),
-    bytes: &[u8],
-) -> Result<(), FileError> {
-    let target = path(objects, id);
-    // One without bytes is what a power cut leaves.
-    if fs::metadata(&target).is_ok_and(|present| present.len() > 0) {
-        return Ok(());
+/// Writes objects one after the other; what it takes to deflate one is used for the next.
+pub(crate) struct Writer<'a> {
+    objects: &'a Path,
+    deflate: Compress,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes into the objects of a repository.
+    pub(crate) fn new(objects: &'a Path) -> Self {
+        Self {
+            objects,
+            deflate: Compress::new(Compression::fast(), true),
+        }
     }
-    let folder = target.parent().unwrap_or(objects);
-    fs::create_dir_all(folder).tried("create", folder)?;
-    // The name by which git finds and removes what a dead process left.
-    let mut temporary = tempfile::Builder::new()
-        .prefix("tmp_obj_")
-        .permissions(fs::Permissions::from_mode(0o444))
-        .tempfile_in(folder)
-        .tried("write into", folder)?;
-    let mut encoder = ZlibEncoder::new(temporary.as_file_mut(), Compression::fast());
-    encoder
-        .write_all(format!("{kind} {}\0", bytes.len()).as_bytes())
-        .and_then(|()| encoder.write_all(bytes))
-        .and_then(|()| encoder.finish().map(drop))
-        .tried("write", &target)?;
-    reached(Point::Rename);
-    let placed = temporary.persist(&target);
-    reached(Point::Renamed);
-    placed
-        .map(drop)
-        .map_err(|error| FileError::new("write", &target, error.error))
+
+    /// Writes an object whose id is known, where it is not there already.
+    pub(crate) fn write(
+        &mut self,
+        (id, kind): (&ObjectId, &str),
+        bytes: &[u8],
+    ) -> Result<(), FileError> {
+        let target = path(self.objects, id);
+        // One without bytes is what a power cut leaves.
+        if fs::metadata(&target).is_ok_and(|present| present.len() > 0) {
+            return Ok(());
+        }
+        let folder = target.parent().unwrap_or(self.objects);
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).tried("create", folder)?;
+        }
+        let header = format!("{kind} {}\0", bytes.len());
+        let deflated = self.deflated(&[header.as_bytes(), bytes]);
+        let deflated = deflated.tried("write", &target)?;
+        // The name by which git finds and removes what a dead process left.
+        let mut temporary = tempfile::Builder::new()
+            .prefix("tmp_obj_")
+            .permissions(fs::Permissions::from_mode(0o444))
+            .tempfile_in(folder)
+            .tried("write into", folder)?;
+        let written = temporary.as_file_mut().write_all(&deflated);
+        written.tried("write", &target)?;
+        reached(Point::Rename);
+        let placed = temporary.persist(&target);
+        reached(Point::Renamed);
+        placed
+            .map(drop)
+            .map_err(|error| FileError::new("write", &target, error.error))
+    }
+
+    fn deflated(&mut self, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+        self.deflate.reset();
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let mut out = Vec::with_capacity(length / 2 + 128);
+        for (number, part) in parts.iter().enumerate() {
+            let flush = if number + 1 == parts.len() {
+                FlushCompress::Finish
+            } else {
+                FlushCompress::None
+            };
+            let begin = self.deflate.total_in();
+            loop {
+                let taken = usize::try_from(self.deflate.total_in() - begin).unwrap_or(part.len());
+                if out.len() == out.capacity() {
+                    out.reserve(out.capacity());
+                }
+                let status = self
+                    .deflate
+                    .compress_vec(&part[taken..], &mut out, flush)
+                    .map_err(io::Error::other)?;
+                let all_taken = self.deflate.total_in() - begin == part.len() as u64;
+                let is_over = match flush {
+                    FlushCompress::Finish => status == flate2::Status::StreamEnd,
+                    _ => all_taken,
+                };
+                if is_over {
+                    break;
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge::object_id::ObjectFormat;
+
+    #[test]
+    fn what_is_written_is_read_again_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::new(folder.path());
+        // Bytes that do not get smaller, and none at all.
+        let noise: Vec<u8> = (0..100_000u32)
+            .map(|it| it.wrapping_mul(2_654_435_761).to_be_bytes()[0])
+            .collect();
+        for bytes in [&b""[..], b"hello\n", &noise, &[b'a'; 300_000]] {
+            let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", bytes);
+            writer.write((&id, "blob"), bytes).unwrap();
+            writer.write((&id, "blob"), bytes).unwrap();
+            assert_eq!(read(folder.path(), &id, "blob").as_deref(), Some(bytes));
+            assert_eq!(read(folder.path(), &id, "tree"), None);
+        }
+    }
 }

@@ -23,6 +23,7 @@ use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
 use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
+use crate::edge::repository::Repository;
 use crate::edge::source::{Surroundings, place_of};
 use crate::edge::vault::random_name;
 use crate::edge::{gate, os};
@@ -33,8 +34,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// What is to be run.
 pub(crate) struct Order {
-    /// Where the command was given.
-    pub(crate) directory: PathBuf,
+    /// The repository the command was given in.
+    pub(crate) repository: Repository,
     /// The user's state directory.
     pub(crate) state: PathBuf,
     /// Where changes are looked for.
@@ -101,7 +102,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     check_story(&order.change, order.only_story.as_ref())?;
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
-    let mut checkpoints = Checkpoints::open(&order.directory, &order.state, timeout)
+    let mut checkpoints = Checkpoints::open_in(order.repository.clone(), &order.state, timeout)
         .await
         .map_err(|error| refusal(&error))?;
     if order.reopen && checkpoints.open_run().is_none() {

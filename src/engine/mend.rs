@@ -13,6 +13,7 @@ use crate::domain::event::{Event, FinishChoice};
 use crate::domain::ids::RunId;
 use crate::edge::checkpoint::Checkpoints;
 use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
+use crate::edge::repository::Repository;
 use crate::edge::source;
 use crate::edge::steps::Step;
 use crate::failure::Failure;
@@ -32,12 +33,13 @@ pub(crate) struct Mending<'a> {
     pub(crate) fresh: bool,
 }
 
-/// Mends what an interrupted run left, and says what that was.
-pub(crate) async fn mend(mending: Mending<'_>) -> Result<Vec<Event>, Failure> {
+/// Mends what an interrupted run left, and says what that was, and where.
+pub(crate) async fn mend(mending: Mending<'_>) -> Result<(Vec<Event>, Repository), Failure> {
     let mut checkpoints = Checkpoints::open(mending.directory, mending.state, MENDING_TIMEOUT)
         .await
         .map_err(|error| refusal(&error))?;
-    mend_with(&mut checkpoints, mending.change, mending.fresh).await
+    let said = mend_with(&mut checkpoints, mending.change, mending.fresh).await?;
+    Ok((said, checkpoints.repository().clone()))
 }
 
 /// The same with checkpoints that are open already.

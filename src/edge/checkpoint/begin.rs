@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use super::control::Control;
+use super::plain_commit::Order;
 use super::snapshot::Snapshot;
 use super::taking::{Known, Taken};
+use super::visible::Listed;
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::{copy_with_time, create_private_folder};
+use crate::edge::git::Git;
 use crate::edge::manifest::{Content, Kind, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
@@ -78,11 +81,12 @@ impl Checkpoints {
 
         let start_id = Snapshot::new_id();
         let first_id = Snapshot::new_id();
-        let index = self.copy_index(&start_id, &first_id).await?;
-        let known = self.read_index(&index).await?;
+        let (index, listed) = self.copy_index(&start_id, &first_id).await?;
+        let known = self.read_index(&index, &listed).await?;
         let submodules: Vec<_> = known.submodules.iter().cloned().collect();
         let tracked: Vec<_> = known.tracked.iter().cloned().collect();
-        let skipped = self.skipped(&index).await?;
+        let skipped = self.skipped(&listed);
+        drop(listed);
         let taken = self
             .take(&Arc::new(Manifest::default()), known, &index)
             .await?;
@@ -91,14 +95,15 @@ impl Checkpoints {
         let git = self.work.patient().with_index(&index);
         let paths = to_update(&taken.manifest, &tracked, &skipped);
         self.check_room_for(&self.places.repository.objects(), &taken.manifest, &paths)?;
-        let mut notices = self.update_index(&git, &paths).await?;
+        let (tree, mut notices) = self
+            .first_tree(&git, (&control, &submodules), &index, (paths, &taken))
+            .await?;
         notices.extend(self.tell_kept_out(&taken));
         notices.extend(self.tell_users_secrets(&tracked, &head).await?);
         notices.extend(taken.notices);
         self.link_module_objects(&taken.manifest).await?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
         let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
-        let tree = self.tree(&git).await?;
         let commit = self.commit(&git, (tree, &parents), &message).await?;
         self.link_objects().await?;
 
@@ -131,6 +136,30 @@ impl Checkpoints {
         })
     }
 
+    /// The tree of the first commit, and what git could not store of it.
+    async fn first_tree(
+        &self,
+        git: &Git,
+        (control, submodules): (&Control, &[Vec<u8>]),
+        index: &std::path::Path,
+        (paths, taken): (Vec<Vec<u8>>, &Taken),
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        if submodules.is_empty() && !control.is_sparse() {
+            let order = Order {
+                from: index.to_owned(),
+                to: index.to_owned(),
+                objects: self.places.repository.objects(),
+                paths: paths.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = self.plain_tree(order).await? {
+                return Ok((tree, Vec::new()));
+            }
+        }
+        let notices = self.update_index(git, &paths).await?;
+        Ok((self.tree(git).await?, notices))
+    }
+
     /// Where the user was; a run that starts on a kept branch of ours goes home to where that
     /// one began.
     fn original(&self, branch: &str, head: &Head) -> Head {
@@ -160,7 +189,11 @@ impl Checkpoints {
     }
 
     /// The user's index as it is, and a private copy to work on, both with its time.
-    pub(super) async fn copy_index(&self, start: &str, first: &str) -> Result<std::path::PathBuf> {
+    pub(super) async fn copy_index(
+        &self,
+        start: &str,
+        first: &str,
+    ) -> Result<(std::path::PathBuf, Vec<Listed>)> {
         let places = Arc::clone(&self.places);
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
@@ -185,18 +218,9 @@ impl Checkpoints {
                     .await?;
             }
         }
-        self.clear_flags(&private).await?;
-        Ok(private)
-    }
-
-    /// Tracked paths outside a sparse checkout.
-    async fn skipped(&self, index: &std::path::Path) -> Result<std::collections::HashSet<Vec<u8>>> {
-        let git = self.work.patient().with_index(index);
-        let listing = git.run(["ls-files", "-t", "-z"]).await?;
-        Ok(crate::edge::git::nul_separated(&listing)
-            .filter_map(|line| line.strip_prefix(b"S "))
-            .map(<[u8]>::to_vec)
-            .collect())
+        let listed = self.list_index(&private).await?;
+        self.clear_flags(&private, &listed).await?;
+        Ok((private, listed))
     }
 
     /// Keeps the tip of an earlier branch of the same name.

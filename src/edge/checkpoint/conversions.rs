@@ -36,7 +36,7 @@ pub(super) struct Conversions {
     /// Everything goes through git.
     pub(super) always: bool,
     /// Line endings are converted, whatever attributes say.
-    lines: bool,
+    pub(super) lines: bool,
     /// Files with attributes outside of the work tree.
     outside: Vec<PathBuf>,
 }
@@ -141,7 +141,10 @@ fn said_in(file: &Path) -> Converted {
         Ok(None) if !is_link => Converted::Never,
         Ok(Some(bytes)) if !is_link => {
             let text = String::from_utf8_lossy(&bytes);
-            if CONVERTING.iter().any(|word| text.contains(word)) {
+            let says_nothing = |line: &str| line.trim().is_empty() || line.starts_with('#');
+            if text.lines().all(says_nothing) {
+                Converted::Never
+            } else if CONVERTING.iter().any(|word| text.contains(word)) {
                 Converted::Anyhow
             } else {
                 Converted::Lines
@@ -182,6 +185,9 @@ mod tests {
         let none = conversions("");
         let of = |path: &str| none.of(top, path.as_bytes(), &mut Folders::default());
         assert_eq!(of("x"), Converted::Never);
+        fs::write(top.join(".gitattributes"), "# nothing\n\n").unwrap();
+        assert_eq!(of("x"), Converted::Never);
+        fs::remove_file(top.join(".gitattributes")).unwrap();
         assert_eq!(of("a/x"), Converted::Lines);
         assert_eq!(of("a/b/x"), Converted::Anyhow);
         let lines = conversions("[core]\n\tautocrlf = \"input\"\n");

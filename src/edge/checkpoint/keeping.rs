@@ -14,7 +14,7 @@ use super::guarding::Lanes;
 use super::room;
 use super::taking::{Known, now_ns, show};
 use super::{Notice, Places, Result, lock};
-use crate::edge::files::{FileError, Tried, absent, create_private_folder, place};
+use crate::edge::files::{FileError, Tried, absent, place};
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
@@ -277,7 +277,7 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
         io::Read::read_to_end(&mut &source, &mut bytes).tried("read", full)?;
         let id =
             ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
-        let target = raw_path(places, &id)?;
+        let target = raw_path(places, &id);
         // A power cut can leave a copy without its bytes.
         if !fs::metadata(&target).is_ok_and(|copy| copy.size() == bytes.len() as u64) {
             place(&target, |file| io::Write::write_all(file, &bytes))?;
@@ -300,7 +300,7 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
         }
     }
     .tried("hash", full)?;
-    let target = raw_path(places, &id)?;
+    let target = raw_path(places, &id);
     reached(Point::Rename);
     temporary
         .persist(&target)
@@ -321,18 +321,19 @@ fn open_no_link(path: &Path) -> io::Result<File> {
 }
 
 /// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> Result<PathBuf, FileError> {
+fn raw_path(places: &Places, id: &ObjectId) -> PathBuf {
     let text = id.to_string();
+    // An older vault has a folder for each first two digits; to make one takes longer than a copy.
     let (folder, name) = text.split_at(2);
-    let folder = places.vault.raw().join(folder);
-    if !folder.exists() {
-        create_private_folder(&folder)?;
+    let earlier = places.vault.raw().join(folder).join(name);
+    if earlier.exists() {
+        return earlier;
     }
-    Ok(folder.join(name))
+    places.vault.raw().join(text)
 }
 
 /// Opens the plain copy of a blob.
 pub(super) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
-    let path = raw_path(places, id)?;
+    let path = raw_path(places, id);
     Ok(File::open(&path).tried("read", &path)?)
 }

@@ -15,7 +15,7 @@ use super::objects::link;
 use super::{Checkpoints, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, create_private_folder, place, read_if_present};
 use crate::edge::index_file::{Edited, Edits, Staged, StagedStat, edit};
-use crate::edge::loose_object;
+use crate::edge::loose_object::{self, Writer};
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, Stat};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{absolute, stat};
@@ -76,7 +76,7 @@ impl Checkpoints {
         let places = Arc::clone(&self.places);
         let objects = objects.to_owned();
         blocking(move || {
-            loose_object::write(&objects, (&id, "commit"), text.as_bytes())?;
+            Writer::new(&objects).write((&id, "commit"), text.as_bytes())?;
             keep_in_store(&places, &objects, &[id])?;
             Ok(Some(id))
         })
@@ -150,8 +150,9 @@ fn carry_out(
     if !write_blobs(places, &order.objects, &blobs)? {
         return Ok(None);
     }
+    let mut writer = Writer::new(&order.objects);
     for (id, bytes) in &trees {
-        loose_object::write(&order.objects, (id, "tree"), bytes)?;
+        writer.write((id, "tree"), bytes)?;
     }
     let ids: Vec<ObjectId> = blobs.iter().map(|blob| blob.id).collect();
     let ids = [ids, trees.iter().map(|(id, _)| *id).collect()].concat();
@@ -193,13 +194,16 @@ fn staged(places: &Places, conversions: &Conversions, order: &Order) -> Option<(
     let mut folders = Folders::default();
     let (mut edits, mut blobs) = (Edits::new(), Vec::new());
     for path in &order.paths {
+        if !is_plain_name(path) {
+            return None;
+        }
         let entry = order.manifest.entries.get(path);
         let Some(entry) = entry.filter(|entry| matches!(entry.kind, Kind::File | Kind::Link))
         else {
             edits.insert(path.clone(), None);
             continue;
         };
-        if !entry.is_visible() || !is_plain_name(path) {
+        if !entry.is_visible() {
             return None;
         }
         let converted = conversions.of(top, path, &mut folders);
@@ -308,6 +312,7 @@ fn write_blobs(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> 
 }
 
 fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
+    let mut writer = Writer::new(objects);
     for blob in blobs {
         let read;
         let bytes = match &blob.source {
@@ -325,7 +330,7 @@ fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
         if blob.lines && bytes.contains(&b'\r') {
             return Ok(false);
         }
-        loose_object::write(objects, (&blob.id, "blob"), bytes)?;
+        writer.write((&blob.id, "blob"), bytes)?;
     }
     Ok(true)
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{CheckpointError, Checkpoints, Result, room};
 use crate::domain::size::rounded;
+use crate::edge::files::read_if_present;
 use crate::edge::git::{Git, nul_separated};
+use crate::edge::index_file::is_ordinary;
 use crate::edge::repository::{Refs, Repository};
 
 /// How often a lock is looked at before it counts as one that stays, and how long in between.
@@ -73,7 +75,7 @@ impl Checkpoints {
 
     /// Refuses while conflicts wait to be resolved.
     pub(super) async fn refuse_conflicts(&self) -> Result<()> {
-        refuse_conflicts(&self.git).await
+        refuse_conflicts(&self.places.repository, &self.git).await
     }
 }
 
@@ -93,7 +95,7 @@ pub(crate) async fn obstacles(
         refuse_hook(),
         refuse_operation(repository),
         named,
-        refuse_conflicts(git).await,
+        refuse_conflicts(repository, git).await,
     ];
     all.into_iter().filter_map(Result::err).collect()
 }
@@ -127,6 +129,9 @@ pub(crate) async fn branch_obstacles(
 }
 
 async fn refuse_name(git: &Git, branch: &str) -> Result<()> {
+    if is_surely_a_name(branch) {
+        return Ok(());
+    }
     let args = ["check-ref-format", "--branch", branch].map(std::ffi::OsString::from);
     if git.output(&args, &[]).await?.status.success() {
         return Ok(());
@@ -137,7 +142,19 @@ async fn refuse_name(git: &Git, branch: &str) -> Result<()> {
     ))
 }
 
+/// A name that nothing git objects to is in.
+fn is_surely_a_name(branch: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    branch.split('/').all(|part| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(is_plain)
+    })
+}
+
 async fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str) -> Result<()> {
+    let has_others = repository.common_dir.join("worktrees").exists();
+    if !has_others && repository.git_dir == repository.common_dir {
+        return Ok(());
+    }
     let listing = git.run(["worktree", "list", "--porcelain", "-z"]).await?;
     let wanted = format!("branch refs/heads/{branch}");
     let mut folder = String::new();
@@ -225,7 +242,11 @@ fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {
     ))
 }
 
-async fn refuse_conflicts(git: &Git) -> Result<()> {
+async fn refuse_conflicts(repository: &Repository, git: &Git) -> Result<()> {
+    let index = read_if_present(&repository.index())?;
+    if index.is_some_and(|index| is_ordinary(&index, repository.format)) {
+        return Ok(());
+    }
     let unmerged = git.run(["ls-files", "--unmerged", "-z"]).await?;
     if unmerged.is_empty() {
         return Ok(());

@@ -104,7 +104,10 @@ impl Checkpoints {
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;
-        self.link_objects().await?;
+        // Objects nothing names are no part of the work.
+        if refs != base.control.refs || head != base.control.head || !self.index_is_as_left(&base) {
+            self.link_objects().await?;
+        }
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
 

@@ -76,7 +76,7 @@ impl Checkpoints {
     }
 
     /// True where nobody has written the index since the checkpoint put it there.
-    fn index_is_as_left(&self, base: &Snapshot) -> bool {
+    pub(super) fn index_is_as_left(&self, base: &Snapshot) -> bool {
         let left = Snapshot::index(&self.places.vault, &base.id);
         let of = |path: &std::path::Path| {
             let metadata = std::fs::metadata(path).ok()?;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::control::Control;
+use super::conversions::{Converted, Folders};
 use super::frozen_config::flat;
 use super::snapshot::Snapshot;
 use super::taking::{Known, Taken, now_ns, show};
@@ -65,23 +66,17 @@ impl Checkpoints {
     }
 
     /// Reads a private index copied from the user's: which paths are tracked, which are clean.
-    pub(super) async fn read_index(&self, index: &Path) -> Result<Known> {
+    pub(super) async fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
         let git = self.work.patient().with_index(index);
         let mut known = Known::default();
-        let listing = git.run(["ls-files", "--stage", "-z"]).await?;
         let mut files = Vec::new();
-        for line in nul_separated(&listing) {
-            let Some((mode, id, path)) = stage_line(line) else {
-                continue;
-            };
+        for Listed { mode, id, path, .. } in listed {
             if mode == b"160000" {
-                known.submodules.insert(path.to_vec());
+                known.submodules.insert(path.clone());
             } else {
-                known.tracked.insert(path.to_vec());
-                if mode.starts_with(b"100")
-                    && let Some(id) = ObjectId::parse(id)
-                {
-                    files.push((path.to_vec(), id));
+                known.tracked.insert(path.clone());
+                if mode.starts_with(b"100") {
+                    files.push((path.clone(), *id));
                 }
             }
         }
@@ -97,21 +92,22 @@ impl Checkpoints {
 
     /// Tracked paths whose bytes in the work tree are not the bytes of their object.
     async fn unclean(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let modified = git
-            .run([
-                "diff-files",
-                "-z",
-                "--name-only",
-                "--ignore-submodules=all",
-                "--no-ext-diff",
-            ])
-            .await;
+        let args = [
+            "diff-files",
+            "-z",
+            "--name-only",
+            "--ignore-submodules=all",
+            "--no-ext-diff",
+        ];
+        // The one looks at the tree while the other reads configuration.
+        let (modified, conversions) = tokio::join!(git.run(args), self.conversions());
+        conversions?;
         // Git gives up on all files where it cannot look at one (a filter that is missing).
         let Ok(modified) = modified else {
             return Ok(tracked.clone());
         };
         let mut unclean: BTreeSet<Vec<u8>> = nul_separated(&modified).map(<[u8]>::to_vec).collect();
-        unclean.extend(converted(git, tracked).await?);
+        unclean.extend(self.converted(git, tracked).await?);
         Ok(unclean)
     }
 
@@ -225,25 +221,17 @@ impl Checkpoints {
     }
 
     /// Clears flags that hide edits from git, in a private index.
-    pub(super) async fn clear_flags(&self, index: &Path) -> Result<()> {
+    pub(super) async fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
         let git = self.work.patient().with_index(index);
-        let listing = git.run(["ls-files", "-v", "-z"]).await?;
         let mut assumed = Vec::new();
         let mut skipped = Vec::new();
-        for line in nul_separated(&listing) {
-            let Some((tag, path)) = line.split_first_chunk::<2>() else {
-                continue;
-            };
-            // Files outside a sparse checkout are not on disk and must stay as they are.
-            let on_disk = || {
-                let full = crate::edge::walk::absolute(&self.places.repository.work_tree, path);
-                fs::symlink_metadata(full).is_ok()
-            };
-            if tag[0].is_ascii_lowercase() {
+        for Listed { tag, path, .. } in listed {
+            if tag.is_ascii_lowercase() {
                 assumed.extend_from_slice(path);
                 assumed.push(0);
             }
-            if tag[0].eq_ignore_ascii_case(&b's') && on_disk() {
+            // Files outside a sparse checkout are not on disk and must stay as they are.
+            if tag.eq_ignore_ascii_case(&b's') && self.is_on_disk(path) {
                 skipped.extend_from_slice(path);
                 skipped.push(0);
             }
@@ -258,6 +246,68 @@ impl Checkpoints {
             }
         }
         Ok(())
+    }
+}
+
+/// One entry of an index, as git lists it.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// `S` where it is not meant to be in the tree, small where edits of it are not looked for.
+    tag: u8,
+    mode: Vec<u8>,
+    id: ObjectId,
+    path: Vec<u8>,
+}
+
+impl Checkpoints {
+    /// Everything in an index.
+    pub(super) async fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
+        let git = self.work.patient().with_index(index);
+        let listing = git.run(["ls-files", "-v", "--stage", "-z"]).await?;
+        Ok(nul_separated(&listing).filter_map(listed).collect())
+    }
+
+    /// Tracked paths outside a sparse checkout.
+    pub(super) fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
+        let skipped = listed
+            .iter()
+            .filter(|it| it.tag.eq_ignore_ascii_case(&b's'));
+        skipped
+            .filter(|it| !self.is_on_disk(&it.path))
+            .map(|it| it.path.clone())
+            .collect()
+    }
+
+    fn is_on_disk(&self, path: &[u8]) -> bool {
+        let full = crate::edge::walk::absolute(&self.places.repository.work_tree, path);
+        fs::symlink_metadata(full).is_ok()
+    }
+
+    /// Tracked paths that git converts on the way in or out: their object is not their bytes.
+    async fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
+        let conversions = self.conversions().await?;
+        if conversions.lines {
+            return Ok(tracked.clone());
+        }
+        // Where such a file is only in the index, git goes by that.
+        let is_lost = |path: &&Vec<u8>| path.ends_with(b".gitattributes") && !self.is_on_disk(path);
+        let asked: Vec<Vec<u8>> = if tracked.iter().any(|path| is_lost(&path)) {
+            tracked.iter().cloned().collect()
+        } else {
+            let top = &self.places.repository.work_tree;
+            let mut seen = Folders::default();
+            let mut may_be =
+                |path: &&Vec<u8>| conversions.of(top, path, &mut seen) != Converted::Never;
+            tracked
+                .iter()
+                .filter(|path| may_be(path))
+                .cloned()
+                .collect()
+        };
+        if asked.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        converted_of(git, &asked).await
     }
 }
 
@@ -417,12 +467,8 @@ fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
     joined
 }
 
-/// Tracked paths that git converts on the way in or out: their object is not their bytes.
-async fn converted(git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-    if converts_everything(git).await? {
-        return Ok(tracked.clone());
-    }
-    let input: Vec<Vec<u8>> = tracked.iter().cloned().collect();
+/// Those of the paths that have an attribute by which git converts files.
+async fn converted_of(git: &Git, asked: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>> {
     let answer = git
         .run_with_input(
             [
@@ -436,7 +482,7 @@ async fn converted(git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Ve
                 "ident",
                 "working-tree-encoding",
             ],
-            &nul_joined(&input),
+            &nul_joined(asked),
         )
         .await?;
     let mut paths = BTreeSet::new();
@@ -447,13 +493,6 @@ async fn converted(git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Ve
         }
     }
     Ok(paths)
-}
-
-async fn converts_everything(git: &Git) -> Result<bool> {
-    let args = ["config", "--get", "core.autocrlf"].map(std::ffi::OsString::from);
-    let output = git.output(&args, &[]).await?;
-    let value = output.stdout.trim_ascii().to_ascii_lowercase();
-    Ok(!value.is_empty() && value != b"false")
 }
 
 fn is_disk_full(stderr: &str) -> bool {
@@ -468,10 +507,15 @@ fn lacks_identity(stderr: &str) -> bool {
         || stderr.contains("auto-detect email")
 }
 
-/// Splits `MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
-fn stage_line(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+/// Splits `TAG MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
+fn listed(line: &[u8]) -> Option<Listed> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let (head, path) = (&line[..tab], &line[tab + 1..]);
     let mut words = head.split(|byte| *byte == b' ');
-    Some((words.next()?, words.next()?, path))
+    Some(Listed {
+        tag: *words.next()?.first()?,
+        mode: words.next()?.to_vec(),
+        id: ObjectId::parse(words.next()?)?,
+        path: path.to_vec(),
+    })
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::edge::loose_object;
+use crate::edge::loose_object::Writer;
 
 fn git(top: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
@@ -60,7 +60,9 @@ fn staged(top: &Path, name: &str, format: ObjectFormat) -> Staged {
         fs::read(&path).unwrap()
     };
     let id = ObjectId::of_object(format, "blob", &bytes);
-    loose_object::write(&top.join(".git/objects"), (&id, "blob"), &bytes).unwrap();
+    Writer::new(&top.join(".git/objects"))
+        .write((&id, "blob"), &bytes)
+        .unwrap();
     Staged {
         mode: match (metadata.is_symlink(), metadata.mode() & 0o100) {
             (true, _) => 0o120_000,
@@ -95,7 +97,9 @@ fn changed(top: &Path, format: ObjectFormat, change: impl Fn(&Path), paths: &[&s
         .collect();
     let edited = edit(&old, format, &edits).expect("an ordinary index");
     for (id, bytes) in &edited.trees {
-        loose_object::write(&top.join(".git/objects"), (id, "tree"), bytes).unwrap();
+        Writer::new(&top.join(".git/objects"))
+            .write((id, "tree"), bytes)
+            .unwrap();
     }
     fs::write(top.join(".git/ours"), &edited.bytes).unwrap();
 
@@ -220,10 +224,13 @@ fn git_is_asked_where_an_index_says_more_than_files() {
 
     // Only announced, not added.
     fs::write(top.join("later"), "").unwrap();
+    assert!(is_ordinary(&index(), format));
     git(top, &["add", "--intent-to-add", "later"]);
     assert!(edit(&index(), format, &none).is_none());
+    assert!(!is_ordinary(&index(), format));
     git(top, &["rm", "-q", "--cached", "later"]);
 
     git(top, &["update-index", "--split-index"]);
     assert!(edit(&index(), format, &none).is_none());
+    assert!(!is_ordinary(&index(), format));
 }

@@ -26,10 +26,9 @@ pub(super) struct Built {
     pub(super) extension: Vec<u8>,
 }
 
-/// Finds the known trees among the extensions of an index. None where they are missing or not
-/// whole, or where an extension changes what the entries mean.
-pub(super) fn parse_trees(mut extensions: &[u8], format: ObjectFormat) -> Option<Known> {
-    let mut found = None;
+/// The extensions of an index by their names. None where one changes what the entries mean.
+pub(super) fn optional(mut extensions: &[u8]) -> Option<Vec<([u8; 4], &[u8])>> {
+    let mut found = Vec::new();
     while let Some((name, rest)) = extensions.split_first_chunk::<4>() {
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
@@ -38,13 +37,19 @@ pub(super) fn parse_trees(mut extensions: &[u8], format: ObjectFormat) -> Option
         if !name[0].is_ascii_uppercase() {
             return None;
         }
-        if name == b"TREE" {
-            let (name, known, _) = parse_folder(bytes, format)?;
-            found = name.is_empty().then_some(known);
-        }
+        found.push((*name, bytes));
         extensions = rest;
     }
-    found
+    Some(found)
+}
+
+/// Finds the known trees among the extensions of an index. None where they are missing or not
+/// whole.
+pub(super) fn parse_trees(extensions: &[u8], format: ObjectFormat) -> Option<Known> {
+    let extensions = optional(extensions)?;
+    let (_, bytes) = extensions.into_iter().find(|(name, _)| name == b"TREE")?;
+    let (name, known, _) = parse_folder(bytes, format)?;
+    name.is_empty().then_some(known)
 }
 
 fn parse_folder(bytes: &[u8], format: ObjectFormat) -> Option<(&[u8], Known, &[u8])> {

@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read as _;
 
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
 };
+
+/// More than the longest line about a process.
+const LINE_CAP: usize = 2048;
 
 /// How much of a command line is told.
 const COMMAND_CAP: usize = 120;
@@ -39,8 +43,11 @@ pub(super) struct Entry {
 impl Entry {
     /// Looks a process up.
     pub(super) fn read(pid: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Self::parse(pid, &String::from_utf8_lossy(&stat))
+        // Read at once: the kernel does not tell its length before, and there are many.
+        let mut line = [0; LINE_CAP];
+        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+        let length = file.read(&mut line).ok()?;
+        Self::parse(pid, &String::from_utf8_lossy(&line[..length]))
     }
 
     fn parse(pid: i32, stat: &str) -> Option<Self> {

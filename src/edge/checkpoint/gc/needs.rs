@@ -88,13 +88,14 @@ impl Checkpoints {
         blocking(move || {
             let (mut paths, mut tally) = (Vec::new(), Tally::default());
             for folder in listing(&places.vault.raw())? {
-                let files = if folder.is_dir() {
-                    listing(&folder)?
+                // An older vault has a folder for each first two digits.
+                let (files, digits) = if folder.is_dir() {
+                    (listing(&folder)?, name(&folder).to_owned())
                 } else {
-                    vec![folder.clone()]
+                    (vec![folder.clone()], String::new())
                 };
                 for file in files {
-                    let text = format!("{}{}", name(&folder), name(&file));
+                    let text = format!("{digits}{}", name(&file));
                     let is_left =
                         name(&file).starts_with(TEMPORARY) || name(&file).starts_with(".tmp");
                     let id = ObjectId::parse(text.as_bytes());

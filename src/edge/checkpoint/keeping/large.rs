@@ -49,7 +49,7 @@ pub(super) fn kept_already(
     // After a crash the file may be the one that was copied just before it.
     for id in of_base.into_iter().chain([name_of(places, found, "")?]) {
         if has_size(places, &id, found.stat.size)?
-            && same_bytes(open_no_link(full), File::open(raw_path(places, &id)?))
+            && same_bytes(open_no_link(full), File::open(raw_path(places, &id)))
         {
             lock(seen).insert(found.path.clone(), (found.stat, id, now));
             return Ok(Some(id));
@@ -61,7 +61,7 @@ pub(super) fn kept_already(
 /// A name for the copy of a large file that no other copy has.
 pub(super) fn free_name(places: &Places, found: &Found) -> Result<ObjectId> {
     let name = name_of(places, found, "")?;
-    if raw_path(places, &name)?.exists() {
+    if raw_path(places, &name).exists() {
         return name_of(places, found, &random_name(20));
     }
     Ok(name)
@@ -87,7 +87,7 @@ fn name_of(places: &Places, found: &Found, more: &str) -> Result<ObjectId> {
 }
 
 fn has_size(places: &Places, id: &ObjectId, size: u64) -> Result<bool> {
-    let copy = fs::metadata(raw_path(places, id)?);
+    let copy = fs::metadata(raw_path(places, id));
     Ok(copy.is_ok_and(|copy| copy.size() == size))
 }
 

@@ -354,8 +354,8 @@ async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     let (refs, head) = checkpoints.observe().await.unwrap();
     let control = Control::take(&checkpoints.places.repository, head, refs).unwrap();
     checkpoints.prepare_work_dir(&control).await.unwrap();
-    let index = checkpoints.copy_index("start", "first").await.unwrap();
-    let known = checkpoints.read_index(&index).await.unwrap();
+    let (index, listed) = checkpoints.copy_index("start", "first").await.unwrap();
+    let known = checkpoints.read_index(&index, &listed).await.unwrap();
     yard.write("a.txt", "just saved\n");
     let nothing = Arc::default();
     let taken = checkpoints.take(&nothing, known, &index).await.unwrap();
