@@ -99,8 +99,9 @@ fn spoil_git(sandbox: &Sandbox, command: &str, how: &str) -> std::ffi::OsString 
 fn survives(command: &str, how: &str) {
     let sandbox = Sandbox::new();
     let path = spoil_git(&sandbox, command, how);
+    // Without its log the branch is moved by git, and with such attributes files are stored by it.
     sandbox.agent(&format!(
-        "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || touch $root/spoil\n{GOOD}"
+        "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || {{ rm .git/logs/HEAD; echo 'x ident' > .gitattributes; touch $root/spoil; }}\n{GOOD}"
     ));
     let mut loop_command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     loop_command
@@ -159,7 +160,10 @@ fn a_park_that_cannot_be_written_is_never_followed_by_a_restore() {
 fn is_saved_by_the_next_start(broken: &str) {
     let sandbox = Sandbox::new();
     let path = spoil_git(&sandbox, broken, "exit 128");
-    sandbox.agent("touch $root/spoil; echo the-one-solution > solution.txt; tick 1; complete");
+    sandbox.agent(
+        "rm .git/logs/HEAD; echo 'x ident' > .gitattributes; touch $root/spoil
+         echo the-one-solution > solution.txt; tick 1; complete",
+    );
     let mut loop_command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     loop_command
         .args(["loop", "c", "--story", "1"])

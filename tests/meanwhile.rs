@@ -5,6 +5,7 @@
 mod sandbox;
 
 use pretty_assertions::assert_eq;
+use rustix::process::Signal;
 use sandbox::{GOOD, Running, Sandbox, there, until};
 
 /// Waits for the user, once: says that it is there, and goes on when it is told to.
@@ -38,23 +39,17 @@ fn with_waiting_gate(agent: &str) -> Sandbox {
     sandbox
 }
 
-/// A git that waits for the user before the first attempt, while nothing else runs.
-fn waiting_between(sandbox: &Sandbox, args: &[&str]) -> Running {
-    let root = sandbox.root.display();
-    let path = std::env::var("PATH").unwrap();
-    let script = format!(
-        "#!/bin/sh\nPATH='{path}'\nif [ ! -e {root}/here ] && \
-         tail -n 1 {root}/state/ralphtool/*/journal 2>/dev/null | grep -q '\"step\":\"begun\"'; then\n\
-         touch {root}/here; while [ ! -e {root}/go ]; do sleep 0.02; done\nfi\nexec git \"$@\"\n"
-    );
-    std::fs::create_dir(sandbox.root.join("bin")).unwrap();
-    std::fs::write(sandbox.root.join("bin/git"), script).unwrap();
-    std::fs::set_permissions(sandbox.root.join("bin/git"), sandbox::mode(0o755)).unwrap();
-    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
-    command.args(args).env("PATH", format!("{root}/bin:{path}"));
-    let running = sandbox.start_command(command);
-    until("the one who waits", || there(&sandbox.root.join("here")));
-    running
+/// A run that was stopped in its first attempt: the user has all the time there is before the next.
+fn stopped_between(agent: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".env", "SECRET=1\n");
+    sandbox.agent("touch $root/here; wait_for $root/never");
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::INT);
+    running.end().ends_with(130);
+    sandbox.agent(agent);
+    sandbox
 }
 
 /// Warnings without those about boxes.
@@ -65,36 +60,24 @@ fn told(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn a_file_changed_between_attempts_is_what_the_next_one_starts_from() {
-    let sandbox = Sandbox::new();
-    sandbox.agent("cat a.txt mine.txt > $root/seen; echo x > a.txt; rm mine.txt .env; failed no");
-    sandbox.write(".env", "SECRET=1\n");
-    let running = waiting_between(&sandbox, &["loop", "c", "--max-retries", "1"]);
+fn a_file_changed_while_a_run_is_stopped_is_what_the_next_attempt_starts_from() {
+    let sandbox = stopped_between(
+        "cat a.txt mine.txt > $root/seen; echo x > a.txt; rm mine.txt .env; failed no",
+    );
     sandbox.write("a.txt", "the user's\n");
     sandbox.write("mine.txt", "mine\n");
     sandbox.write(".env", "SECRET=2\n");
     std::fs::remove_file(sandbox.repo.join("dir/b.txt")).unwrap();
-    go_on(&sandbox);
-    running.end().ends_with(1);
+    sandbox.run(&["resume", "--max-retries", "1"]).ends_with(1);
     let seen = std::fs::read_to_string(sandbox.root.join("seen")).unwrap();
     assert_eq!(seen, "the user's\nmine\n");
     assert_eq!(sandbox.read("a.txt"), "the user's\n");
     assert_eq!(sandbox.read("mine.txt"), "mine\n");
     assert_eq!(sandbox.read(".env"), "SECRET=2\n");
     assert!(!sandbox.exists("dir/b.txt"));
-    assert_eq!(
-        sandbox.commits(),
-        ["initial state", "changes made meanwhile"]
-    );
+    assert_eq!(sandbox.commits(), ["initial state", "resumed state"]);
     assert_eq!(sandbox.git("status --porcelain"), "");
-    assert_eq!(
-        told(&sandbox),
-        [
-            "user_changes: changed meanwhile, by no agent, and part of what the next attempt starts \
-             from: `dir/b.txt`, `a.txt`, `mine.txt`"
-        ]
-    );
-    assert_eq!(sandbox.failures(), ["1.1 failed: no", "1.2 failed: no"]);
+    assert_eq!(sandbox.failures().last().unwrap(), "1.3 failed: no");
 }
 
 #[test]
@@ -112,14 +95,12 @@ fn a_change_of_what_git_ignores_needs_no_commit_and_no_words() {
 
 #[test]
 fn tasks_changed_between_attempts_are_the_ones_that_count() {
-    let sandbox = Sandbox::new();
-    let running = waiting_between(&sandbox, &["loop", "c", "--story", "1"]);
+    let sandbox = stopped_between(GOOD);
     let tasks = sandbox::TASKS.replace("1.2 Do b", "1.2 Do b\n- [ ] 1.3 Do more");
     let tasks = tasks.replace("[ ] 2.1", "[x] 2.1");
     sandbox.tasks(&tasks);
-    go_on(&sandbox);
-    running.end().ends_with(0);
-    let prompt = sandbox.transcript("1.1", "prompt.md");
+    sandbox.run(&["resume", "--story", "1"]).ends_with(0);
+    let prompt = sandbox.transcript("1.2", "prompt.md");
     assert!(prompt.contains("1.3 Do more"), "{prompt}");
     assert_eq!(
         sandbox.tasks_now(),

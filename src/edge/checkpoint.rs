@@ -280,6 +280,8 @@ pub(crate) struct Checkpoints {
     identity: Mutex<Option<Identity>>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// The store has all folders for objects, or gets them.
+    is_fanned_out: bool,
     /// The last look at the tree, while it holds.
     latest: Latest,
     /// The tree before gates ran on it.
@@ -379,6 +381,7 @@ impl Checkpoints {
             identity: Mutex::default(),
             parked: None,
             latest: Latest::default(),
+            is_fanned_out: false,
             marked: None,
             plan: None,
             reopened: None,
@@ -570,22 +573,10 @@ fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
     folders
 }
 
-/// Runs file work on a thread of its own, so that the loop is never held up by a disk.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| CheckpointError::Failed {
-        what: "file work ended unexpectedly".to_owned(),
-        hint: "start again: the next start recovers".to_owned(),
-        source: Some(error),
-    };
-    let (tell, told) = tokio::sync::oneshot::channel();
-    // One type for all of them: a task of its own for each kind of work makes the program larger.
-    let task: Box<dyn FnOnce() + Send> = Box::new(move || drop(tell.send(work())));
-    tokio::task::spawn_blocking(task)
-        .await
-        .map_err(|error| failed(Box::new(error)))?;
-    told.await.map_err(|error| failed(Box::new(error)))?
+/// Does file work. The loop waits for it anyway: a thread of its own would make nothing else happen
+/// meanwhile, and costs two changes of threads for each of a dozen small steps a story.
+async fn blocking<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    work()
 }
 
 /// A lock whose holder cannot leave it half-changed in a way that matters.

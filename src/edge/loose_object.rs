@@ -128,7 +128,7 @@ mod tests {
         let noise: Vec<u8> = (0..100_000u32)
             .map(|it| it.wrapping_mul(2_654_435_761).to_be_bytes()[0])
             .collect();
-        for bytes in [&b""[..], b"hello\n", &noise, &[b'a'; 300_000]] {
+        for bytes in [&b""[..], b"hello\n", &noise, &vec![b'a'; 300_000]] {
             let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", bytes);
             writer.write((&id, "blob"), bytes).unwrap();
             writer.write((&id, "blob"), bytes).unwrap();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -70,6 +70,18 @@ impl ObjectLinks {
             self.seen.insert(name.to_owned(), modified);
         }
         Ok(())
+    }
+}
+
+/// Makes the folders git keeps objects in, one for each first two digits. What cannot be made now is
+/// made, or told, when it is needed.
+pub(super) fn fan_out(objects: &Path) {
+    for number in 0..=255u8 {
+        let folder = objects.join(format!("{number:02x}"));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return,
+            _ => {}
+        }
     }
 }
 

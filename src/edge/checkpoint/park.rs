@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::control::Control;
 use super::mend::{Care, Mended};
+use super::objects::fan_out;
 use super::plain_commit::Order;
 use super::run_state::Current;
 use super::save::changed_refs;
@@ -80,7 +81,13 @@ impl Checkpoints {
                 retries_used,
             },
         )
-        .await
+        .await?;
+        if !std::mem::replace(&mut self.is_fanned_out, true) {
+            let store = self.places.vault.store().join("objects");
+            // While the agent works: to make them one by one would hold up the stories.
+            drop(tokio::task::spawn_blocking(move || fan_out(&store)));
+        }
+        Ok(())
     }
 
     /// Puts everything the attempt left into the vault.
@@ -273,22 +280,22 @@ impl Checkpoints {
             .commit(&git, (tree, &[current.commit]), &message)
             .await?;
         let name = format!("refs/parked/{}/{label}", current.intent.run);
-        self.store
-            .run(["update-ref", &name, &commit.to_string()])
-            .await?;
-        let before = current.commit.to_string();
-        let diff = self
-            .store
-            .patient()
-            .run([
-                "diff",
-                "--no-ext-diff",
-                "--no-textconv",
-                "--no-color",
-                &before,
-                &commit.to_string(),
-            ])
-            .await?;
+        let (before, after) = (current.commit.to_string(), commit.to_string());
+        let store = self.store.patient();
+        let diff = [
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            &before,
+            &after,
+        ];
+        let (kept, diff) = tokio::join!(
+            self.store.run(["update-ref", &name, &after]),
+            store.run(diff)
+        );
+        kept?;
+        let diff = diff?;
         let path = self.diff_path(label)?;
         blocking(move || {
             if let Some(folder) = path.parent() {

@@ -90,7 +90,7 @@ impl Checkpoints {
             for folder in listing(&places.vault.raw())? {
                 // An older vault has a folder for each first two digits.
                 let (files, digits) = if folder.is_dir() {
-                    (listing(&folder)?, name(&folder).to_owned())
+                    (listing(&folder)?, name(&folder))
                 } else {
                     (vec![folder.clone()], String::new())
                 };

@@ -37,7 +37,7 @@ pub(super) fn kept_already(
     if let Some((stat, id, at)) = known
         && stat == found.stat
         && stat.modified_ns.max(stat.changed_ns) < at - RACY_NS
-        && has_size(places, &id, found.stat.size)?
+        && has_size(places, &id, found.stat.size)
     {
         return Ok(Some(id));
     }
@@ -48,7 +48,7 @@ pub(super) fn kept_already(
     });
     // After a crash the file may be the one that was copied just before it.
     for id in of_base.into_iter().chain([name_of(places, found, "")?]) {
-        if has_size(places, &id, found.stat.size)?
+        if has_size(places, &id, found.stat.size)
             && same_bytes(open_no_link(full), File::open(raw_path(places, &id)))
         {
             lock(seen).insert(found.path.clone(), (found.stat, id, now));
@@ -86,9 +86,9 @@ fn name_of(places: &Places, found: &Found, more: &str) -> Result<ObjectId> {
     Ok(name.tried("name", &places.full(&found.path))?)
 }
 
-fn has_size(places: &Places, id: &ObjectId, size: u64) -> Result<bool> {
+fn has_size(places: &Places, id: &ObjectId, size: u64) -> bool {
     let copy = fs::metadata(raw_path(places, id));
-    Ok(copy.is_ok_and(|copy| copy.size() == size))
+    copy.is_ok_and(|copy| copy.size() == size)
 }
 
 /// True where both can be read and have the same bytes; what cannot be read is kept anew.
