@@ -70,6 +70,7 @@ impl Engine {
                     isolated: self.job.isolate,
                 };
                 self.ready.push_back(Input::AgentStarted { ticket, start });
+                self.checkpoints.use_the_time();
             }
             Err(error) => self.not_started(ticket, error),
         }

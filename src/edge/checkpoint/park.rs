@@ -81,13 +81,16 @@ impl Checkpoints {
                 retries_used,
             },
         )
-        .await?;
+        .await
+    }
+
+    /// Makes the store's folders for objects while an agent works: to make them one by one, when
+    /// they are needed, would hold up the stories.
+    pub(crate) fn use_the_time(&mut self) {
         if !std::mem::replace(&mut self.is_fanned_out, true) {
             let store = self.places.vault.store().join("objects");
-            // While the agent works: to make them one by one would hold up the stories.
             drop(tokio::task::spawn_blocking(move || fan_out(&store)));
         }
-        Ok(())
     }
 
     /// Puts everything the attempt left into the vault.
