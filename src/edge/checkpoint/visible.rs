@@ -217,6 +217,8 @@ impl Checkpoints {
             .into());
         };
         self.learn_identity(&objects, &commit);
+        // What git wrote is in the vault before anything leans on it.
+        self.link_objects().await?;
         Ok(commit)
     }
 
