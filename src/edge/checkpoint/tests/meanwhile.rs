@@ -55,3 +55,24 @@ async fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     assert_eq!(yard.read("a.txt"), "the user's\n");
     assert_eq!(yard.git("status --porcelain"), "");
 }
+
+#[tokio::test]
+async fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    drop(checkpoints);
+    let mut checkpoints = yard.open().await;
+    checkpoints.adopt().await.unwrap();
+    let first = attempt("1", 1);
+    checkpoints.attempt_started(&first).await.unwrap();
+    yard.write("a.txt", "done\n");
+    let saved = checkpoints.save_as("1", "checkpoint: 1\n").await.unwrap();
+    let store = checkpoints.vault_folder().join("store");
+    let kind = yard.git(&format!(
+        "--git-dir={} cat-file -t {}",
+        store.display(),
+        saved.commit
+    ));
+    assert_eq!(kind.trim(), "commit");
+}
