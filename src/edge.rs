@@ -19,6 +19,7 @@ pub(crate) mod loose_object;
 pub(crate) mod manifest;
 pub(crate) mod object_id;
 pub(crate) mod os;
+pub(crate) mod pack_index;
 pub(crate) mod process;
 pub(crate) mod ref_files;
 pub(crate) mod repository;

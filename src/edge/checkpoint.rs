@@ -69,6 +69,7 @@ mod outage;
 mod park;
 mod park_overlay;
 mod parked;
+mod parked_diff;
 mod plain_commit;
 mod preflight;
 mod recover;
@@ -125,6 +126,7 @@ use looking::Latest;
 use modules::ModuleLinks;
 use objects::ObjectLinks;
 use park::Parked;
+use parked_diff::Diffing;
 use plain_commit::Identity;
 use run_state::{Current, Phase, RunState};
 use snapshot::Snapshot;
@@ -280,6 +282,8 @@ pub(crate) struct Checkpoints {
     identity: Mutex<Option<Identity>>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// The diff of it that git is at work on.
+    diffing: Option<Diffing>,
     /// The store has all folders for objects, or gets them.
     is_fanned_out: bool,
     /// The last look at the tree, while it holds.
@@ -380,6 +384,7 @@ impl Checkpoints {
             conversions: Arc::default(),
             identity: Mutex::default(),
             parked: None,
+            diffing: None,
             latest: Latest::default(),
             is_fanned_out: false,
             marked: None,

@@ -147,7 +147,7 @@ impl Checkpoints {
         if submodules.is_empty() && !control.is_sparse() {
             let order = Order {
                 from: index.to_owned(),
-                to: index.to_owned(),
+                to: Some(index.to_owned()),
                 objects: self.places.repository.objects(),
                 paths: paths.clone(),
                 manifest: Arc::clone(&taken.manifest),

@@ -8,14 +8,13 @@
 //! | `folders` | snapshots, trash and logs of runs that go, and of no run at all |
 //! | `refs` | refs of the store |
 //! | `needs` | what the runs that stay need: copies, objects |
-//! | `store` | objects that nothing needs; `pack_index` reads what a pack holds |
+//! | `store` | objects that nothing needs |
 //!
 //! Which runs go is decided elsewhere.
 
 pub(super) mod folders;
 mod journal;
 mod needs;
-mod pack_index;
 mod refs;
 pub(super) mod runs;
 mod store;

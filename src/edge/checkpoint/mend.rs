@@ -12,8 +12,13 @@ use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, make_writable, move_away, write_whole};
+use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
+use crate::edge::pack_index::PackIndexes;
 use crate::edge::repository::{Head, Refs, Repository};
+
+/// So many objects are looked for one by one.
+const FEW: usize = 200;
 
 /// How closely objects are looked for that an agent may have collected as garbage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +152,9 @@ impl Checkpoints {
             return Ok(false);
         }
         let checkpoint = self.checkpoint_refs(current);
+        if are_surely_there(&self.places, &checkpoint) {
+            return Ok(false);
+        }
         let input = lines(&checkpoint);
         let answer = self
             .git
@@ -195,9 +203,23 @@ fn is_half_removed(places: &Places) -> bool {
 }
 
 fn is_loose(places: &Places, id: ObjectId) -> bool {
-    let text = id.to_string();
-    let (folder, name) = text.split_at(2);
-    places.repository.objects().join(folder).join(name).exists()
+    loose_object::path(&places.repository.objects(), &id).exists()
+}
+
+/// True where every object is seen without asking git, which also knows what is borrowed from
+/// elsewhere, and is quicker for many.
+fn are_surely_there(places: &Places, ids: &[ObjectId]) -> bool {
+    if ids.len() > FEW {
+        return false;
+    }
+    let mut packs = None;
+    ids.iter().all(|id| {
+        is_loose(places, *id) || {
+            let objects = places.repository.objects();
+            let open = || PackIndexes::open(&objects, places.repository.format);
+            packs.get_or_insert_with(open).hold(id)
+        }
+    })
 }
 
 /// Ids, one a line.

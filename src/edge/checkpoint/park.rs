@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::control::Control;
 use super::mend::{Care, Mended};
 use super::objects::fan_out;
+use super::parked_diff::no_diff;
 use super::plain_commit::Order;
 use super::run_state::Current;
 use super::save::changed_refs;
@@ -138,7 +139,7 @@ impl Checkpoints {
             Ok(()) => {
                 let order = Order {
                     from: base_index,
-                    to: Snapshot::index(&self.places.vault, &id),
+                    to: None,
                     objects: self.places.vault.store().join("objects"),
                     paths: paths.clone(),
                     manifest: Arc::clone(&taken.manifest),
@@ -149,12 +150,10 @@ impl Checkpoints {
             Err(error) => Err(error),
         };
         let commit = committed.unwrap_or_else(|error| {
-            notices.push(Notice::new(
-                "no_diff",
-                format!("the parked attempt has no diff to read: {error}"),
-            ));
+            notices.push(no_diff(&error));
             None
         });
+        self.begin_diff(&current, label, commit).await?;
         self.drop_index(&id);
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
@@ -239,12 +238,13 @@ impl Checkpoints {
         order: Order,
         hidden: &[Vec<u8>],
     ) -> Result<Option<ObjectId>> {
-        let git = self.work.patient().with_index(&order.to);
         let paths = order.paths.clone();
         if let Some(tree) = self.plain_tree(order).await? {
-            return self.commit_tree_parked(current, label, (&git, tree)).await;
+            let git = &self.work.patient();
+            return self.commit_tree_parked(current, label, (git, tree)).await;
         }
-        self.derive_index(base, id).await?;
+        let index = self.derive_index(base, id).await?;
+        let git = self.work.patient().with_index(&index);
         self.commit_parked(current, label, &git, (&paths, hidden))
             .await
     }
@@ -270,7 +270,7 @@ impl Checkpoints {
         git.with_objects(&own, Some(&self.places.repository.objects()))
     }
 
-    /// A commit in the store and a diff file, so that people and the next attempt can look.
+    /// A commit in the store, with a name.
     async fn commit_tree_parked(
         &self,
         current: &Current,
@@ -282,39 +282,17 @@ impl Checkpoints {
         let commit = self
             .commit(&git, (tree, &[current.commit]), &message)
             .await?;
+        // The store is ours alone, and was made with refs in files.
         let name = format!("refs/parked/{}/{label}", current.intent.run);
-        let (before, after) = (current.commit.to_string(), commit.to_string());
-        let store = self.store.patient();
-        let diff = [
-            "diff",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            &before,
-            &after,
-        ];
-        let (kept, diff) = tokio::join!(
-            self.store.run(["update-ref", &name, &after]),
-            store.run(diff)
-        );
-        kept?;
-        let diff = diff?;
-        let path = self.diff_path(label)?;
+        let path = self.places.vault.store().join(name);
         blocking(move || {
             if let Some(folder) = path.parent() {
                 create_private_folder(folder)?;
             }
-            Ok(write_whole(&path, &diff, 0o600)?)
+            Ok(write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?)
         })
         .await?;
         Ok(Some(commit))
-    }
-
-    /// Where the diff of a parked attempt is.
-    pub(crate) fn diff_path(&self, label: &str) -> Result<PathBuf> {
-        let run = self.current()?.intent.run;
-        let folder = self.run_folder(&run).join("attempts").join(label);
-        Ok(folder.join("changes.diff"))
     }
 
     /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.

@@ -10,6 +10,7 @@ use super::control::Control;
 use super::converge::is_rules;
 use super::objects::ObjectLinks;
 use super::park::{ParkReport, Setback};
+use super::parked_diff::no_diff;
 use super::snapshot::Snapshot;
 use super::taking::{Scene, Seen, Taken, below, now_ns};
 use super::visible::visible_paths;
@@ -86,12 +87,10 @@ impl Checkpoints {
             .commit_parked(&current, &label, &git, (&present, &paths))
             .await;
         let commit = committed.unwrap_or_else(|error| {
-            notices.push(Notice::new(
-                "no_diff",
-                format!("the parked attempt has no diff to read: {error}"),
-            ));
+            notices.push(no_diff(&error));
             None
         });
+        self.begin_diff(&current, &label, commit).await?;
         self.drop_index(&id);
         let refs = (&base.control.refs, &control.refs);
         self.keep_refs(&current, &label, refs, &control.head)

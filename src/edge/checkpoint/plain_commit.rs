@@ -27,8 +27,8 @@ const MANY: usize = 64;
 pub(super) struct Order {
     /// The index of the checkpoint.
     pub(super) from: PathBuf,
-    /// Where the new one goes.
-    pub(super) to: PathBuf,
+    /// Where the new one goes, where one is needed.
+    pub(super) to: Option<PathBuf>,
     /// Where objects go.
     pub(super) objects: PathBuf,
     /// What changed.
@@ -157,14 +157,17 @@ fn carry_out(
     let ids: Vec<ObjectId> = blobs.iter().map(|blob| blob.id).collect();
     let ids = [ids, trees.iter().map(|(id, _)| *id).collect()].concat();
     keep_in_store(places, &order.objects, &ids)?;
-    if let Some(folder) = order.to.parent() {
+    let Some(to) = &order.to else {
+        return Ok(Some(root));
+    };
+    if let Some(folder) = to.parent() {
         create_private_folder(folder)?;
     }
     // Git looks again at files that are not older than the index it has: none of what changed
     // since the tree was looked at may pass for older.
     let taken = u64::try_from(order.manifest.taken_ns).unwrap_or_default();
     let taken = SystemTime::UNIX_EPOCH + Duration::from_nanos(taken);
-    place(&order.to, |file| {
+    place(to, |file| {
         use std::io::Write as _;
         file.write_all(&bytes)?;
         file.set_times(fs::FileTimes::new().set_modified(taken))

@@ -169,6 +169,7 @@ impl Checkpoints {
     /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
+        self.make_up_diff(current).await?;
         if self.is_attempt_apart() {
             self.dropped = self.live_overlay();
             self.restore().await?;
@@ -223,9 +224,10 @@ impl Checkpoints {
     /// True where every file is as the parked attempt or the checkpoint has it; the restore then
     /// knows what is there.
     async fn holds_nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<bool> {
-        let Some(id) = last.parked.clone() else {
+        let Some(parked) = &last.parked else {
             return Ok(false);
         };
+        let id = parked.snapshot.clone();
         let base = self.checkpoint().await?;
         let trash = self.new_trash("restore");
         self.mend(current, &base, (&trash, Care::ForRestore))

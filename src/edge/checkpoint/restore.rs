@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::agent_git::STASHING;
 use super::converge::{Goal, Reach};
-use super::run_state::Current;
+use super::run_state::{Current, Phase};
 use super::snapshot::Snapshot;
 use super::taking::Opaque;
 use super::{Checkpoints, Notice, Result, blocking, lock};
@@ -22,15 +22,20 @@ impl Checkpoints {
         let run = current.intent.run.clone();
         if let Some(overlay) = self.dropped.take() {
             self.forget_caches(&base);
+            let no_diff = self.end_diff().await;
             self.record(&run, Step::Restored).await?;
             overlay.set_aside()?;
-            return Ok(Vec::new());
+            return Ok(no_diff.into_iter().collect());
         }
         self.check_room_to_restore(&base)?;
-        self.record(&run, Step::RestoreIntent).await?;
+        // A parked attempt says so already.
+        if current.phase != Phase::Restoring {
+            self.record(&run, Step::RestoreIntent).await?;
+        }
         let overlay = self.live_overlay();
         let target = self.restore_target(&base, overlay.as_ref()).await?;
-        let notices = self.carry_out_restore(&current, &target).await?;
+        let mut notices = self.carry_out_restore(&current, &target).await?;
+        notices.extend(self.end_diff().await);
         self.record(&run, Step::Restored).await?;
         self.nobody_was_here();
         if let Some(overlay) = overlay {

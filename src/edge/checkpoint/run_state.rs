@@ -66,8 +66,19 @@ pub(crate) struct LastAttempt {
     pub(crate) retries_used: u32,
     /// What the next attempt is to be told.
     pub(crate) reason: Option<String>,
-    /// The snapshot it was parked as, once it was.
-    pub(super) parked: Option<String>,
+    /// What it was parked as, once it was.
+    pub(super) parked: Option<ParkedAs>,
+}
+
+/// Where a parked attempt is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ParkedAs {
+    /// Its snapshot.
+    pub(super) snapshot: String,
+    /// Its name.
+    pub(super) label: String,
+    /// Its commit in the store, where one could be made.
+    pub(super) commit: Option<ObjectId>,
 }
 
 /// A run that has begun and not been finished.
@@ -313,12 +324,17 @@ impl Current {
                 reason,
                 counts,
                 snapshot,
+                note,
                 ..
             } => {
                 if let Some(last) = &mut self.last_attempt {
                     last.reason.clone_from(reason);
                     last.retries_used += u32::from(*counts);
-                    last.parked = Some(snapshot.clone());
+                    last.parked = Some(ParkedAs {
+                        snapshot: snapshot.clone(),
+                        label: note.label.clone(),
+                        commit: note.commit,
+                    });
                 }
                 self.phase = Phase::Restoring;
             }

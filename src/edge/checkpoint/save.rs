@@ -192,7 +192,7 @@ impl Checkpoints {
         if is_plain && !base.control.is_sparse() {
             let order = Order {
                 from: Snapshot::index(&self.places.vault, &base.id),
-                to: index.clone(),
+                to: Some(index.clone()),
                 objects,
                 paths: to_store.clone(),
                 manifest: Arc::clone(&taken.manifest),

@@ -411,6 +411,26 @@ async fn a_parked_attempt_is_kept_whole_with_a_diff() {
 }
 
 #[tokio::test]
+async fn the_diff_of_a_parked_attempt_is_made_up_for_after_a_kill() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    yard.write("a.txt", "changed\n");
+    let parked = checkpoints.park(setback(&attempt("1", 1), None)).await;
+    parked.unwrap();
+    let path = checkpoints.diff_path("1.1").unwrap();
+    drop(checkpoints);
+    assert!(!path.exists(), "a diff holds up nothing");
+
+    let mut checkpoints = yard.open().await;
+    checkpoints.recover().await.unwrap();
+    assert_eq!(yard.read("a.txt"), "one\n");
+    let diff = fs::read_to_string(path).unwrap();
+    assert!(diff.contains("-one\n+changed\n"), "{diff}");
+}
+
+#[tokio::test]
 async fn a_story_becomes_one_commit_and_a_cleanup_takes_it_home() {
     let yard = Yard::new();
     dirty(&yard);

@@ -13,12 +13,12 @@ use super::super::mend::lines;
 use super::super::{CheckpointError, Checkpoints, Places, Result, blocking};
 use super::folders::{listing, name};
 use super::needs::Needs;
-use super::pack_index;
 use crate::domain::housekeeping::{StoreRow, Tally};
 use crate::edge::disk::{measure, remove_tree};
 use crate::edge::files::{Tried, sync_file_system};
 use crate::edge::git::{Git, GitError};
 use crate::edge::object_id::{ObjectFormat, ObjectId};
+use crate::edge::pack_index;
 
 /// What goes of the store.
 #[derive(Debug, Default)]

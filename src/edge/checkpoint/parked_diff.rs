@@ -1,0 +1,93 @@
+//! The diff of a parked attempt, for people and for the next attempt. It can be made again from two
+//! commits, so it holds up nothing: git works on it while the tree is put back.
+
+use std::path::PathBuf;
+
+use tokio::task::JoinHandle;
+
+use super::run_state::Current;
+use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
+use crate::edge::files::{create_private_folder, write_whole};
+use crate::edge::git::GitError;
+use crate::edge::object_id::ObjectId;
+
+/// A diff git is at work on.
+#[derive(Debug)]
+pub(super) struct Diffing {
+    /// Where it goes.
+    path: PathBuf,
+    answer: JoinHandle<Result<Vec<u8>, GitError>>,
+}
+
+impl Checkpoints {
+    /// Where the diff of a parked attempt is.
+    pub(crate) fn diff_path(&self, label: &str) -> Result<PathBuf> {
+        let run = self.current()?.intent.run;
+        let folder = self.run_folder(&run).join("attempts").join(label);
+        Ok(folder.join("changes.diff"))
+    }
+
+    /// Lets git begin with the diff of a parked attempt against its checkpoint.
+    pub(super) async fn begin_diff(
+        &mut self,
+        current: &Current,
+        label: &str,
+        commit: Option<ObjectId>,
+    ) -> Result<()> {
+        let Some(commit) = commit else {
+            return Ok(());
+        };
+        let (before, after) = (current.commit.to_string(), commit.to_string());
+        let store = self.store.patient();
+        let answer = tokio::spawn(async move {
+            let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
+            store.run(plain.iter().chain(&[&*before, &*after])).await
+        });
+        let path = self.diff_path(label)?;
+        let earlier = self.diffing.replace(Diffing { path, answer });
+        // Its process is started now.
+        tokio::task::yield_now().await;
+        write(earlier).await
+    }
+
+    /// Writes the diff git began with down; says where there is none.
+    pub(super) async fn end_diff(&mut self) -> Option<Notice> {
+        let diffing = self.diffing.take();
+        write(diffing).await.err().map(|error| no_diff(&error))
+    }
+
+    /// Begins with the diff of the last attempt where a kill came before it was written.
+    pub(super) async fn make_up_diff(&mut self, current: &Current) -> Result<()> {
+        let last = current.last_attempt.as_ref();
+        let Some(parked) = last.and_then(|last| last.parked.as_ref()) else {
+            return Ok(());
+        };
+        if self.diff_path(&parked.label)?.exists() {
+            return Ok(());
+        }
+        self.begin_diff(current, &parked.label, parked.commit).await
+    }
+}
+
+async fn write(diffing: Option<Diffing>) -> Result<()> {
+    let Some(Diffing { path, answer }) = diffing else {
+        return Ok(());
+    };
+    let diff = match answer.await {
+        Ok(diff) => diff?,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    };
+    blocking(move || {
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
+        Ok(write_whole(&path, &diff, 0o600)?)
+    })
+    .await
+}
+
+/// What is said where a parked attempt cannot be read as a diff.
+pub(super) fn no_diff(error: &CheckpointError) -> Notice {
+    let message = format!("the parked attempt has no diff to read: {error}");
+    Notice::new("no_diff", message)
+}
