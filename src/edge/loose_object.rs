@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::ZlibDecoder;
 use flate2::{Compress, Compression, FlushCompress};
 
-use super::files::{FileError, Tried};
+use super::files::{FileError, Tried, read_if_present};
 use super::kill_point::{Point, reached};
 use super::object_id::ObjectId;
 
@@ -54,31 +54,48 @@ impl<'a> Writer<'a> {
         bytes: &[u8],
     ) -> Result<(), FileError> {
         let target = path(self.objects, id);
-        // One without bytes is what a power cut leaves.
-        if fs::metadata(&target).is_ok_and(|present| present.len() > 0) {
+        if is_present(&target) {
             return Ok(());
-        }
-        let folder = target.parent().unwrap_or(self.objects);
-        if !folder.is_dir() {
-            fs::create_dir_all(folder).tried("create", folder)?;
         }
         let header = format!("{kind} {}\0", bytes.len());
         let deflated = self.deflated(&[header.as_bytes(), bytes]);
         let deflated = deflated.tried("write", &target)?;
+        self.place(&target, &deflated)
+    }
+
+    /// Writes what another repository has in a file of its own, where it is not there already; false
+    /// where it has no such file.
+    pub(crate) fn copy(&self, from: &Path, id: &ObjectId) -> Result<bool, FileError> {
+        let target = path(self.objects, id);
+        if is_present(&target) {
+            return Ok(true);
+        }
+        let Some(deflated) = read_if_present(&path(from, id))? else {
+            return Ok(false);
+        };
+        self.place(&target, &deflated)?;
+        Ok(true)
+    }
+
+    fn place(&self, target: &Path, deflated: &[u8]) -> Result<(), FileError> {
+        let folder = target.parent().unwrap_or(self.objects);
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).tried("create", folder)?;
+        }
         // The name by which git finds and removes what a dead process left.
         let mut temporary = tempfile::Builder::new()
             .prefix("tmp_obj_")
             .permissions(fs::Permissions::from_mode(0o444))
             .tempfile_in(folder)
             .tried("write into", folder)?;
-        let written = temporary.as_file_mut().write_all(&deflated);
-        written.tried("write", &target)?;
+        let written = temporary.as_file_mut().write_all(deflated);
+        written.tried("write", target)?;
         reached(Point::Rename);
-        let placed = temporary.persist(&target);
+        let placed = temporary.persist(target);
         reached(Point::Renamed);
         placed
             .map(drop)
-            .map_err(|error| FileError::new("write", &target, error.error))
+            .map_err(|error| FileError::new("write", target, error.error))
     }
 
     fn deflated(&mut self, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
@@ -115,6 +132,11 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// One without bytes is what a power cut leaves.
+fn is_present(object: &Path) -> bool {
+    fs::metadata(object).is_ok_and(|present| present.len() > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +157,22 @@ mod tests {
             assert_eq!(read(folder.path(), &id, "blob").as_deref(), Some(bytes));
             assert_eq!(read(folder.path(), &id, "tree"), None);
         }
+    }
+
+    #[test]
+    fn an_object_is_copied_as_it_is_where_there_is_one() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"hello\n");
+        let writer = Writer::new(to.path());
+        assert!(!writer.copy(from.path(), &id).unwrap());
+        assert!(!path(to.path(), &id).exists());
+        let mut source = Writer::new(from.path());
+        source.write((&id, "blob"), b"hello\n").unwrap();
+        assert!(writer.copy(from.path(), &id).unwrap());
+        assert!(writer.copy(from.path(), &id).unwrap());
+        assert_eq!(
+            read(to.path(), &id, "blob").as_deref(),
+            Some(&b"hello\n"[..])
+        );
     }
 }

@@ -26,6 +26,7 @@ use crate::edge::files::{
     FileError, Tried, free_name, is_temporary, make_writable, move_away, place,
 };
 use crate::edge::git::GitError;
+use crate::edge::loose_object;
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::absolute;
@@ -241,26 +242,38 @@ impl Checkpoints {
     /// The bytes of the objects a portion needs.
     pub(super) async fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
         let mut input = String::new();
+        let mut objects = HashMap::new();
         for (_, entry) in portion {
-            if let Content::Git(id) = entry.content {
-                let _ = writeln!(input, "{id}");
+            let Content::Git(id) = entry.content else {
+                continue;
+            };
+            match self.loose(&id) {
+                Some(bytes) => drop(objects.insert(id, bytes)),
+                None => drop(writeln!(input, "{id}")),
             }
         }
         if input.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(objects);
         }
         let output = self
             .store
             .patient()
             .run_with_input(["cat-file", "--batch"], input.as_bytes())
             .await?;
-        parse_batch(&output).ok_or_else(|| {
-            GitError::Unexpected {
-                command: "cat-file --batch".to_owned(),
-                answer: show(&output[..output.len().min(200)]),
-            }
-            .into()
-        })
+        let packed = parse_batch(&output).ok_or_else(|| GitError::Unexpected {
+            command: "cat-file --batch".to_owned(),
+            answer: show(&output[..output.len().min(200)]),
+        })?;
+        objects.extend(packed);
+        Ok(objects)
+    }
+
+    /// The bytes of a blob that has a file of its own in the store, and is whole.
+    fn loose(&self, id: &ObjectId) -> Option<Vec<u8>> {
+        let store = self.places.vault.store().join("objects");
+        let bytes = loose_object::read(&store, id, "blob")?;
+        let format = self.places.repository.format;
+        (ObjectId::of_object(format, "blob", &bytes) == *id).then_some(bytes)
     }
 
     /// Indexes of submodules and of repositories within the tree get their times back, also those

@@ -1,8 +1,11 @@
 //! Keeping bytes: suspects of a walk become entries of a manifest, and every byte that git does not
-//! already hold is copied into the vault.
+//! already hold is written into the vault: as an object of its store where it belongs into a commit
+//! (a commit needs that object anyway), as a plain copy otherwise.
 
 pub(super) mod large;
+pub(super) mod small;
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -55,12 +58,14 @@ impl Keeper {
         let mut changes = Changes::default();
         let mut left_out = Vec::new();
         let mut budget = ALL_IGNORED;
+        let objects = self.keep_small(&suspects)?;
         for found in suspects.touched {
             let Some(old) = self.base.entries.get(&found.path) else {
                 continue;
             };
             let lane = self.lane_of(&found, old.lane);
-            let Some(entry) = self.entry(&found, lane, Some(old), &mut budget)? else {
+            let content = self.content(&found, lane, (Some(old), &objects), &mut budget)?;
+            let Some(entry) = content.map(|content| entry(&found, lane, content)) else {
                 changes.removed.push(found.path.clone());
                 manifest.entries.remove(&found.path);
                 continue;
@@ -75,7 +80,8 @@ impl Keeper {
         }
         for found in suspects.created {
             let lane = self.lane_of(&found, Lane::Ignored);
-            let Some(entry) = self.entry(&found, lane, None, &mut budget)? else {
+            let content = self.content(&found, lane, (None, &objects), &mut budget)?;
+            let Some(entry) = content.map(|content| entry(&found, lane, content)) else {
                 continue;
             };
             if entry.content == Content::Unkept {
@@ -129,25 +135,22 @@ impl Keeper {
         sum
     }
 
-    /// The entry of a path with its bytes kept; none where it is gone by now.
-    fn entry(
+    /// Where the bytes of a path are, once they are kept; none where it is gone by now.
+    fn content(
         &self,
         found: &Found,
         lane: Lane,
-        old: Option<&Entry>,
+        (old, objects): (Option<&Entry>, &HashMap<Vec<u8>, Option<Content>>),
         budget: &mut u64,
-    ) -> Result<Option<Entry>> {
-        let content = match found.kind {
-            Kind::Folder | Kind::Special => Some(Content::Nothing),
-            Kind::Link => self.link_target(&found.path)?,
-            Kind::File => self.file_content(found, lane, old, budget)?,
-        };
-        Ok(content.map(|content| Entry {
-            kind: found.kind,
-            stat: found.stat,
-            content,
-            lane,
-        }))
+    ) -> Result<Option<Content>> {
+        match found.kind {
+            Kind::Folder | Kind::Special => Ok(Some(Content::Nothing)),
+            Kind::Link => self.link_target(&found.path),
+            Kind::File => match objects.get(&found.path) {
+                Some(kept) => Ok(kept.clone()),
+                None => self.file_content(found, lane, old, budget),
+            },
+        }
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
@@ -199,6 +202,15 @@ impl Keeper {
             return self.places.full(path);
         }
         absolute(&self.top, path)
+    }
+}
+
+fn entry(found: &Found, lane: Lane, content: Content) -> Entry {
+    Entry {
+        kind: found.kind,
+        stat: found.stat,
+        content,
+        lane,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::edge::index_file::{Edited, Edits, Staged, StagedStat, edit};
 use crate::edge::loose_object::{self, Writer};
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, Stat};
 use crate::edge::object_id::ObjectId;
+use crate::edge::pack_index::PackIndexes;
 use crate::edge::walk::{absolute, stat};
 
 /// How many objects are worth a second thread.
@@ -154,8 +155,10 @@ fn carry_out(
     for (id, bytes) in &trees {
         writer.write((id, "tree"), bytes)?;
     }
-    let ids: Vec<ObjectId> = blobs.iter().map(|blob| blob.id).collect();
-    let ids = [ids, trees.iter().map(|(id, _)| *id).collect()].concat();
+    let in_store = |blob: &&Blob| matches!(blob.source, Source::Store);
+    let blobs = blobs.iter().filter(|blob| !in_store(blob));
+    let ids = blobs.map(|blob| blob.id);
+    let ids: Vec<ObjectId> = ids.chain(trees.iter().map(|(id, _)| *id)).collect();
     keep_in_store(places, &order.objects, &ids)?;
     let Some(to) = &order.to else {
         return Ok(Some(root));
@@ -184,6 +187,8 @@ struct Blob {
 }
 
 enum Source {
+    /// The vault's store, where it is in a file of its own or in a pack.
+    Store,
     /// The copy in the vault.
     Raw,
     /// These bytes.
@@ -222,13 +227,15 @@ fn staged(places: &Places, conversions: &Conversions, order: &Order) -> Option<(
                 id
             }
             _ if converted == Converted::Anyhow => return None,
-            Content::Git(id) => *id,
-            Content::Raw(id) => {
-                let lines = converted == Converted::Lines;
+            Content::Git(id) | Content::Raw(id) => {
+                let source = match entry.content {
+                    Content::Raw(_) => Source::Raw,
+                    _ => Source::Store,
+                };
                 blobs.push(Blob {
                     id: *id,
-                    source: Source::Raw,
-                    lines,
+                    source,
+                    lines: converted == Converted::Lines,
                 });
                 *id
             }
@@ -315,11 +322,25 @@ fn write_blobs(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> 
 }
 
 fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
+    let store = places.vault.store().join("objects");
     let mut writer = Writer::new(objects);
     for blob in blobs {
         let read;
         let bytes = match &blob.source {
             Source::Bytes(bytes) => bytes,
+            Source::Store => {
+                if blob.lines && !is_without_returns(&store, &blob.id) {
+                    return Ok(false);
+                }
+                if objects != store && !writer.copy(&store, &blob.id)? {
+                    // What the checkpoint has may be in packs: in those of both, or git stores it.
+                    let format = places.repository.format;
+                    if !PackIndexes::open(objects, format).hold(&blob.id) {
+                        return Ok(false);
+                    }
+                }
+                continue;
+            }
             Source::Raw => {
                 let mut bytes = Vec::new();
                 let full = objects.join(blob.id.to_string());
@@ -336,6 +357,11 @@ fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
         writer.write((&blob.id, "blob"), bytes)?;
     }
     Ok(true)
+}
+
+/// True where an object is seen to have no carriage return.
+fn is_without_returns(objects: &Path, id: &ObjectId) -> bool {
+    loose_object::read(objects, id, "blob").is_some_and(|bytes| !bytes.contains(&b'\r'))
 }
 
 /// Links objects just written into the vault's store, where they are not written there.

@@ -121,6 +121,14 @@ pub(super) struct Known {
     pub(super) submodules: BTreeSet<Vec<u8>>,
 }
 
+impl Known {
+    /// There is a checkpoint to compare with. Before the first one, that something is a git object
+    /// says that the index knows it.
+    pub(super) fn is_of_a_checkpoint(&self) -> bool {
+        self.clean_ns == 0
+    }
+}
+
 impl Checkpoints {
     /// Takes the work tree against `base`. `known` is only needed for the first time.
     pub(super) async fn take(

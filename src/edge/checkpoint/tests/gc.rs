@@ -21,6 +21,7 @@ async fn one_run(yard: &Yard, id: &str) -> Checkpoints {
     fs::create_dir_all(checkpoints.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
     yard.write("junk.txt", &format!("junk of {id}\n"));
+    yard.write("key.pem", &format!("secret of {id}\n"));
     yard.write("staged.txt", &format!("staged by {id}\n"));
     yard.git("add staged.txt");
     let parked = checkpoints.park(setback(&attempt("1", 1), None)).await;
