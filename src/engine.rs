@@ -43,7 +43,7 @@ use crate::domain::policy::Gate;
 use crate::domain::settings::NotifySettings;
 use crate::domain::size::SizeLimit;
 use crate::domain::tamper::TamperPolicy;
-use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport};
+use crate::edge::checkpoint::{CheckpointError, Checkpoints, FinishReport, Notice};
 use crate::edge::files::FileError;
 use crate::edge::herald::Herald;
 use crate::edge::process::watchman::Watchman;
@@ -200,6 +200,7 @@ impl Engine {
             }
             self.say_unsaid().await?;
             if let Some(end) = self.end.take() {
+                self.settle_restore().await?;
                 self.recorder.finish().await?;
                 self.relieve_watchman().await;
                 return Ok(end);
@@ -222,6 +223,7 @@ impl Engine {
         if let Some(input) = self.ready.pop_front() {
             return Ok(input);
         }
+        self.settle_restore().await?;
         self.checkpoints.somebody_is_here();
         self.recorder.tell().await?;
         loop {
@@ -239,6 +241,18 @@ impl Engine {
             }
             if let Some(input) = self.ready.pop_front() {
                 return Ok(input);
+            }
+        }
+    }
+
+    /// From here on the user may change the tree. Where this fails, the next start restores again.
+    async fn settle_restore(&mut self) -> Result<(), EngineError> {
+        match self.checkpoints.settle_restore().await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let message = format!("could not make the restore durable: {error}");
+                self.warn(vec![Notice::new("restore_unsettled", message)])
+                    .await
             }
         }
     }
@@ -312,10 +326,7 @@ impl Engine {
     }
 
     /// Announces what an edge found worth saying.
-    async fn warn(
-        &mut self,
-        notices: Vec<crate::edge::checkpoint::Notice>,
-    ) -> Result<(), EngineError> {
+    async fn warn(&mut self, notices: Vec<Notice>) -> Result<(), EngineError> {
         for notice in notices {
             self.recorder
                 .record(Event::Warning {

@@ -16,14 +16,14 @@ use pretty_assertions::assert_eq;
 use sandbox::{GOOD, Sandbox};
 
 /// Runs a change of some stories; how often whole file systems were synced.
-fn syncs(stories: usize) -> usize {
+fn syncs(stories: usize, agent: &str) -> usize {
     let sandbox = Sandbox::on_disk();
     let tasks = (1..=stories).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "## {number}. Story\n- [ ] {number}.1 Do it\n");
         text
     });
     sandbox.tasks(&tasks);
-    sandbox.agent(GOOD);
+    sandbox.agent(agent);
     let log = sandbox.root.join("points");
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     command.args(["loop", "c", "--on-finish", "keep"]);
@@ -39,5 +39,11 @@ fn syncs(stories: usize) -> usize {
 
 #[test]
 fn a_story_that_goes_well_is_synced_once() {
-    assert_eq!(syncs(4) - syncs(1), 3);
+    assert_eq!(syncs(4, GOOD) - syncs(1, GOOD), 3);
+}
+
+#[test]
+fn an_attempt_that_is_parked_and_tried_again_is_synced_once_more() {
+    let failing = format!("if [ $attempt = 1 ]; then echo spoilt > new.txt; exit 1; fi\n{GOOD}");
+    assert_eq!(syncs(4, &failing) - syncs(1, &failing), 6);
 }

@@ -61,7 +61,9 @@ pub(crate) enum Step {
     },
     /// The tree is about to be put back to the checkpoint.
     RestoreIntent,
-    /// The tree is at the checkpoint.
+    /// The tree was put back to the checkpoint, and the next attempt is to follow at once.
+    PutBack,
+    /// The tree is at the checkpoint, and somebody else may go on from there.
     Restored,
     /// A story is done and verified; its checkpoint is about to be made.
     Verified {
@@ -121,6 +123,7 @@ impl Step {
             | Self::BeginTakenBack
             | Self::AttemptStarted { .. }
             | Self::RestoreIntent
+            | Self::PutBack
             | Self::Restored
             | Self::Verified { .. }
             | Self::Saved
@@ -136,7 +139,8 @@ impl Step {
         match self {
             // Verified: what the agent wrote is not synced either, so after an outage the attempt
             // counts as interrupted. Saved: the intent is durable and is carried out again.
-            Self::Verified { .. } | Self::Saved => Durable::Nothing,
+            // PutBack: so is a restore, as long as nobody but an attempt comes after it.
+            Self::Verified { .. } | Self::Saved | Self::PutBack => Durable::Nothing,
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
             Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,

@@ -98,6 +98,14 @@ impl Checkpoints {
             .collect()
     }
 
+    /// True where the agent ran any git command, or nobody wrote down whether it did.
+    pub(super) fn agent_ran_git(&self, current: &Current) -> bool {
+        match self.trace_folder(current).map(std::fs::read_dir) {
+            Some(Ok(mut traces)) => traces.next().is_some(),
+            _ => true,
+        }
+    }
+
     /// True where the record of the agent's own git commands shows one of these.
     pub(super) fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
         self.traced(current)

@@ -117,7 +117,10 @@ impl Checkpoints {
             .await?;
         notices.append(&mut self.unsaid);
         self.refuse_users_switch(&current, &head)?;
-        self.link_objects().await?;
+        // Commits the attempt made and took back are in no ref, but may be asked for.
+        if self.is_git_moved(&base, (&refs, &head)) || self.agent_ran_git(&current) {
+            self.link_objects().await?;
+        }
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));

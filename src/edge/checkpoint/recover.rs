@@ -47,6 +47,10 @@ impl Checkpoints {
         let unsaid = std::mem::take(&mut self.unsaid);
         let mut recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
+            // What it put back may have lost its bytes.
+            Phase::Still if after_outage && self.is_put_back() => {
+                self.restore_again(&current).await?
+            }
             Phase::Still if after_outage => return self.settle(&current).await,
             Phase::Still => return Ok(None),
             Phase::Working(_) => self.undo_attempt(&current).await?,
@@ -56,10 +60,17 @@ impl Checkpoints {
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
+        self.settle_restore().await?;
         for notice in unsaid {
             let _ = write!(recovery.done, "; {}", notice.message);
         }
         Ok(Some(recovery))
+    }
+
+    /// The last that happened is a restore, which may not be durable.
+    pub(super) fn is_put_back(&self) -> bool {
+        let last = self.state.last.as_ref();
+        last.is_some_and(|last| last.step == Step::PutBack)
     }
 
     async fn save_again(

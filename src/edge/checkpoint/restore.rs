@@ -23,7 +23,7 @@ impl Checkpoints {
         if let Some(overlay) = self.dropped.take() {
             self.forget_caches(&base);
             let no_diff = self.end_diff().await;
-            self.record(&run, Step::Restored).await?;
+            self.record(&run, Step::PutBack).await?;
             overlay.set_aside()?;
             return Ok(no_diff.into_iter().collect());
         }
@@ -36,12 +36,22 @@ impl Checkpoints {
         let target = self.restore_target(&base, overlay.as_ref()).await?;
         let mut notices = self.carry_out_restore(&current, &target).await?;
         notices.extend(self.end_diff().await);
-        self.record(&run, Step::Restored).await?;
+        self.record(&run, Step::PutBack).await?;
         self.nobody_was_here();
         if let Some(overlay) = overlay {
             overlay.set_aside()?;
         }
         Ok(notices)
+    }
+
+    /// Makes a restore durable that no attempt follows at once: what differs from the checkpoint
+    /// later on is the user's, and must not be a file that lost its bytes.
+    pub(crate) async fn settle_restore(&mut self) -> Result<()> {
+        if !self.is_put_back() {
+            return Ok(());
+        }
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::Restored).await
     }
 
     /// Refuses where what is to be written back does not fit.

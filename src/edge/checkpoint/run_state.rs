@@ -315,7 +315,7 @@ impl Current {
 
     fn apply(&mut self, step: &Step) {
         match step {
-            Step::Begun | Step::Restored => self.phase = Phase::Still,
+            Step::Begun | Step::PutBack | Step::Restored => self.phase = Phase::Still,
             Step::AttemptStarted {
                 attempt,
                 retries_used,

@@ -105,7 +105,7 @@ impl Checkpoints {
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;
         // Objects nothing names are no part of the work.
-        if refs != base.control.refs || head != base.control.head || !self.index_is_as_left(&base) {
+        if self.is_git_moved(&base, (&refs, &head)) {
             self.link_objects().await?;
         }
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
@@ -174,6 +174,12 @@ impl Checkpoints {
             changed_files: paths.len(),
             notices,
         })
+    }
+
+    /// True where refs, HEAD or index are not as the checkpoint left them.
+    pub(super) fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
+        let control = &base.control;
+        *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
     }
 
     /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git

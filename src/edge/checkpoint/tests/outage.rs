@@ -217,6 +217,39 @@ async fn an_attempt_is_undone_whatever_an_outage_took_of_the_save_before_it() {
 }
 
 #[tokio::test]
+async fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled() {
+    let restored = async |lost_lines| {
+        let (yard, mut checkpoints) = second_story_done("echo edited > first.txt").await;
+        let failed = setback(&attempt("2", 1), None);
+        checkpoints.park(failed).await.unwrap();
+        checkpoints.restore().await.unwrap();
+        assert_eq!(yard.read("first.txt"), "first\n");
+        let state = yard.everything();
+        machine_restarted(&yard, checkpoints, lost_lines);
+        yard.write("first.txt", "");
+        (yard, state)
+    };
+    for lost_lines in [0, 1] {
+        let (yard, state) = restored(lost_lines).await;
+        let (checkpoints, recovery) = recover(&yard).await;
+        assert_eq!(recovery.unwrap().found, "a restore that was interrupted");
+        assert_eq!(yard.everything(), state);
+        drop(checkpoints);
+        assert_eq!(recover(&yard).await.1, None, "it is settled");
+    }
+
+    let (yard, mut checkpoints) = second_story_done("echo edited > first.txt").await;
+    let failed = setback(&attempt("2", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    checkpoints.settle_restore().await.unwrap();
+    machine_restarted(&yard, checkpoints, 0);
+    yard.write("first.txt", "the user's");
+    assert_eq!(recover(&yard).await.1, None);
+    assert_eq!(yard.read("first.txt"), "the user's");
+}
+
+#[tokio::test]
 async fn objects_that_lost_their_bytes_are_not_built_upon() {
     let big: String = (0..3000).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "{number}");
