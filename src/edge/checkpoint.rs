@@ -98,6 +98,7 @@ use std::time::Duration;
 use super::files::{FileError, device};
 use super::git::{Git, GitError};
 use super::isolation::Overlay;
+use super::object_id::ObjectId;
 use super::ref_files::RefReader;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
@@ -272,6 +273,8 @@ pub(crate) struct Checkpoints {
     state: RunState,
     /// The snapshot of the current checkpoint, once it was needed.
     loaded: Option<Arc<Snapshot>>,
+    /// The file that becomes the branch once it moves to a commit.
+    ready_branch: Option<(ObjectId, PathBuf)>,
     /// Refs after the last restore: what changed before it was told already.
     told_refs: Option<Refs>,
     /// What was mended when nobody could be told.
@@ -379,6 +382,7 @@ impl Checkpoints {
             told_secrets: Mutex::default(),
             state,
             loaded: None,
+            ready_branch: None,
             told_refs: None,
             unsaid: Vec::new(),
             conversions: Arc::default(),

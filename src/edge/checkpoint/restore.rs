@@ -87,7 +87,7 @@ impl Checkpoints {
         notices.extend(self.converge(&goal, &parked, &trash).await?);
         self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
-        self.swap_index(&index, &trash).await?;
+        self.put_index_back(&index, &trash).await?;
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)

@@ -151,6 +151,7 @@ impl Checkpoints {
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
             .await?;
         let run = current.intent.run.clone();
+        self.make_ready(&snapshot.id, commit).await?;
         self.record(
             &run,
             Step::SaveIntent {
@@ -163,6 +164,7 @@ impl Checkpoints {
         .await?;
         self.switch_to(&current, &snapshot.id, commit, (&refs, &head))
             .await?;
+        self.ready_branch = None;
         self.record(&run, Step::Saved).await?;
         self.end_merged(overlay).await;
         self.drop_index(&base.id);

@@ -1,12 +1,13 @@
 //! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
 
 use std::fs::{self, FileTimes, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
@@ -83,12 +84,14 @@ impl Checkpoints {
             return Ok(false);
         };
         let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
+        let ready = self.ready_branch.as_ref();
         let it = BranchMove {
             name: name.to_owned(),
             from,
             to,
             committer,
             message: MOVED,
+            ready: ready.filter(|it| it.0 == to).map(|it| it.1.clone()),
         };
         blocking(move || {
             let repository = &places.repository;
@@ -163,6 +166,37 @@ impl Checkpoints {
             }
         }
         Err(held(&lock))
+    }
+
+    /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
+    /// makes them durable, and all that is left to do after it is to put them in their places.
+    pub(super) async fn make_ready(&mut self, snapshot: &str, commit: ObjectId) -> Result<()> {
+        let index = Snapshot::index(&self.places.vault, snapshot);
+        let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
+        self.ready_branch = Some((commit, branch.clone()));
+        blocking(move || {
+            let modified = fs::metadata(&index).and_then(|index| index.modified());
+            let modified = modified.tried("read", &index)?;
+            let target = ready(&index);
+            let mut file = create_plain(&target).tried("create", &target)?;
+            fs::File::open(&index)
+                .and_then(|mut source| io::copy(&mut source, &mut file))
+                .and_then(|_| file.set_times(FileTimes::new().set_modified(modified)))
+                .tried("write", &target)?;
+            let mut file = create_plain(&branch).tried("create", &branch)?;
+            writeln!(file, "{commit}").tried("write", &branch)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The same, but where the very same is there already nothing is done.
+    pub(super) async fn put_index_back(&self, from: &Path, trash: &Path) -> Result<()> {
+        let (kept, index) = (from.to_owned(), self.places.repository.index());
+        if blocking(move || Ok(is_same_index(&kept, &index))).await? {
+            return Ok(());
+        }
+        self.swap_index(from, trash).await
     }
 
     /// Keeps a copy of the user's index: what is staged may be nowhere else.
@@ -262,6 +296,26 @@ fn held(lock: &Path) -> CheckpointError {
 }
 
 /// False where somebody took the lock just before us.
+/// True where two indexes have the same bytes and the same time, which git goes by.
+fn is_same_index(one: &Path, other: &Path) -> bool {
+    let of = |path: &Path| {
+        let modified = fs::symlink_metadata(path).ok()?.modified().ok()?;
+        Some((modified, fs::read(path).ok()?))
+    };
+    of(one).is_some_and(|one| of(other) == Some(one))
+}
+
+/// The durable copy of an index that only has to be put in its place.
+fn ready(index: &Path) -> PathBuf {
+    index.with_extension("ready")
+}
+
+/// A new file as git makes its own.
+fn create_plain(path: &Path) -> io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o644).open(path)
+}
+
 fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
     let mut source = match fs::File::open(from) {
         Ok(file) => file,
@@ -277,33 +331,34 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
         .metadata()
         .and_then(|metadata| metadata.modified())
         .tried("read", from)?;
-    let opened = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o644)
-        .open(lock);
-    let mut target = match opened {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(error) => return Err(FileError::new("lock", index, error).into()),
+    let ready = ready(from);
+    let written = if fs::hard_link(&ready, lock).is_ok() {
+        fs::remove_file(&ready)
+    } else {
+        let mut target = match create_plain(lock) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) => return Err(FileError::new("lock", index, error).into()),
+        };
+        io::copy(&mut source, &mut target)
+            .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
+            // After an outage the user may ask git before us: it must not find an index without
+            // bytes.
+            .and_then(|()| {
+                if durability::is_on() {
+                    target.sync_all()
+                } else {
+                    Ok(())
+                }
+            })
     };
-    let written = io::copy(&mut source, &mut target)
-        .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
-        // After an outage the user may ask git before us: it must not find an index without bytes.
-        .and_then(|()| {
-            if durability::is_on() {
-                target.sync_all()
-            } else {
-                Ok(())
-            }
-        })
-        .and_then(|()| {
-            reached(Point::Rename);
-            let renamed = fs::rename(lock, index);
-            reached(Point::Renamed);
-            renamed
-        });
-    if let Err(error) = written {
+    let placed = written.and_then(|()| {
+        reached(Point::Rename);
+        let renamed = fs::rename(lock, index);
+        reached(Point::Renamed);
+        renamed
+    });
+    if let Err(error) = placed {
         let _ = fs::remove_file(lock);
         return Err(FileError::new("replace", index, error).into());
     }

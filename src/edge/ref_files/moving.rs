@@ -24,6 +24,8 @@ pub(crate) struct BranchMove {
     pub(crate) committer: String,
     /// Why, for the logs.
     pub(crate) message: &'static str,
+    /// A durable file that says where it goes, to be put in its place.
+    pub(crate) ready: Option<PathBuf>,
 }
 
 impl BranchMove {
@@ -48,14 +50,12 @@ impl BranchMove {
         if !is_stored(repository, self.to) {
             return None;
         }
-        let lock = Lock::take(&branch)?;
-        let mut file = lock.file.as_ref()?;
-        writeln!(file, "{}", self.to).ok()?;
-        file.set_permissions(Permissions::from_mode(mode)).ok()?;
-        // After an outage the user may ask git before us: it must not find a branch without bytes.
-        if durability::is_on() {
-            file.sync_all().ok()?;
-        }
+        let ready = self.ready.as_ref();
+        let lock = match ready.and_then(|ready| Lock::link(ready, &branch)) {
+            Some(lock) => lock,
+            None => self.written(&branch)?,
+        };
+        fs::set_permissions(&lock.path, Permissions::from_mode(mode)).ok()?;
         let _head = Lock::take(&own.join("HEAD"))?;
         reached(Point::Locked);
         let head = fs::read(own.join("HEAD")).ok()?;
@@ -70,6 +70,18 @@ impl BranchMove {
             file.write_all(line.as_bytes()).ok()?;
         }
         lock.put_in_place(&branch)
+    }
+
+    /// A lock with the new bytes. After an outage the user may ask git before us: it must not find a
+    /// branch without bytes.
+    fn written(&self, branch: &Path) -> Option<Lock> {
+        let lock = Lock::take(branch)?;
+        let mut file = lock.file.as_ref()?;
+        writeln!(file, "{}", self.to).ok()?;
+        if durability::is_on() {
+            file.sync_all().ok()?;
+        }
+        Some(lock)
     }
 
     fn log_line(&self) -> String {
@@ -101,15 +113,26 @@ struct Lock {
 
 impl Lock {
     fn take(path: &Path) -> Option<Self> {
-        let mut path = path.as_os_str().to_owned();
-        path.push(".lock");
-        let path = PathBuf::from(path);
+        let path = lock_of(path);
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o644).open(&path);
         Some(Self {
             file: Some(file.ok()?),
             path,
         })
+    }
+
+    /// Takes the lock with a file that is written already, and that goes with it.
+    fn link(ready: &Path, path: &Path) -> Option<Self> {
+        let file = File::open(ready).ok()?;
+        let path = lock_of(path);
+        fs::hard_link(ready, &path).ok()?;
+        let lock = Self {
+            file: Some(file),
+            path,
+        };
+        fs::remove_file(ready).ok()?;
+        Some(lock)
     }
 
     fn put_in_place(mut self, path: &Path) -> Option<()> {
@@ -119,6 +142,12 @@ impl Lock {
         self.file = None;
         Some(())
     }
+}
+
+fn lock_of(path: &Path) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
 }
 
 impl Drop for Lock {

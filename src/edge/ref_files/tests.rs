@@ -251,7 +251,12 @@ async fn a_branch_moves_as_git_moves_it() {
             to,
             committer: "a <a@b>".to_owned(),
             message: "why",
+            ready: Some(project.top().join(".git/ready")),
         };
+        // One of the two finds a file that is ready, the other none.
+        if name == "refs/heads/other" {
+            fs::write(project.top().join(".git/ready"), format!("{to}\n")).unwrap();
+        }
         let logs = [
             repository.common_dir.join("logs").join(name),
             repository.git_dir.join("logs/HEAD"),
@@ -272,6 +277,7 @@ async fn a_branch_moves_as_git_moves_it() {
             Some(to)
         );
         assert_eq!(locks(&repository), Vec::<String>::new());
+        assert!(!project.top().join(".git/ready").exists());
         // It is not where it was thought to be.
         assert!(!it.carry_out(&repository));
         assert_eq!(locks(&repository), Vec::<String>::new());
@@ -297,6 +303,7 @@ async fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
         to,
         committer: "a <a@b>".to_owned(),
         message: "why",
+        ready: None,
     };
     assert!(
         !it("refs/heads/packed/moved", to).carry_out(&repository),
