@@ -69,6 +69,8 @@ impl Checkpoints {
     /// Tells the journal that an agent is about to work on the checkpoint.
     pub(crate) async fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
         self.somebody_is_here();
+        // The attempt is told where to find it.
+        self.end_diff().await;
         let current = self.current()?;
         let run = current.intent.run;
         let retries_used = current

@@ -1,5 +1,6 @@
 //! The diff of a parked attempt, for people and for the next attempt. It can be made again from two
-//! commits, so it holds up nothing: git works on it while the tree is put back.
+//! commits, so it holds up nothing: git works on it while the tree is put back and the next attempt
+//! is made ready.
 
 use std::path::PathBuf;
 
@@ -50,13 +51,14 @@ impl Checkpoints {
         write(earlier).await
     }
 
-    /// Writes the diff git began with down; says where there is none.
-    pub(super) async fn end_diff(&mut self) -> Option<Notice> {
-        let diffing = self.diffing.take();
-        write(diffing).await.err().map(|error| no_diff(&error))
+    /// Writes the diff git began with down; where there is none, the next step says so.
+    pub(super) async fn end_diff(&mut self) {
+        let written = write(self.diffing.take()).await;
+        self.unsaid
+            .extend(written.err().map(|error| no_diff(&error)));
     }
 
-    /// Begins with the diff of the last attempt where a kill came before it was written.
+    /// Makes the diff of the last attempt where a kill came before it was written.
     pub(super) async fn make_up_diff(&mut self, current: &Current) -> Result<()> {
         let last = current.last_attempt.as_ref();
         let Some(parked) = last.and_then(|last| last.parked.as_ref()) else {
@@ -65,7 +67,10 @@ impl Checkpoints {
         if self.diff_path(&parked.label)?.exists() {
             return Ok(());
         }
-        self.begin_diff(current, &parked.label, parked.commit).await
+        self.begin_diff(current, &parked.label, parked.commit)
+            .await?;
+        self.end_diff().await;
+        Ok(())
     }
 }
 

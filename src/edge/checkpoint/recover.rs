@@ -40,6 +40,7 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark_processes(&current.intent.run);
+        self.make_up_diff(&current).await?;
         if current.phase != Phase::Still {
             let trash = self.new_trash("recover");
             self.free_locks(&current.intent.refs(), &trash).await?;
@@ -52,7 +53,10 @@ impl Checkpoints {
                 self.restore_again(&current).await?
             }
             Phase::Still if after_outage => return self.settle(&current).await,
-            Phase::Still => return Ok(None),
+            Phase::Still => {
+                self.settle_restore().await?;
+                return Ok(None);
+            }
             Phase::Working(_) => self.undo_attempt(&current).await?,
             // The files it speaks of may have lost their bytes.
             Phase::Verified(_) if after_outage => self.undo_attempt(&current).await?,
@@ -180,7 +184,6 @@ impl Checkpoints {
     /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
-        self.make_up_diff(current).await?;
         if self.is_attempt_apart() {
             self.dropped = self.live_overlay();
             self.restore().await?;

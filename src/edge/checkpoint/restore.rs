@@ -22,10 +22,9 @@ impl Checkpoints {
         let run = current.intent.run.clone();
         if let Some(overlay) = self.dropped.take() {
             self.forget_caches(&base);
-            let no_diff = self.end_diff().await;
             self.record(&run, Step::PutBack).await?;
             overlay.set_aside()?;
-            return Ok(no_diff.into_iter().collect());
+            return Ok(Vec::new());
         }
         self.check_room_to_restore(&base)?;
         // A parked attempt says so already.
@@ -34,8 +33,7 @@ impl Checkpoints {
         }
         let overlay = self.live_overlay();
         let target = self.restore_target(&base, overlay.as_ref()).await?;
-        let mut notices = self.carry_out_restore(&current, &target).await?;
-        notices.extend(self.end_diff().await);
+        let notices = self.carry_out_restore(&current, &target).await?;
         self.record(&run, Step::PutBack).await?;
         self.nobody_was_here();
         if let Some(overlay) = overlay {
@@ -47,6 +45,7 @@ impl Checkpoints {
     /// Makes a restore durable that no attempt follows at once: what differs from the checkpoint
     /// later on is the user's, and must not be a file that lost its bytes.
     pub(crate) async fn settle_restore(&mut self) -> Result<()> {
+        self.end_diff().await;
         if !self.is_put_back() {
             return Ok(());
         }

@@ -86,10 +86,10 @@ impl Diffs {
     /// The diff of a parked attempt, from its folder; empty where it has none.
     pub(crate) async fn parked(&self, folder: &Path) -> Result<Diff> {
         let path = folder.join("changes.diff");
-        blocking(move || {
+        let written = blocking(move || {
             use std::io::Read as _;
             let file = match fs::File::open(&path) {
-                Err(error) if absent(&error) => return Ok(Diff::default()),
+                Err(error) if absent(&error) => return Ok(None),
                 other => other.tried("open", &path)?,
             };
             let mut bytes = Vec::new();
@@ -97,14 +97,39 @@ impl Diffs {
             start.read_to_end(&mut bytes).tried("read", &path)?;
             let is_cut = bytes.len() > MOST_BYTES;
             bytes.truncate(MOST_BYTES);
-            Ok(diff::parse(&bytes, is_cut))
+            Ok(Some(diff::parse(&bytes, is_cut)))
         })
-        .await
+        .await?;
+        match written {
+            Some(diff) => Ok(diff),
+            None => self.parked_just_now(folder).await,
+        }
+    }
+
+    /// The same from the attempt's commit, which is there before its diff is written.
+    async fn parked_just_now(&self, folder: &Path) -> Result<Diff> {
+        let names = folder.iter().rev().filter_map(|name| name.to_str());
+        let names: Vec<&str> = names.take(3).collect();
+        let [label, "attempts", run] = names[..] else {
+            return Ok(Diff::default());
+        };
+        let name = format!("refs/parked/{run}/{label}");
+        let Ok(id) = fs::read_to_string(self.vault.join("store").join(name)) else {
+            return Ok(Diff::default());
+        };
+        let id = id.trim();
+        check_id(id)?;
+        let (answer, is_cut) = self.of_names(&format!("{id}^"), id, &[]).await?;
+        Ok(diff::parse(&answer, is_cut))
     }
 
     async fn of_commits(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
         check_id(from)?;
         check_id(to)?;
+        self.of_names(from, to, form).await
+    }
+
+    async fn of_names(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
         let store = self.vault.join("store");
         // A commit is in the repository first, and stays in the store where it is lost there.
         let git = Git::on_bare(&store, PATIENCE)

@@ -401,6 +401,7 @@ async fn a_parked_attempt_is_kept_whole_with_a_diff() {
         .await
         .unwrap();
     checkpoints.restore().await.unwrap();
+    checkpoints.attempt_started(&attempt("1", 2)).await.unwrap();
     assert_eq!(report.changed_files, 2);
     let diff = fs::read_to_string(checkpoints.diff_path("1.1").unwrap()).unwrap();
     assert!(diff.contains("-one\n+changed\n") && diff.contains("+junk\n"));

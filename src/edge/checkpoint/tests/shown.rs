@@ -126,10 +126,13 @@ async fn stories_and_parked_attempts_have_diffs() {
     checkpoints.park(setback(&first, None)).await.unwrap();
     checkpoints.restore().await.unwrap();
     let folder = checkpoints.attempt_folder(&run_id(), &first);
-    assert_eq!(
-        short(&diffs.parked(&folder).await.unwrap()),
-        ["M a.txt +1 -1"]
-    );
+    // Before its diff is written, and after.
+    for is_written in [false, true] {
+        assert_eq!(folder.join("changes.diff").exists(), is_written);
+        let diff = diffs.parked(&folder).await.unwrap();
+        assert_eq!(short(&diff), ["M a.txt +1 -1"]);
+        checkpoints.settle_restore().await.unwrap();
+    }
     assert_eq!(diffs.parked(&yard.repo).await.unwrap(), Diff::default());
 
     yard.write("done.txt", "done\n");
