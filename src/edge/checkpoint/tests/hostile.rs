@@ -461,3 +461,24 @@ async fn a_hook_too_large_to_be_kept_stays() {
     let hook = fs::metadata(yard.repo.join(".git/hooks/pre-push")).unwrap();
     assert_eq!(hook.len(), 5_000_000);
 }
+
+/// Overwrites the object of a file in the repository, in place.
+const SPOIL: &str = "object=.git/objects/$(git rev-parse :f.txt | sed 's,^..,&/,')
+    chmod u+w $object; echo junk > $object";
+
+#[tokio::test]
+async fn an_object_that_is_spoilt_in_the_repository_is_whole_in_the_vault() {
+    let made = "echo precious > f.txt; git add f.txt";
+    for (first, second) in [
+        (format!("{made}\n{SPOIL}"), "rm f.txt".to_owned()),
+        (made.to_owned(), format!("{SPOIL}\nrm f.txt")),
+    ] {
+        let (yard, mut checkpoints, _) = saved("", &first).await;
+        checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
+        yard.sh(&second);
+        let failed = setback(&attempt("2", 1), None);
+        checkpoints.park(failed).await.unwrap();
+        checkpoints.restore().await.unwrap();
+        assert_eq!(yard.read("f.txt"), "precious\n", "{first}");
+    }
+}
