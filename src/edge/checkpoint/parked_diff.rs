@@ -47,13 +47,14 @@ impl Checkpoints {
         let earlier = self.diffing.replace(Diffing { path, answer });
         // Its process is started now.
         tokio::task::yield_now().await;
-        write(earlier).await
+        self.unsaid.extend(written(earlier).await);
+        Ok(())
     }
 
     /// Writes the diff git began with down; says where there is none.
     pub(super) async fn end_diff(&mut self) -> Option<Notice> {
         let diffing = self.diffing.take();
-        write(diffing).await.err().map(|error| no_diff(&error))
+        written(diffing).await
     }
 
     /// Begins with the diff of the last attempt where a kill came before it was written.
@@ -67,6 +68,11 @@ impl Checkpoints {
         }
         self.begin_diff(current, &parked.label, parked.commit).await
     }
+}
+
+/// Writes a diff down once git has it; what is said where there is none.
+async fn written(diffing: Option<Diffing>) -> Option<Notice> {
+    write(diffing).await.err().map(|error| no_diff(&error))
 }
 
 async fn write(diffing: Option<Diffing>) -> Result<()> {
