@@ -23,7 +23,7 @@ impl Checkpoints {
         if let Some(overlay) = self.dropped.take() {
             self.forget_caches(&base);
             let no_diff = self.end_diff().await;
-            self.record(&run, Step::PutBack).await?;
+            self.record(&run, Step::Restored).await?;
             overlay.set_aside()?;
             return Ok(no_diff.into_iter().collect());
         }
@@ -36,7 +36,12 @@ impl Checkpoints {
         let target = self.restore_target(&base, overlay.as_ref()).await?;
         let mut notices = self.carry_out_restore(&current, &target).await?;
         notices.extend(self.end_diff().await);
-        self.record(&run, Step::PutBack).await?;
+        // The next attempt would be on an overlay, too: undoing that one restores nothing.
+        let done = match overlay {
+            Some(_) => Step::Restored,
+            None => Step::PutBack,
+        };
+        self.record(&run, done).await?;
         self.nobody_was_here();
         if let Some(overlay) = overlay {
             overlay.set_aside()?;

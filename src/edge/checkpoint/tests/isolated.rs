@@ -178,3 +178,19 @@ async fn a_merge_that_is_broken_off_anywhere_is_undone_and_the_attempt_is_kept_w
         done += 5;
     }
 }
+
+#[tokio::test]
+async fn a_restore_is_durable_before_an_attempt_that_does_not_touch_the_tree() {
+    let yard = Yard::new();
+    dirty(&yard);
+    let Some((mut checkpoints, _)) = isolated(&yard).await else {
+        return;
+    };
+    checkpoints.merge_isolated().await.unwrap();
+    let failed = setback(&attempt("1", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    // Undoing the next one would not restore the tree again.
+    let lines = steps::read(&checkpoints.places.vault.journal()).unwrap();
+    assert_eq!(lines.last().unwrap().step, Step::Restored);
+}
