@@ -52,7 +52,11 @@ impl Checkpoints {
                 self.restore_again(&current).await?
             }
             Phase::Still if after_outage => return self.settle(&current).await,
-            Phase::Still => return Ok(None),
+            // Whoever started this may go away again, and the user come.
+            Phase::Still => {
+                self.settle_restore().await?;
+                return Ok(None);
+            }
             Phase::Working(_) => self.undo_attempt(&current).await?,
             // The files it speaks of may have lost their bytes.
             Phase::Verified(_) if after_outage => self.undo_attempt(&current).await?,

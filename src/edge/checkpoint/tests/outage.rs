@@ -250,6 +250,21 @@ async fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled(
 }
 
 #[tokio::test]
+async fn a_restore_a_start_came_after_is_settled() {
+    let (yard, mut checkpoints) = second_story_done("echo edited > first.txt").await;
+    let failed = setback(&attempt("2", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    drop(checkpoints);
+    let (checkpoints, recovery) = recover(&yard).await;
+    assert_eq!(recovery, None);
+    yard.write("first.txt", "the user's");
+    machine_restarted(&yard, checkpoints, 0);
+    assert_eq!(recover(&yard).await.1, None);
+    assert_eq!(yard.read("first.txt"), "the user's");
+}
+
+#[tokio::test]
 async fn objects_that_lost_their_bytes_are_not_built_upon() {
     let big: String = (0..3000).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "{number}");
