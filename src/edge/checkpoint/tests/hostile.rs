@@ -482,3 +482,31 @@ async fn an_object_that_is_spoilt_in_the_repository_is_whole_in_the_vault() {
         assert_eq!(yard.read("f.txt"), "precious\n", "{first}");
     }
 }
+
+#[tokio::test]
+async fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has_it() {
+    let yard = Yard::new();
+    yard.sh("echo '*.t text' > .gitattributes; git add -A; git commit -qm text");
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
+    fs::create_dir_all(folder.join("git")).unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    // Somebody else, such as in another work tree, has the same lines in hand.
+    yard.sh("printf 'one\\ntwo\\n' | git hash-object -w --stdin");
+    yard.write("lines.t", "one\r\ntwo\r\n");
+    let failed = setback(&attempt("1", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    yard.sh("git prune --expire=now");
+    let store = checkpoints.places.vault.store();
+    let name = format!("refs/parked/{}/1.1:lines.t", run_id());
+    let kept = yard.git_args(&[
+        "--git-dir",
+        &store.to_string_lossy(),
+        "cat-file",
+        "-p",
+        &name,
+    ]);
+    assert_eq!(kept, "one\ntwo\n");
+}
