@@ -165,6 +165,9 @@ impl Checkpoints {
         let apart = self.is_attempt_apart();
         if !apart {
             self.refuse_moved_head(current)?;
+        } else if self.is_after_outage() {
+            // Of a save just before; nothing else puts them right where no tree is restored.
+            self.settle_switch(current).await?;
         }
         let parked = self.park(interrupted(&last)).await?;
         self.restore().await?;
