@@ -63,7 +63,9 @@ impl Checkpoints {
         let Some(parked) = last.and_then(|last| last.parked.as_ref()) else {
             return Ok(());
         };
-        if self.diff_path(&parked.label)?.exists() {
+        // One without bytes is what a power cut leaves.
+        let written = std::fs::metadata(self.diff_path(&parked.label)?);
+        if written.is_ok_and(|diff| diff.len() > 0) {
             return Ok(());
         }
         self.begin_diff(current, &parked.label, parked.commit).await
