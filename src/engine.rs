@@ -186,6 +186,15 @@ impl Engine {
 
     /// Runs until the machine says that it is over.
     pub(crate) async fn run(mut self) -> Result<End, EngineError> {
+        let end = self.work().await;
+        if end.is_err() {
+            // The user comes after it; the error that is told is the one that ended the run.
+            let _ = self.checkpoints.settle_restore().await;
+        }
+        end
+    }
+
+    async fn work(&mut self) -> Result<End, EngineError> {
         self.unsaid = std::mem::take(&mut self.job.preface);
         self.post_watchman();
         self.say_unsaid().await?;
@@ -196,7 +205,7 @@ impl Engine {
                 if !matches!(effect, Effect::Announce(_)) {
                     self.recorder.tell().await?;
                 }
-                perform::perform(&mut self, effect).await?;
+                perform::perform(self, effect).await?;
             }
             self.say_unsaid().await?;
             if let Some(end) = self.end.take() {

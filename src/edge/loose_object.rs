@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
@@ -57,6 +57,25 @@ impl<'a> Writer<'a> {
         if is_present(&target) {
             return Ok(());
         }
+        self.replace((id, kind), bytes)
+    }
+
+    /// The same, but what is there already counts only where it is those bytes, in a file that
+    /// nobody else has a link to: what is written into that one by others would be here, too.
+    pub(crate) fn write_apart(
+        &mut self,
+        (id, kind): (&ObjectId, &str),
+        bytes: &[u8],
+    ) -> Result<(), FileError> {
+        let is_ours = fs::metadata(path(self.objects, id)).is_ok_and(|it| it.nlink() == 1);
+        if is_ours && read(self.objects, id, kind).is_some_and(|present| present == bytes) {
+            return Ok(());
+        }
+        self.replace((id, kind), bytes)
+    }
+
+    fn replace(&mut self, (id, kind): (&ObjectId, &str), bytes: &[u8]) -> Result<(), FileError> {
+        let target = path(self.objects, id);
         let header = format!("{kind} {}\0", bytes.len());
         let deflated = self.deflated(&[header.as_bytes(), bytes]);
         let deflated = deflated.tried("write", &target)?;
@@ -157,6 +176,27 @@ mod tests {
             assert_eq!(read(folder.path(), &id, "blob").as_deref(), Some(bytes));
             assert_eq!(read(folder.path(), &id, "tree"), None);
         }
+    }
+
+    #[test]
+    fn an_object_that_others_can_change_is_written_apart_from_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"hello\n");
+        let mut writer = Writer::new(folder.path());
+        writer.write((&id, "blob"), b"hello\n").unwrap();
+        let (object, other) = (path(folder.path(), &id), folder.path().join("other"));
+        let inode = || fs::metadata(&object).unwrap().ino();
+        let ours = inode();
+        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        assert_eq!(inode(), ours);
+        fs::hard_link(&object, &other).unwrap();
+        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        assert_ne!(inode(), ours);
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, "junk").unwrap();
+        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        let present = read(folder.path(), &id, "blob");
+        assert_eq!(present.as_deref(), Some(&b"hello\n"[..]));
     }
 
     #[test]

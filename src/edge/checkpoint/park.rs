@@ -248,6 +248,8 @@ impl Checkpoints {
             let git = &self.work.patient();
             return self.commit_tree_parked(current, label, (git, tree)).await;
         }
+        // Git does not write what the repository has, which may not have it for long.
+        self.link_objects().await?;
         let index = self.derive_index(base, id).await?;
         let git = self.work.patient().with_index(&index);
         self.commit_parked(current, label, &git, (&paths, hidden))

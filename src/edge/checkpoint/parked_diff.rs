@@ -48,14 +48,14 @@ impl Checkpoints {
         let earlier = self.diffing.replace(Diffing { path, answer });
         // Its process is started now.
         tokio::task::yield_now().await;
-        write(earlier).await
+        self.unsaid.extend(written(earlier).await);
+        Ok(())
     }
 
     /// Writes the diff git began with down; where there is none, the next step says so.
     pub(super) async fn end_diff(&mut self) {
-        let written = write(self.diffing.take()).await;
-        self.unsaid
-            .extend(written.err().map(|error| no_diff(&error)));
+        let diffing = self.diffing.take();
+        self.unsaid.extend(written(diffing).await);
     }
 
     /// Makes the diff of the last attempt where a kill came before it was written.
@@ -64,7 +64,9 @@ impl Checkpoints {
         let Some(parked) = last.and_then(|last| last.parked.as_ref()) else {
             return Ok(());
         };
-        if self.diff_path(&parked.label)?.exists() {
+        // One without bytes is what a power cut leaves.
+        let written = std::fs::metadata(self.diff_path(&parked.label)?);
+        if written.is_ok_and(|diff| diff.len() > 0) {
             return Ok(());
         }
         self.begin_diff(current, &parked.label, parked.commit)
@@ -72,6 +74,11 @@ impl Checkpoints {
         self.end_diff().await;
         Ok(())
     }
+}
+
+/// Writes a diff down once git has it; what is said where there is none.
+async fn written(diffing: Option<Diffing>) -> Option<Notice> {
+    write(diffing).await.err().map(|error| no_diff(&error))
 }
 
 async fn write(diffing: Option<Diffing>) -> Result<()> {

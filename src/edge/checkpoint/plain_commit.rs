@@ -324,6 +324,7 @@ fn write_blobs(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> 
 fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
     let store = places.vault.store().join("objects");
     let mut writer = Writer::new(objects);
+    let mut packs = None;
     for blob in blobs {
         let read;
         let bytes = match &blob.source {
@@ -334,8 +335,8 @@ fn write_some(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> {
                 }
                 if objects != store && !writer.copy(&store, &blob.id)? {
                     // What the checkpoint has may be in packs: in those of both, or git stores it.
-                    let format = places.repository.format;
-                    if !PackIndexes::open(objects, format).hold(&blob.id) {
+                    let open = || PackIndexes::open(objects, places.repository.format);
+                    if !packs.get_or_insert_with(open).hold(&blob.id) {
                         return Ok(false);
                     }
                 }

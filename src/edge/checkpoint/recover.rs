@@ -53,6 +53,7 @@ impl Checkpoints {
                 self.restore_again(&current).await?
             }
             Phase::Still if after_outage => return self.settle(&current).await,
+            // Whoever started this may go away again, and the user come.
             Phase::Still => {
                 self.settle_restore().await?;
                 return Ok(None);
@@ -165,6 +166,9 @@ impl Checkpoints {
         let apart = self.is_attempt_apart();
         if !apart {
             self.refuse_moved_head(current)?;
+        } else if self.is_after_outage() {
+            // Of a save just before; nothing else puts them right where no tree is restored.
+            self.settle_switch(current).await?;
         }
         let parked = self.park(interrupted(&last)).await?;
         self.restore().await?;

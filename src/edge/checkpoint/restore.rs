@@ -22,7 +22,7 @@ impl Checkpoints {
         let run = current.intent.run.clone();
         if let Some(overlay) = self.dropped.take() {
             self.forget_caches(&base);
-            self.record(&run, Step::PutBack).await?;
+            self.record(&run, Step::Restored).await?;
             overlay.set_aside()?;
             return Ok(Vec::new());
         }
@@ -34,7 +34,12 @@ impl Checkpoints {
         let overlay = self.live_overlay();
         let target = self.restore_target(&base, overlay.as_ref()).await?;
         let notices = self.carry_out_restore(&current, &target).await?;
-        self.record(&run, Step::PutBack).await?;
+        // The next attempt would be on an overlay, too: undoing that one restores nothing.
+        let done = match overlay {
+            Some(_) => Step::Restored,
+            None => Step::PutBack,
+        };
+        self.record(&run, done).await?;
         self.nobody_was_here();
         if let Some(overlay) = overlay {
             overlay.set_aside()?;

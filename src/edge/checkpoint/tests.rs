@@ -423,12 +423,36 @@ async fn the_diff_of_a_parked_attempt_is_made_up_for_after_a_kill() {
     let path = checkpoints.diff_path("1.1").unwrap();
     drop(checkpoints);
     assert!(!path.exists(), "a diff holds up nothing");
+    // As a power cut leaves it.
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "").unwrap();
 
     let mut checkpoints = yard.open().await;
     checkpoints.recover().await.unwrap();
     assert_eq!(yard.read("a.txt"), "one\n");
     let diff = fs::read_to_string(path).unwrap();
     assert!(diff.contains("-one\n+changed\n"), "{diff}");
+}
+
+#[tokio::test]
+async fn a_diff_that_cannot_be_made_stops_no_recovery() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    checkpoints.attempt_started(&attempt("1", 1)).await.unwrap();
+    yard.write("a.txt", "changed\n");
+    let parked = checkpoints.park(setback(&attempt("1", 1), None)).await;
+    parked.unwrap();
+    let store = checkpoints.places.vault.store().join("objects");
+    drop(checkpoints);
+    let blob = yard.git("hash-object a.txt");
+    let (folder, name) = blob.trim().split_at(2);
+    fs::remove_file(store.join(folder).join(name)).unwrap();
+    yard.write("a.txt", "edited since\n");
+
+    let mut checkpoints = yard.open().await;
+    checkpoints.recover().await.unwrap();
+    assert_eq!(yard.read("a.txt"), "one\n");
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 //! when the attempt is undone, by whichever process undoes it.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,10 @@ fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(
     fs::create_dir_all(folder).map_err(unwritable(folder))?;
     for (what, bytes) in [("bytes", bytes), ("path", name)] {
         let path = folder.join(format!("{number}.{what}"));
-        fs::write(&path, bytes).map_err(unwritable(&path))?;
+        // The attempt it is kept for may begin at once: after an outage these are the bytes.
+        File::create(&path)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .map_err(unwritable(&path))?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ impl Keeper {
         if let Some(old) = old.filter(|old| old.content.id() == Some(id)) {
             return Ok(old.content.clone());
         }
-        writer.write((&id, "blob"), bytes)?;
+        writer.write_apart((&id, "blob"), bytes)?;
         Ok(Content::Git(id))
     }
 }

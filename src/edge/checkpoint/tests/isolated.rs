@@ -178,3 +178,40 @@ async fn a_merge_that_is_broken_off_anywhere_is_undone_and_the_attempt_is_kept_w
         done += 5;
     }
 }
+
+#[tokio::test]
+async fn a_restore_is_durable_before_an_attempt_that_does_not_touch_the_tree() {
+    let yard = Yard::new();
+    dirty(&yard);
+    let Some((mut checkpoints, _)) = isolated(&yard).await else {
+        return;
+    };
+    checkpoints.merge_isolated().await.unwrap();
+    let failed = setback(&attempt("1", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    // Undoing the next one would not restore the tree again.
+    let lines = steps::read(&checkpoints.places.vault.journal()).unwrap();
+    assert_eq!(lines.last().unwrap().step, Step::Restored);
+}
+
+#[tokio::test]
+async fn a_save_an_outage_took_is_there_again_though_the_attempt_after_it_was_isolated() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    let before = yard.git("rev-parse HEAD");
+    yard.write("first.txt", "first\n");
+    checkpoints.save(&story("1")).await.unwrap();
+    let state = yard.everything();
+    let folder = checkpoints.attempt_folder(&run_id(), &attempt("2", 1));
+    fs::create_dir_all(folder).unwrap();
+    checkpoints.isolate(&attempt("2", 1)).unwrap();
+    checkpoints.attempt_started(&attempt("2", 1)).await.unwrap();
+    outage::machine_restarted(&yard, checkpoints, 0);
+    yard.write(".git/refs/heads/ralph/c", &before);
+
+    let mut checkpoints = yard.open().await;
+    checkpoints.recover().await.unwrap().unwrap();
+    assert_eq!(yard.everything(), state);
+}

@@ -8,7 +8,7 @@ use crate::edge::checkpoint::recover::Recovery;
 use crate::edge::steps::Step;
 
 /// The journal as if it was written before the machine was started, without the last lines.
-fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
+pub(super) fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
     let path = checkpoints.places.vault.journal();
     drop(checkpoints);
     let text = fs::read_to_string(&path).unwrap();
@@ -245,6 +245,21 @@ async fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled(
     checkpoints.settle_restore().await.unwrap();
     machine_restarted(&yard, checkpoints, 0);
     yard.write("first.txt", "the user's");
+    assert_eq!(recover(&yard).await.1, None);
+    assert_eq!(yard.read("first.txt"), "the user's");
+}
+
+#[tokio::test]
+async fn a_restore_a_start_came_after_is_settled() {
+    let (yard, mut checkpoints) = second_story_done("echo edited > first.txt").await;
+    let failed = setback(&attempt("2", 1), None);
+    checkpoints.park(failed).await.unwrap();
+    checkpoints.restore().await.unwrap();
+    drop(checkpoints);
+    let (checkpoints, recovery) = recover(&yard).await;
+    assert_eq!(recovery, None);
+    yard.write("first.txt", "the user's");
+    machine_restarted(&yard, checkpoints, 0);
     assert_eq!(recover(&yard).await.1, None);
     assert_eq!(yard.read("first.txt"), "the user's");
 }
