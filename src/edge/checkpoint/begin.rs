@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::control::Control;
+use super::first_index::Listed;
 use super::plain_commit::Order;
 use super::snapshot::Snapshot;
 use super::taking::{Known, Taken};
-use super::visible::Listed;
-use super::{Checkpoints, Notice, Result, blocking};
+use super::{Checkpoints, Notice, Places, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::{copy_with_time, create_private_folder};
 use crate::edge::git::Git;
@@ -67,17 +67,13 @@ impl Checkpoints {
 
     async fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
         self.clear_git_halves(&self.new_trash("begin"))?;
-        let places = Arc::clone(&self.places);
-        blocking(move || {
-            places.vault.ensure_store(places.repository.format)?;
-            Ok(places.vault.tie(&places.repository)?)
-        })
-        .await?;
-        self.keep_limits(run)?;
-        self.link_objects().await?;
+        // While git answers, which it begins to at once, the vault is made.
+        let (settings, made) = tokio::join!(self.ask_settings(), self.make_vault(run));
+        let settings = settings?;
+        made?;
         let (refs, head) = self.observe().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
-        self.prepare_work_dir(&control).await?;
+        self.prepare_work_dir(&settings, &control).await?;
 
         let start_id = Snapshot::new_id();
         let first_id = Snapshot::new_id();
@@ -134,6 +130,15 @@ impl Checkpoints {
             refs,
             notices,
         })
+    }
+
+    /// Makes what of the vault is missing, and links the repository's objects into it.
+    async fn make_vault(&self, run: &RunId) -> Result<()> {
+        let Places { repository, vault } = &*self.places;
+        vault.ensure_store(repository.format)?;
+        vault.tie(repository)?;
+        self.keep_limits(run)?;
+        self.link_objects().await
     }
 
     /// The tree of the first commit, and what git could not store of it.
