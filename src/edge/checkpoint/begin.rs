@@ -1,6 +1,7 @@
 //! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
@@ -43,6 +44,10 @@ impl Checkpoints {
         self.mark_processes(run);
         let prepared = self.prepare(run, change).await?;
         let intent = prepared.intent.clone();
+        if Snapshot::index(&self.places.vault, &intent.checkpoint).exists() {
+            self.make_ready(&intent.checkpoint, intent.commit).await?;
+        }
+        let head = self.make_head_ready(&intent.checkpoint, &intent.branch)?;
         self.record(
             run,
             Step::BeginIntent {
@@ -50,7 +55,9 @@ impl Checkpoints {
             },
         )
         .await?;
-        if let Err(error) = self.carry_out_begin(&intent, &prepared.refs).await {
+        let carried_out = self.carry_out_begin(&intent, &prepared.refs, head).await;
+        self.ready_branch = None;
+        if let Err(error) = carried_out {
             // Half a begin helps nobody; should this fail too, the next start does it.
             let _ = self.recover().await;
             return Err(error);
@@ -239,11 +246,12 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Moves branch, HEAD and index; doing it again changes nothing.
-    pub(super) async fn carry_out_begin(
+    /// Moves branch, HEAD and index.
+    async fn carry_out_begin(
         &mut self,
         intent: &BeginIntent,
         refs: &Refs,
+        head: PathBuf,
     ) -> Result<()> {
         let trash = self.new_trash("begin");
         let target = Head::Branch {
@@ -252,7 +260,11 @@ impl Checkpoints {
         };
         self.move_ref(&intent.branch, refs, Some(intent.commit))
             .await?;
-        self.point_head(&target, &intent.head).await?;
+        let (branch, at) = (&intent.branch, intent.commit);
+        let is_there = matches!(&intent.head, Head::Branch { name, .. } if name == branch);
+        if is_there || !self.move_head(&intent.head, (branch, at), Some(head)).await {
+            self.point_head(&target, &intent.head).await?;
+        }
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
         self.swap_index(&index, &trash).await
     }

@@ -130,8 +130,14 @@ impl Checkpoints {
         Ok(it.carry_out(&self.places.repository, &mut lock(&self.ref_reader)))
     }
 
-    /// Points HEAD at a branch without git; false where git is to do it.
-    async fn move_head(&self, from: &Head, (to, at): (&str, ObjectId)) -> bool {
+    /// Points HEAD at a branch without git, by a file that is ready where there is one; false where
+    /// git is to do it.
+    pub(super) async fn move_head(
+        &self,
+        from: &Head,
+        (to, at): (&str, ObjectId),
+        ready: Option<PathBuf>,
+    ) -> bool {
         let Some(committer) = self.committer().await else {
             return false;
         };
@@ -141,7 +147,7 @@ impl Checkpoints {
             at,
             committer: &committer,
             message: SWITCHED,
-            ready: None,
+            ready,
         };
         let repository = &self.places.repository;
         lock(&self.ref_reader).is_accepted(repository) && it.carry_out(repository)
@@ -185,7 +191,7 @@ impl Checkpoints {
             (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
             (Head::Branch { name, commit }, _) => {
                 if let Some(at) = *commit
-                    && self.move_head(now, (name, at)).await
+                    && self.move_head(now, (name, at), None).await
                 {
                     return Ok(());
                 }
@@ -239,6 +245,14 @@ impl Checkpoints {
             Ok(())
         })
         .await
+    }
+
+    /// The same of HEAD, where it is to go to a branch; gives the file.
+    pub(super) fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
+        let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
+        let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
+        written.tried("write", &path)?;
+        Ok(path)
     }
 
     /// The same, but where the very same is there already nothing is done.
@@ -346,7 +360,6 @@ fn held(lock: &Path) -> CheckpointError {
     )
 }
 
-/// False where somebody took the lock just before us.
 /// True where two indexes have the same bytes and the same time, which git goes by.
 fn is_same_index(one: &Path, other: &Path) -> bool {
     let of = |path: &Path| {
@@ -364,9 +377,10 @@ fn ready(index: &Path) -> PathBuf {
 /// A new file as git makes its own.
 fn create_plain(path: &Path) -> io::Result<fs::File> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o644).open(path)
+    options.write(true).create_new(true).mode(0o666).open(path)
 }
 
+/// False where somebody took the lock just before us.
 fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
     let mut source = match fs::File::open(from) {
         Ok(file) => file,
