@@ -82,6 +82,8 @@ pub(super) fn on_runtime(
 }
 
 async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    // To find the time zone for the first time means to list all there are; git is at work meanwhile.
+    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
     match outlook(wish, context).await? {
         Outlook::Told(code) => Ok(code),
         Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),

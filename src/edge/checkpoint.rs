@@ -24,6 +24,7 @@
 //! | `outage` | what a machine that stopped had not yet on disk is found and put right |
 //! | `plain_commit` | a commit without git, of files it would store as they are |
 //! | `conversions` | which files those are |
+//! | `first_index` | what is in the user's index, and which files have the bytes it names |
 //! | `frozen_config` | the user's git configuration as it was when the run began |
 //! | `gate_changes` | what gates change in the tree is put back |
 //! | `guarding` | what is kept out of commits, and said once |
@@ -51,6 +52,7 @@ mod control;
 mod converge;
 mod conversions;
 mod finish;
+mod first_index;
 mod frozen_config;
 mod gate_changes;
 mod gc;
@@ -365,13 +367,16 @@ impl Checkpoints {
             None => work,
         };
         let store = Git::on_bare(&vault.store(), command_timeout);
+        // Git has just found the repository, so it can read its configuration.
+        let mut ref_reader = RefReader::default();
+        ref_reader.accept_present(&repository);
         let mut checkpoints = Self {
             places: Arc::new(Places { repository, vault }),
             git,
             work,
             store,
             journal: Arc::new(Mutex::new(journal)),
-            ref_reader: Arc::default(),
+            ref_reader: Arc::new(Mutex::new(ref_reader)),
             committer: tokio::sync::OnceCell::new(),
             links: Arc::default(),
             module_links: Arc::default(),

@@ -10,6 +10,7 @@ mod trees;
 
 use std::collections::BTreeMap;
 
+use super::manifest::Stat;
 use super::object_id::{ObjectFormat, ObjectId};
 use entries::{Entries, Writer};
 use trees::{Trees, optional, parse_trees};
@@ -17,7 +18,7 @@ use trees::{Trees, optional, parse_trees};
 /// What an index says of a file besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Staged {
-    /// `100644`, `100755` or `120000`, in octal.
+    /// `100644`, `100755`, `120000`, or for a submodule `160000`, in octal.
     pub(crate) mode: u32,
     /// Its content.
     pub(crate) id: ObjectId,
@@ -38,6 +39,41 @@ pub(crate) struct StagedStat {
     pub(crate) owner: (u32, u32),
     /// Length.
     pub(crate) size: u32,
+}
+
+impl StagedStat {
+    /// True where these are the fields of a file that was looked at, to the nanosecond.
+    pub(crate) fn is_of(&self, stat: &Stat) -> bool {
+        self.changed == split(stat.changed_ns)
+            && self.modified == split(stat.modified_ns)
+            && self.place.1 == cut(stat.inode)
+            && self.has_size(stat.size)
+    }
+
+    /// True where a file of this length could have the fields.
+    pub(crate) fn has_size(&self, size: u64) -> bool {
+        self.size == cut(size)
+    }
+
+    /// True where the file was last touched in a second before the given one.
+    pub(crate) fn is_before(&self, second: i64) -> bool {
+        let last = self.changed.0.max(self.modified.0);
+        i64::from(last) < second
+    }
+}
+
+/// Seconds and nanoseconds, as an index keeps them.
+fn split(time_ns: i64) -> (u32, u32) {
+    let part = |value: i64| cut(value.cast_unsigned());
+    (
+        part(time_ns.div_euclid(1_000_000_000)),
+        part(time_ns.rem_euclid(1_000_000_000)),
+    )
+}
+
+/// The lowest 32 bits.
+fn cut(value: u64) -> u32 {
+    u32::try_from(value & 0xffff_ffff).unwrap_or_default()
 }
 
 /// What becomes of paths; none means that a path is no longer there.
@@ -65,6 +101,24 @@ pub(crate) fn is_ordinary(index: &[u8], format: ObjectFormat) -> bool {
         Some(())
     };
     read_all().is_some()
+}
+
+/// All paths of an index with what it says of them. None where it says more than that: then git has
+/// to be asked.
+pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<(Vec<u8>, Staged)>> {
+    let mut entries = Entries::new(index, format)?;
+    optional(entries.extensions()?)?;
+    let mut all = Vec::new();
+    while !entries.is_over() {
+        let entry = entries.advance()?;
+        let staged = Staged {
+            mode: entry.mode,
+            id: entry.id,
+            stat: entry.looked_at()?,
+        };
+        all.push((entries.path().to_vec(), staged));
+    }
+    Some(all)
 }
 
 /// Applies edits to an index. None where git has to be asked.

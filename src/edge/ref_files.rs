@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
 
-pub(crate) use moving::BranchMove;
+pub(crate) use moving::{BranchMove, HeadMove, NewBranch};
 
 /// Folders below `refs/` of which every work tree has its own.
 const PER_WORK_TREE: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
@@ -80,6 +80,11 @@ impl RefReader {
     pub(crate) fn is_accepted(&self, repository: &Repository) -> bool {
         let setup = Setup::read(repository);
         setup.is_some() && setup == self.accepted
+    }
+
+    /// Remembers the present configuration as one git has just answered with.
+    pub(crate) fn accept_present(&mut self, repository: &Repository) {
+        self.accepted = Setup::read(repository);
     }
 
     /// Remembers what git answered with.

@@ -106,6 +106,8 @@ pub(crate) enum Step {
 pub(crate) enum Durable {
     /// The line says of files, objects or refs that they are there: those, then the line.
     FilesThenLine,
+    /// The same, but the line may be lost as long as nothing follows it: those alone.
+    Files,
     /// What it needs is durable since a line before it, or can be done again: the line.
     Line,
     /// Nothing: it can be lost with all it says, as if it had not come to it.
@@ -144,10 +146,12 @@ impl Step {
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
             Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
+            // Begun: without it a begin is taken back, which touches no file. The line of an attempt,
+            // or of whatever else comes next, makes this one durable too.
+            Self::Begun => Durable::Files,
             // Restored, too: if the run ends here, what differs from the checkpoint at the next
             // start is taken for the user's, and must not be a file that lost its bytes.
             Self::BeginIntent { .. }
-            | Self::Begun
             | Self::BeginTakenBack
             | Self::Parked { .. }
             | Self::Restored
@@ -351,10 +355,10 @@ impl Journal {
         }
         let durable = match line.step.durable() {
             // Nobody could tell later whether to believe it.
-            Durable::Nothing if line.uptime.is_none() => Durable::FilesThenLine,
+            Durable::Nothing | Durable::Files if line.uptime.is_none() => Durable::FilesThenLine,
             durable => durable,
         };
-        if durable == Durable::FilesThenLine {
+        if matches!(durable, Durable::FilesThenLine | Durable::Files) {
             for folder in &self.barriers {
                 sync_file_system(folder)?;
             }
@@ -372,7 +376,7 @@ impl Journal {
             .file
             .write_all(text.as_bytes())
             .and_then(|()| match durable {
-                Durable::Nothing => Ok(()),
+                Durable::Nothing | Durable::Files => Ok(()),
                 Durable::Line | Durable::FilesThenLine => self.file.sync_data(),
             });
         reached(Point::JournalSynced);

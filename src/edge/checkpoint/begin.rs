@@ -1,14 +1,15 @@
 //! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::Control;
+use super::first_index::Listed;
 use super::plain_commit::Order;
 use super::snapshot::Snapshot;
 use super::taking::{Known, Taken};
-use super::visible::Listed;
-use super::{Checkpoints, Notice, Result, blocking};
+use super::{Checkpoints, Notice, Places, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::{copy_with_time, create_private_folder};
 use crate::edge::git::Git;
@@ -43,6 +44,10 @@ impl Checkpoints {
         self.mark_processes(run);
         let prepared = self.prepare(run, change).await?;
         let intent = prepared.intent.clone();
+        if Snapshot::index(&self.places.vault, &intent.checkpoint).exists() {
+            self.make_ready(&intent.checkpoint, intent.commit).await?;
+        }
+        let head = self.make_head_ready(&intent.checkpoint, &intent.branch)?;
         self.record(
             run,
             Step::BeginIntent {
@@ -50,7 +55,9 @@ impl Checkpoints {
             },
         )
         .await?;
-        if let Err(error) = self.carry_out_begin(&intent, &prepared.refs).await {
+        let carried_out = self.carry_out_begin(&intent, &prepared.refs, head).await;
+        self.ready_branch = None;
+        if let Err(error) = carried_out {
             // Half a begin helps nobody; should this fail too, the next start does it.
             let _ = self.recover().await;
             return Err(error);
@@ -67,17 +74,13 @@ impl Checkpoints {
 
     async fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
         self.clear_git_halves(&self.new_trash("begin"))?;
-        let places = Arc::clone(&self.places);
-        blocking(move || {
-            places.vault.ensure_store(places.repository.format)?;
-            Ok(places.vault.tie(&places.repository)?)
-        })
-        .await?;
-        self.keep_limits(run)?;
-        self.link_objects().await?;
+        // While git answers, which it begins to at once, the vault is made.
+        let (settings, made) = tokio::join!(self.ask_settings(), self.make_vault(run));
+        let settings = settings?;
+        made?;
         let (refs, head) = self.observe().await?;
         let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
-        self.prepare_work_dir(&control).await?;
+        self.prepare_work_dir(&settings, &control).await?;
 
         let start_id = Snapshot::new_id();
         let first_id = Snapshot::new_id();
@@ -134,6 +137,15 @@ impl Checkpoints {
             refs,
             notices,
         })
+    }
+
+    /// Makes what of the vault is missing, and links the repository's objects into it.
+    async fn make_vault(&self, run: &RunId) -> Result<()> {
+        let Places { repository, vault } = &*self.places;
+        vault.ensure_store(repository.format)?;
+        vault.tie(repository)?;
+        self.keep_limits(run)?;
+        self.link_objects().await
     }
 
     /// The tree of the first commit, and what git could not store of it.
@@ -234,11 +246,12 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Moves branch, HEAD and index; doing it again changes nothing.
-    pub(super) async fn carry_out_begin(
+    /// Moves branch, HEAD and index.
+    async fn carry_out_begin(
         &mut self,
         intent: &BeginIntent,
         refs: &Refs,
+        head: PathBuf,
     ) -> Result<()> {
         let trash = self.new_trash("begin");
         let target = Head::Branch {
@@ -247,7 +260,11 @@ impl Checkpoints {
         };
         self.move_ref(&intent.branch, refs, Some(intent.commit))
             .await?;
-        self.point_head(&target, &intent.head).await?;
+        let (branch, at) = (&intent.branch, intent.commit);
+        let is_there = matches!(&intent.head, Head::Branch { name, .. } if name == branch);
+        if is_there || !self.move_head(&intent.head, (branch, at), Some(head)).await {
+            self.point_head(&target, &intent.head).await?;
+        }
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
         self.swap_index(&index, &trash).await
     }

@@ -30,6 +30,9 @@ const ORDINARY: &[(&str, &[&str])] = &[
     ("i18n.commitencoding", &["utf-8", "utf8"]),
 ];
 
+/// Where git keeps logs of refs as it mostly does.
+const LOGS: (&str, &[&str]) = ("core.logallrefupdates", &["true", "yes", "on", "1"]);
+
 /// What the frozen configuration says about conversions.
 #[derive(Debug)]
 pub(super) struct Conversions {
@@ -37,6 +40,8 @@ pub(super) struct Conversions {
     pub(super) always: bool,
     /// Line endings are converted, whatever attributes say.
     pub(super) lines: bool,
+    /// Git keeps logs of branches, and of nothing that mostly has none.
+    pub(super) logs: bool,
     /// Files with attributes outside of the work tree.
     outside: Vec<PathBuf>,
 }
@@ -58,14 +63,19 @@ impl Checkpoints {
         if let Some(known) = self.conversions.get() {
             return Ok(known);
         }
-        let work = self.places.vault.scratch("work");
-        let config = fs::read_to_string(work.join("config")).unwrap_or_default();
+        let config = self.places.vault.scratch("work").join("config");
+        let config = fs::read_to_string(config).unwrap_or_default();
         let said = self.work.run(["var", "-l"]).await.unwrap_or_default();
+        Ok(self.learn_conversions(&config, &String::from_utf8_lossy(&said)))
+    }
+
+    /// Takes from the frozen configuration, and from git's own variables, what git makes of files.
+    pub(super) fn learn_conversions(&self, config: &str, variables: &str) -> &Conversions {
+        let work = self.places.vault.scratch("work");
         let mut outside = vec![work.join("info/attributes")];
-        outside.extend(attribute_files(&String::from_utf8_lossy(&said)));
-        Ok(self
-            .conversions
-            .get_or_init(|| Conversions::new(&config, outside)))
+        outside.extend(attribute_files(variables));
+        self.conversions
+            .get_or_init(|| Conversions::new(config, outside))
     }
 }
 
@@ -90,15 +100,16 @@ fn attribute_files(variables: &str) -> Vec<PathBuf> {
 
 impl Conversions {
     fn new(config: &str, mut outside: Vec<PathBuf>) -> Self {
-        let is_ordinary = |(key, values): &(&str, &[&str])| {
+        let is_ordinary = |(key, values): (&str, &[&str])| {
             value_of(config, key)
                 .is_none_or(|value| values.contains(&value.to_ascii_lowercase().as_str()))
         };
         let lines = value_of(config, "core.autocrlf");
         outside.extend(value_of(config, "core.attributesfile").map(PathBuf::from));
         Self {
-            always: !ORDINARY.iter().all(is_ordinary),
+            always: !ORDINARY.iter().all(|setting| is_ordinary(*setting)),
             lines: lines.is_some_and(|value| !value.eq_ignore_ascii_case("false")),
+            logs: is_ordinary(LOGS),
             outside,
         }
     }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use super::guarding::Lanes;
 use super::room;
-use super::taking::{Known, now_ns, show};
+use super::taking::{Known, Likeness, now_ns, show};
 use super::{Notice, Places, Result, lock};
 use crate::edge::files::{FileError, Tried, absent, place};
 use crate::edge::kill_point::{Point, reached};
@@ -121,7 +121,7 @@ impl Keeper {
             let old = self.base.entries.get(&found.path);
             let before = old.map_or(Lane::Ignored, |old| old.lane);
             let size = found.stat.size;
-            if found.kind != Kind::File || self.known.clean.contains_key(&found.path) {
+            if found.kind != Kind::File || self.known.likeness(found) != Likeness::Other {
                 continue;
             }
             if self.lane_of(found, before) == Lane::Ignored {
@@ -169,10 +169,22 @@ impl Keeper {
         old: Option<&Entry>,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
-        // A file that changed since git looked at it is not what git saw.
-        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.known.clean_ns;
-        if let Some(id) = self.known.clean.get(&found.path).filter(|_| is_older) {
-            return Ok(Some(Content::Git(*id)));
+        let likeness = match old {
+            // What was an object and is looked at again mostly still is that object.
+            Some(old)
+                if old.stat.size == found.stat.size
+                    && let Content::Git(id) = old.content =>
+            {
+                Likeness::Perhaps(id)
+            }
+            _ => self.known.likeness(found),
+        };
+        match likeness {
+            Likeness::Same(id) => return Ok(Some(Content::Git(id))),
+            Likeness::Perhaps(id) if self.has_bytes(found, &id) => {
+                return Ok(Some(Content::Git(id)));
+            }
+            Likeness::Perhaps(_) | Likeness::Other => {}
         }
         if lane == Lane::Ignored {
             if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
@@ -194,6 +206,17 @@ impl Keeper {
             lock(&self.seen).insert(found.path.clone(), (found.stat, id, now));
         }
         Ok(content)
+    }
+
+    /// True where a file has the bytes of an object now.
+    fn has_bytes(&self, found: &Found, id: &ObjectId) -> bool {
+        let format = self.places.repository.format;
+        let hashed = open_no_link(&self.full(&found.path)).and_then(|file| {
+            let size = file.metadata()?.size();
+            ObjectId::of_blob(format, size, file)
+        });
+        // What cannot be read, or changes meanwhile, is told of where it is kept.
+        hashed.is_ok_and(|hashed| hashed == *id)
     }
 
     /// Where a path really is.

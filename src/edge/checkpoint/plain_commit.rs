@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::conversions::{Conversions, Converted, Folders};
+use super::frozen_config::value_of;
 use super::keeping::open_raw;
 use super::objects::link;
+use super::visible::Settings;
 use super::{Checkpoints, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, create_private_folder, place, read_if_present};
 use crate::edge::index_file::{Edited, Edits, Staged, StagedStat, edit};
@@ -92,7 +94,55 @@ impl Checkpoints {
     }
 }
 
+impl Checkpoints {
+    /// Takes from what git said who makes the commits and moves refs, where somebody has been named.
+    pub(super) fn learn_committers(&self, settings: &Settings) {
+        let is_plain = self.conversions.get().is_some_and(|it| !it.always);
+        let variable = |name: &str| {
+            let value = std::env::var_os(name)?;
+            Some(value.into_string().unwrap_or_default())
+        };
+        let named = Identity::named(settings, variable);
+        let Some(identity) = named.filter(|_| is_plain) else {
+            return;
+        };
+        let _ = self.committer.set(Some(identity.committer.clone()));
+        *lock(&self.identity) = Some(identity);
+    }
+}
+
 impl Identity {
+    /// Who git says makes commits. None where it has guessed a part of it: a commit it would refuse.
+    fn named(settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let is_said = |text: String| text.contains(|c: char| c.is_ascii_alphanumeric());
+        let is_named = |role: &str, part: &str| {
+            let places = [role, "user"].map(|section| format!("{section}.{part}"));
+            let variable = variable(&format!("GIT_{role}_{part}").to_uppercase());
+            // The first that says anything is what git goes by, even where it is nothing.
+            let said = variable.or_else(|| {
+                let mut values = places.iter().map(|key| value_of(&settings.config, key));
+                values.find_map(|value| value)
+            });
+            said.is_some_and(is_said)
+        };
+        let of = |role: &str| {
+            if !["name", "email"].iter().all(|part| is_named(role, part)) {
+                return None;
+            }
+            let start = format!("GIT_{}_IDENT=", role.to_uppercase());
+            // The configuration comes first, and may say anything.
+            let mut lines = settings.variables.lines().rev();
+            let line = lines.find_map(|line| line.strip_prefix(&start))?;
+            let who = &line[..=line.rfind('>')?];
+            // What is no text was read as something else than it is.
+            (!who.contains(char::REPLACEMENT_CHARACTER)).then(|| who.to_owned())
+        };
+        Some(Self {
+            author: of("author")?,
+            committer: of("committer")?,
+        })
+    }
+
     fn in_commit(text: &str) -> Option<Self> {
         let headers = text.split("\n\n").next()?;
         // A header for encodings, signatures or the like says that there is more to it.
@@ -403,6 +453,41 @@ mod tests {
         );
         let signed = text.replace("\n\n", "\ngpgsig x\n\n");
         assert_eq!(Identity::in_commit(&signed), None);
+    }
+
+    #[test]
+    fn who_commits_is_known_where_nothing_of_it_is_guessed() {
+        #[track_caller]
+        fn case(config: &str, variables: &[(&str, &str)], want: bool) {
+            let settings = Settings {
+                config: config.to_owned(),
+                variables: "alias.x=a\nGIT_AUTHOR_IDENT=no <no> 1 +0000\n\
+                    GIT_COMMITTER_IDENT=Ann <a@b> 17 +0100\nGIT_AUTHOR_IDENT=Bo <b@c> 17 +0100\n"
+                    .to_owned(),
+            };
+            let value = |name: &str| {
+                let mut all = variables.iter();
+                let found = all.find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            let known = Identity::named(&settings, value);
+            let wanted = Identity {
+                author: "Bo <b@c>".to_owned(),
+                committer: "Ann <a@b>".to_owned(),
+            };
+            assert_eq!(known, want.then_some(wanted));
+        }
+        let (name, email) = ("[user]\n\tname = \"a\"\n", "[user]\n\temail = \"b\"\n");
+        let both = &format!("{name}{email}");
+        case(both, &[], true);
+        case(name, &[], false);
+        case(email, &[], false);
+        case("[user]\n\tname = \".\"\n\temail = \"b\"\n", &[], false);
+        case(both, &[("GIT_AUTHOR_NAME", "")], false);
+        case(&format!("{both}[committer]\n\tname = \"\"\n"), &[], false);
+        let author = ("GIT_AUTHOR_EMAIL", "x");
+        case(name, &[author], false);
+        case(name, &[author, ("GIT_COMMITTER_EMAIL", "y")], true);
     }
 
     #[test]

@@ -115,6 +115,7 @@ impl Checkpoints {
     async fn take_back_begin(&mut self, current: &Current) -> Result<Recovery> {
         let trash = self.new_trash("begin");
         let intent = &current.intent;
+        self.free_locks(&[&intent.branch], &trash).await?;
         self.mend_head(&intent.branch, &trash)?;
         let (refs, head) = self.observe().await?;
         let tip = refs.get(&intent.branch).copied();

@@ -197,7 +197,8 @@ impl RunState {
     /// Takes one line into account.
     pub(super) fn apply(&mut self, line: &Line) {
         self.last = Some(line.clone());
-        if line.step.durable() == Durable::FilesThenLine {
+        let durable = line.step.durable();
+        if matches!(durable, Durable::FilesThenLine | Durable::Files) {
             self.durable_at = Some(line.at);
         }
         match &line.step {

@@ -16,7 +16,7 @@ use crate::edge::files::{
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
-use crate::edge::ref_files::{BranchMove, Read};
+use crate::edge::ref_files::{BranchMove, HeadMove, NewBranch, Read};
 use crate::edge::repository::{Head, Refs};
 
 /// How often, and how long apart, a lock that somebody holds is tried again.
@@ -25,6 +25,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// What git's logs say of a branch that was moved.
 const MOVED: &str = "ralphtool: move to checkpoint";
+
+/// The same of HEAD.
+const SWITCHED: &str = "ralphtool: switch";
 
 impl Checkpoints {
     /// Reads refs and HEAD.
@@ -58,9 +61,12 @@ impl Checkpoints {
         if now.is_none() {
             self.clear_the_way(name, refs).await?;
         }
-        if let (Some(from), Some(to)) = (now, target)
-            && self.move_file(name, from, to).await?
-        {
+        let is_moved = match (now, target) {
+            (Some(from), Some(to)) => self.move_file(name, from, to).await?,
+            (None, Some(at)) => self.make_file(name, at).await?,
+            (_, None) => false,
+        };
+        if is_moved {
             return Ok(());
         }
         let zero = self.places.repository.format.zero();
@@ -84,20 +90,67 @@ impl Checkpoints {
             return Ok(false);
         };
         let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
-        let ready = self.ready_branch.as_ref();
         let it = BranchMove {
             name: name.to_owned(),
             from,
             to,
             committer,
             message: MOVED,
-            ready: ready.filter(|it| it.0 == to).map(|it| it.1.clone()),
+            ready: self.ready_for(to),
         };
         blocking(move || {
             let repository = &places.repository;
             Ok(lock(&reader).is_accepted(repository) && it.carry_out(repository))
         })
         .await
+    }
+
+    /// The file that becomes the branch once it is at a commit.
+    fn ready_for(&self, commit: ObjectId) -> Option<PathBuf> {
+        let ready = self.ready_branch.as_ref();
+        ready.filter(|it| it.0 == commit).map(|it| it.1.clone())
+    }
+
+    /// Makes a branch without git; false where git is to do it.
+    async fn make_file(&self, name: &str, at: ObjectId) -> Result<bool> {
+        let Some(committer) = self.committer().await else {
+            return Ok(false);
+        };
+        let conversions = self.conversions().await?;
+        if conversions.always || !conversions.logs {
+            return Ok(false);
+        }
+        let it = NewBranch {
+            name: name.to_owned(),
+            at,
+            committer,
+            message: MOVED,
+            ready: self.ready_for(at),
+        };
+        Ok(it.carry_out(&self.places.repository, &mut lock(&self.ref_reader)))
+    }
+
+    /// Points HEAD at a branch without git, by a file that is ready where there is one; false where
+    /// git is to do it.
+    pub(super) async fn move_head(
+        &self,
+        from: &Head,
+        (to, at): (&str, ObjectId),
+        ready: Option<PathBuf>,
+    ) -> bool {
+        let Some(committer) = self.committer().await else {
+            return false;
+        };
+        let it = HeadMove {
+            from,
+            to,
+            at,
+            committer: &committer,
+            message: SWITCHED,
+            ready,
+        };
+        let repository = &self.places.repository;
+        lock(&self.ref_reader).is_accepted(repository) && it.carry_out(repository)
     }
 
     /// Who moves refs, as `NAME <EMAIL>`; none where git would have to say what is missing.
@@ -136,18 +189,22 @@ impl Checkpoints {
     pub(super) async fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
         match (target, now) {
             (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
-            (Head::Branch { name, .. }, _) => {
+            (Head::Branch { name, commit }, _) => {
+                if let Some(at) = *commit
+                    && self.move_head(now, (name, at), None).await
+                {
+                    return Ok(());
+                }
                 self.git
-                    .run(["symbolic-ref", "-m", "ralphtool: switch", "HEAD", name])
+                    .run(["symbolic-ref", "-m", SWITCHED, "HEAD", name])
                     .await?;
             }
             (Head::Detached { commit }, Head::Detached { commit: present })
                 if commit == present => {}
             (Head::Detached { commit }, _) => {
                 let commit = commit.to_string();
-                let message = "ralphtool: switch";
                 self.git
-                    .run(["update-ref", "--no-deref", "-m", message, "HEAD", &commit])
+                    .run(["update-ref", "--no-deref", "-m", SWITCHED, "HEAD", &commit])
                     .await?;
             }
         }
@@ -188,6 +245,14 @@ impl Checkpoints {
             Ok(())
         })
         .await
+    }
+
+    /// The same of HEAD, where it is to go to a branch; gives the file.
+    pub(super) fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
+        let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
+        let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
+        written.tried("write", &path)?;
+        Ok(path)
     }
 
     /// The same, but where the very same is there already nothing is done.
@@ -295,7 +360,6 @@ fn held(lock: &Path) -> CheckpointError {
     )
 }
 
-/// False where somebody took the lock just before us.
 /// True where two indexes have the same bytes and the same time, which git goes by.
 fn is_same_index(one: &Path, other: &Path) -> bool {
     let of = |path: &Path| {
@@ -313,9 +377,10 @@ fn ready(index: &Path) -> PathBuf {
 /// A new file as git makes its own.
 fn create_plain(path: &Path) -> io::Result<fs::File> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o644).open(path)
+    options.write(true).create_new(true).mode(0o666).open(path)
 }
 
+/// False where somebody took the lock just before us.
 fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
     let mut source = match fs::File::open(from) {
         Ok(file) => file,

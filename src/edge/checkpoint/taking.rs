@@ -9,9 +9,10 @@ use super::modules::{is_module_path, walk_modules};
 use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::git::Git;
+use crate::edge::index_file::Staged;
 use crate::edge::manifest::{Changes, Entries, Entry, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
-use crate::edge::walk::{Ground, Walk, look, walk};
+use crate::edge::walk::{Found, Ground, Walk, look, walk};
 
 /// Folders that tools fill and can fill again; not looked into where git ignores them.
 const CACHE_FOLDERS: &[&str] = &[
@@ -70,8 +71,25 @@ impl Opaque {
     }
 }
 
-/// What the index says of a path that is clean: its content is a git object already.
-pub(super) type Clean = BTreeMap<Vec<u8>, ObjectId>;
+/// A tracked file whose bytes may be those of its object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clean {
+    /// The object.
+    pub(super) id: ObjectId,
+    /// What the index says of the file, where nobody has compared the two.
+    pub(super) staged: Option<Staged>,
+}
+
+/// How a file stands to its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// It has the same bytes.
+    Same(ObjectId),
+    /// It has the same bytes if they have this id.
+    Perhaps(ObjectId),
+    /// It has others, or another mode.
+    Other,
+}
 
 /// The work tree now, against a base.
 #[derive(Debug, Clone)]
@@ -111,10 +129,12 @@ pub(super) struct Seen {
 /// What is known before the walk.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// Clean tracked files with their objects.
-    pub(super) clean: Clean,
-    /// When they were clean.
+    /// Tracked files that are not converted, and may be clean.
+    pub(super) clean: BTreeMap<Vec<u8>, Clean>,
+    /// When git compared them, or they were about to be.
     pub(super) clean_ns: i64,
+    /// The second in which the index was written: what was touched in it may differ unseen.
+    pub(super) index_second: i64,
     /// All tracked paths.
     pub(super) tracked: BTreeSet<Vec<u8>>,
     /// Submodules.
@@ -126,6 +146,37 @@ impl Known {
     /// says that the index knows it.
     pub(super) fn is_of_a_checkpoint(&self) -> bool {
         self.clean_ns == 0
+    }
+
+    /// How a file that was looked at stands to the object the index names. The rules are git's, but
+    /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
+    pub(super) fn likeness(&self, found: &Found) -> Likeness {
+        let Some(clean) = self.clean.get(&found.path) else {
+            return Likeness::Other;
+        };
+        // A file that changed since git looked at it is not what git saw; and a file system may
+        // keep time in whole seconds.
+        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
+        let Some(staged) = clean.staged else {
+            return if is_older {
+                Likeness::Same(clean.id)
+            } else {
+                Likeness::Other
+            };
+        };
+        let is_executable = found.stat.mode & 0o100 != 0;
+        if (staged.mode == 0o100_755) != is_executable {
+            return Likeness::Other;
+        }
+        if is_older && staged.stat.is_of(&found.stat) && staged.stat.is_before(self.index_second) {
+            return Likeness::Same(clean.id);
+        }
+        // Git writes no size where it wants the file to be read.
+        match staged.stat.size {
+            0 => Likeness::Perhaps(clean.id),
+            _ if staged.stat.has_size(found.stat.size) => Likeness::Perhaps(clean.id),
+            _ => Likeness::Other,
+        }
     }
 }
 

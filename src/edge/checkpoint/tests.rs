@@ -1,5 +1,6 @@
 //! The protocol against real git in temporary repositories.
 
+mod first_look;
 mod gc;
 mod guards;
 mod hostile;

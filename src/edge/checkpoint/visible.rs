@@ -1,21 +1,20 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use super::control::Control;
-use super::conversions::{Converted, Folders};
 use super::frozen_config::flat;
 use super::snapshot::Snapshot;
-use super::taking::{Known, Taken, now_ns, show};
+use super::taking::{Taken, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
 use crate::edge::ignore_rules::IgnoreRules;
-use crate::edge::manifest::{Changes, Content, Entry, Manifest, RACY_NS};
+use crate::edge::manifest::{Changes, Content, Entry, Manifest};
 use crate::edge::object_id::ObjectId;
 
 /// The identity of commits where the user has configured none.
@@ -24,18 +23,45 @@ const FALLBACK_IDENTITY: &[(&str, &str)] = &[
     ("user.email", "ralphtool@localhost"),
 ];
 
+/// What git said when the run began.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// The user's configuration, flat.
+    pub(super) config: String,
+    /// Git's own variables, after the configuration once more.
+    pub(super) variables: String,
+}
+
 impl Checkpoints {
-    /// Makes the private git directory: the user's configuration as it is now, and ours over it.
-    pub(super) async fn prepare_work_dir(&self, control: &Control) -> Result<()> {
-        let listing = self.git.run(["config", "--list", "-z"]).await?;
+    /// Asks git for the user's configuration and for its own variables, both at the same time.
+    pub(super) async fn ask_settings(&self) -> Result<Settings> {
+        let config = self.git.run(["config", "--list", "-z"]);
+        let variables = self.git.run(["var", "-l"]);
+        let (config, variables) = tokio::join!(config, variables);
+        let variables = variables.unwrap_or_default();
+        Ok(Settings {
+            config: flat(&config?),
+            variables: String::from_utf8_lossy(&variables).into_owned(),
+        })
+    }
+
+    /// Makes the private git directory: the user's configuration as it was asked for, and ours over
+    /// it.
+    pub(super) async fn prepare_work_dir(
+        &self,
+        settings: &Settings,
+        control: &Control,
+    ) -> Result<()> {
         let format = self.places.repository.format;
         let config = format!(
             "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
              \tsparseCheckout = false\n[index]\n\tsparse = false\n\
              [extensions]\n\tobjectFormat = {}\n",
-            flat(&listing),
+            settings.config,
             format.name()
         );
+        self.learn_conversions(&config, &settings.variables);
+        self.learn_committers(settings);
         let mut files = vec![
             ("config", config.into_bytes()),
             ("HEAD", b"ref: refs/heads/none\n".to_vec()),
@@ -63,52 +89,6 @@ impl Checkpoints {
             Ok(())
         })
         .await
-    }
-
-    /// Reads a private index copied from the user's: which paths are tracked, which are clean.
-    pub(super) async fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
-        let git = self.work.patient().with_index(index);
-        let mut known = Known::default();
-        let mut files = Vec::new();
-        for Listed { mode, id, path, .. } in listed {
-            if mode == b"160000" {
-                known.submodules.insert(path.clone());
-            } else {
-                known.tracked.insert(path.clone());
-                if mode.starts_with(b"100") {
-                    files.push((path.clone(), *id));
-                }
-            }
-        }
-        // A file system may keep time in whole seconds.
-        known.clean_ns = now_ns() - RACY_NS;
-        let unclean = self.unclean(&git, &known.tracked).await?;
-        known.clean = files
-            .into_iter()
-            .filter(|(path, _)| !unclean.contains(path))
-            .collect();
-        Ok(known)
-    }
-
-    /// Tracked paths whose bytes in the work tree are not the bytes of their object.
-    async fn unclean(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let args = [
-            "diff-files",
-            "-z",
-            "--name-only",
-            "--ignore-submodules=all",
-            "--no-ext-diff",
-        ];
-        // The one looks at the tree while the other reads configuration.
-        let (modified, conversions) = tokio::join!(git.run(args), self.conversions());
-        conversions?;
-        // Git gives up on all files where it cannot look at one (a filter that is missing).
-        let Ok(modified) = modified else {
-            return Ok(tracked.clone());
-        };
-        let mut unclean: BTreeSet<Vec<u8>> = nul_separated(&modified).map(<[u8]>::to_vec).collect();
-        unclean.extend(self.converted(git, tracked).await?);
-        Ok(unclean)
     }
 
     /// Puts changed paths into a private index.
@@ -220,96 +200,6 @@ impl Checkpoints {
         // What git wrote is in the vault before anything leans on it.
         self.link_objects().await?;
         Ok(commit)
-    }
-
-    /// Clears flags that hide edits from git, in a private index.
-    pub(super) async fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
-        let git = self.work.patient().with_index(index);
-        let mut assumed = Vec::new();
-        let mut skipped = Vec::new();
-        for Listed { tag, path, .. } in listed {
-            if tag.is_ascii_lowercase() {
-                assumed.extend_from_slice(path);
-                assumed.push(0);
-            }
-            // Files outside a sparse checkout are not on disk and must stay as they are.
-            if tag.eq_ignore_ascii_case(&b's') && self.is_on_disk(path) {
-                skipped.extend_from_slice(path);
-                skipped.push(0);
-            }
-        }
-        for (flag, paths) in [
-            ("--no-assume-unchanged", assumed),
-            ("--no-skip-worktree", skipped),
-        ] {
-            if !paths.is_empty() {
-                git.run_with_input(["update-index", flag, "-z", "--stdin"], &paths)
-                    .await?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// One entry of an index, as git lists it.
-#[derive(Debug)]
-pub(super) struct Listed {
-    /// `S` where it is not meant to be in the tree, small where edits of it are not looked for.
-    tag: u8,
-    mode: Vec<u8>,
-    id: ObjectId,
-    path: Vec<u8>,
-}
-
-impl Checkpoints {
-    /// Everything in an index.
-    pub(super) async fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
-        let git = self.work.patient().with_index(index);
-        let listing = git.run(["ls-files", "-v", "--stage", "-z"]).await?;
-        Ok(nul_separated(&listing).filter_map(listed).collect())
-    }
-
-    /// Tracked paths outside a sparse checkout.
-    pub(super) fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
-        let skipped = listed
-            .iter()
-            .filter(|it| it.tag.eq_ignore_ascii_case(&b's'));
-        skipped
-            .filter(|it| !self.is_on_disk(&it.path))
-            .map(|it| it.path.clone())
-            .collect()
-    }
-
-    fn is_on_disk(&self, path: &[u8]) -> bool {
-        let full = crate::edge::walk::absolute(&self.places.repository.work_tree, path);
-        fs::symlink_metadata(full).is_ok()
-    }
-
-    /// Tracked paths that git converts on the way in or out: their object is not their bytes.
-    async fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let conversions = self.conversions().await?;
-        if conversions.lines {
-            return Ok(tracked.clone());
-        }
-        // Where such a file is only in the index, git goes by that.
-        let is_lost = |path: &&Vec<u8>| path.ends_with(b".gitattributes") && !self.is_on_disk(path);
-        let asked: Vec<Vec<u8>> = if tracked.iter().any(|path| is_lost(&path)) {
-            tracked.iter().cloned().collect()
-        } else {
-            let top = &self.places.repository.work_tree;
-            let mut seen = Folders::default();
-            let mut may_be =
-                |path: &&Vec<u8>| conversions.of(top, path, &mut seen) != Converted::Never;
-            tracked
-                .iter()
-                .filter(|path| may_be(path))
-                .cloned()
-                .collect()
-        };
-        if asked.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        converted_of(git, &asked).await
     }
 }
 
@@ -460,41 +350,14 @@ async fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
     .map(drop)
 }
 
-fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
+/// Paths as git reads them, each with its end.
+pub(super) fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
     let mut joined = Vec::new();
     for path in paths {
         joined.extend_from_slice(path);
         joined.push(0);
     }
     joined
-}
-
-/// Those of the paths that have an attribute by which git converts files.
-async fn converted_of(git: &Git, asked: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>> {
-    let answer = git
-        .run_with_input(
-            [
-                "check-attr",
-                "-z",
-                "--stdin",
-                "filter",
-                "text",
-                "crlf",
-                "eol",
-                "ident",
-                "working-tree-encoding",
-            ],
-            &nul_joined(asked),
-        )
-        .await?;
-    let mut paths = BTreeSet::new();
-    let mut fields = answer.split(|byte| *byte == 0);
-    while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
-        if value != b"unspecified" && value != b"unset" {
-            paths.insert(path.to_vec());
-        }
-    }
-    Ok(paths)
 }
 
 fn is_disk_full(stderr: &str) -> bool {
@@ -507,17 +370,4 @@ fn lacks_identity(stderr: &str) -> bool {
         || stderr.contains("no email was given")
         || stderr.contains("no name was given")
         || stderr.contains("auto-detect email")
-}
-
-/// Splits `TAG MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
-fn listed(line: &[u8]) -> Option<Listed> {
-    let tab = line.iter().position(|byte| *byte == b'\t')?;
-    let (head, path) = (&line[..tab], &line[tab + 1..]);
-    let mut words = head.split(|byte| *byte == b' ');
-    Some(Listed {
-        tag: *words.next()?.first()?,
-        mode: words.next()?.to_vec(),
-        id: ObjectId::parse(words.next()?)?,
-        path: path.to_vec(),
-    })
 }

@@ -13,6 +13,8 @@ const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 const NAME: u16 = 0x0fff;
 const INTENT_TO_ADD: u16 = 0x2000;
+const ASSUMED: u16 = 0x8000;
+const SKIPPED: u16 = 0x4000;
 
 /// One entry as it is in the file.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,27 @@ pub(super) struct RawEntry<'a> {
     head: &'a [u8],
     pub(super) mode: u32,
     pub(super) id: ObjectId,
+}
+
+impl RawEntry<'_> {
+    /// The stat fields; none where edits of the file are not looked for, or it is not meant to be
+    /// there.
+    pub(super) fn looked_at(&self) -> Option<StagedStat> {
+        let flags_at = FIELDS + self.id.as_bytes().len();
+        let flags = short(self.head, flags_at)?;
+        let is_skipped = flags & EXTENDED != 0 && short(self.head, flags_at + 2)? & SKIPPED != 0;
+        if is_skipped || flags & ASSUMED != 0 {
+            return None;
+        }
+        let pair = |at: usize| Some((number(self.head, at)?, number(self.head, at + 4)?));
+        Some(StagedStat {
+            changed: pair(0)?,
+            modified: pair(8)?,
+            place: pair(16)?,
+            owner: pair(MODE + 4)?,
+            size: number(self.head, MODE + 12)?,
+        })
+    }
 }
 
 /// All entries of an index, one after the other.

@@ -234,3 +234,55 @@ fn git_is_asked_where_an_index_says_more_than_files() {
     assert!(edit(&index(), format, &none).is_none());
     assert!(!is_ordinary(&index(), format));
 }
+
+#[test]
+fn an_index_is_listed_as_git_lists_it() {
+    for (name, format) in [
+        ("sha1", ObjectFormat::Sha1),
+        ("sha256", ObjectFormat::Sha256),
+    ] {
+        for version in ["2", "3", "4"] {
+            let folder = repository(name, version);
+            let top = folder.path();
+            let mut script = fs::metadata(top.join("z")).unwrap().permissions();
+            script.set_mode(0o755);
+            fs::set_permissions(top.join("z"), script).unwrap();
+            symlink("z", top.join("link")).unwrap();
+            git(top, &["add", "-A"]);
+            let all = list(&fs::read(top.join(".git/index")).unwrap(), format).unwrap();
+            let lines = all.iter().map(|(path, it)| {
+                let path = String::from_utf8_lossy(path);
+                format!("{:o} {} 0\t{path}\n", it.mode, it.id)
+            });
+            assert_eq!(
+                lines.collect::<String>(),
+                git(top, &["ls-files", "--stage"])
+            );
+            for (path, listed) in &all {
+                let path = std::str::from_utf8(path).unwrap();
+                assert_eq!(*listed, staged(top, path, format));
+                let looked =
+                    crate::edge::walk::stat(&fs::symlink_metadata(top.join(path)).unwrap());
+                assert!(listed.stat.is_of(&looked), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_with_more_than_plain_entries_is_left_to_git() {
+    for change in [
+        &["update-index", "--assume-unchanged", "z"][..],
+        &["update-index", "--skip-worktree", "z"],
+        &["update-index", "--split-index"],
+        &["add", "--intent-to-add", "new"],
+    ] {
+        let folder = repository("sha1", "2");
+        let top = folder.path();
+        let index = || fs::read(top.join(".git/index")).unwrap();
+        fs::write(top.join("new"), "").unwrap();
+        assert!(list(&index(), ObjectFormat::Sha1).is_some());
+        git(top, change);
+        assert!(list(&index(), ObjectFormat::Sha1).is_none(), "{change:?}");
+    }
+}

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{BranchMove, Read, RefReader, id_in};
-use crate::edge::repository::{Refs, Repository};
+use super::{BranchMove, HeadMove, NewBranch, Read, RefReader, id_in};
+use crate::edge::object_id::ObjectId;
+use crate::edge::repository::{Head, Refs, Repository};
 
 /// A repository with refs of every kind, and a linked work tree beside it.
 struct Project {
@@ -333,6 +334,146 @@ async fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
     assert_eq!(asked(&repository).await[name], from);
     assert_eq!(locks(&repository), Vec::<String>::new());
     assert!(it(name, to).carry_out(&repository));
+}
+
+fn new_branch(name: &str, at: ObjectId) -> NewBranch {
+    NewBranch {
+        name: name.to_owned(),
+        at,
+        committer: "a <a@b>".to_owned(),
+        message: "why",
+        ready: None,
+    }
+}
+
+#[tokio::test]
+async fn a_branch_is_made_and_head_switched_as_git_does_it() {
+    let project = Project::new();
+    for directory in [project.top(), project.linked()] {
+        let repository = repository(&directory).await;
+        let git = repository.git(Duration::from_secs(60));
+        let mut reader = reader(&repository);
+        let refs = asked(&repository).await;
+        let from = repository.head(&git, &refs).await.unwrap();
+        let at = from.commit().unwrap();
+        let name = "refs/heads/new/one";
+        let head_log = repository.git_dir.join("logs/HEAD");
+        let logs = [repository.common_dir.join("logs").join(name), head_log];
+        // One of the two finds files that are ready, the other none.
+        let ready = ["branch", "head"].map(|file| repository.git_dir.join(format!("{file}.ready")));
+        if directory == project.linked() {
+            fs::write(&ready[0], format!("{at}\n")).unwrap();
+            fs::write(&ready[1], format!("ref: {name}\n")).unwrap();
+        }
+        let branch = NewBranch {
+            ready: Some(ready[0].clone()),
+            ..new_branch(name, at)
+        };
+        assert!(branch.carry_out(&repository, &mut reader));
+        let it = HeadMove {
+            from: &from,
+            to: name,
+            at,
+            committer: "a <a@b>",
+            message: "why",
+            ready: Some(ready[1].clone()),
+        };
+        assert!(it.carry_out(&repository));
+        assert!(!ready.iter().any(|file| file.exists()));
+        assert_eq!(asked(&repository).await[name], at);
+        assert_eq!(git.line(["symbolic-ref", "HEAD"]).await.unwrap(), name);
+        assert_eq!(locks(&repository), Vec::<String>::new());
+        let ours = logs.each_ref().map(|log| last_line(log));
+        let modes = ["HEAD", "index"].map(|file| mode(&repository.git_dir.join(file)));
+        assert_eq!(modes[0], modes[1]);
+        // It is not where it was thought to be, and the branch is there already.
+        assert!(!it.carry_out(&repository));
+        assert!(!new_branch(name, at).carry_out(&repository, &mut reader));
+
+        let Head::Branch { name: home, .. } = &from else {
+            panic!("on a branch");
+        };
+        project.git(&directory, &["symbolic-ref", "HEAD", home]);
+        project.git(&directory, &["update-ref", "-d", name]);
+        let at = at.to_string();
+        project.git(&directory, &["update-ref", "-m", "why", name, &at]);
+        project.git(&directory, &["symbolic-ref", "-m", "why", "HEAD", name]);
+        assert_eq!(ours, logs.each_ref().map(|log| last_line(log)));
+        assert_eq!(mode(&repository.git_dir.join("HEAD")), modes[0]);
+        project.git(&directory, &["symbolic-ref", "HEAD", home]);
+        project.git(&directory, &["update-ref", "-d", name]);
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).unwrap().permissions().mode()
+}
+
+#[tokio::test]
+async fn a_new_branch_that_is_out_of_the_ordinary_is_left_to_git() {
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let mut reader = reader(&repository);
+    let before = asked(&repository).await;
+    let at = before["refs/heads/main"];
+    let shared = &repository.common_dir;
+    let mut is_made = |name: &str, at| new_branch(name, at).carry_out(&repository, &mut reader);
+    assert!(!is_made("refs/heads/packed/away", at), "packed");
+    assert!(!is_made("refs/heads/packed/away/below", at), "below one");
+    assert!(!is_made("refs/heads/packed", at), "above one");
+    assert!(!is_made("refs/heads/main/below", at), "below a file");
+    assert!(!is_made("refs/tags/new", at), "no branch");
+    assert!(!is_made("refs/heads/a..b", at), "no name");
+    let zero = repository.format.zero();
+    assert!(!is_made("refs/heads/new", zero), "no object");
+    fs::write(shared.join("refs/heads/new.lock"), "").unwrap();
+    assert!(!is_made("refs/heads/new", at), "held");
+    fs::remove_file(shared.join("refs/heads/new.lock")).unwrap();
+    fs::write(shared.join("logs/refs/heads/new"), "").unwrap();
+    assert!(!is_made("refs/heads/new", at), "a log of another");
+    fs::remove_file(shared.join("logs/refs/heads/new")).unwrap();
+    assert_eq!(asked(&repository).await, before);
+    assert_eq!(locks(&repository), Vec::<String>::new());
+    assert!(is_made("refs/heads/new", at));
+}
+
+#[tokio::test]
+async fn head_that_is_out_of_the_ordinary_is_left_to_git() {
+    let project = Project::new();
+    let repository = repository(&project.top()).await;
+    let at = asked(&repository).await["refs/heads/main"];
+    let moves = |from: &Head, to: &str, at| {
+        let it = HeadMove {
+            from,
+            to,
+            at,
+            committer: "a <a@b>",
+            message: "why",
+            ready: None,
+        };
+        it.carry_out(&repository)
+    };
+    let main = Head::Branch {
+        name: "refs/heads/main".to_owned(),
+        commit: Some(at),
+    };
+    let elsewhere = Head::Detached { commit: at };
+    assert!(!moves(&elsewhere, "refs/heads/other", at), "not there");
+    assert!(!moves(&main, "refs/heads/none", at), "no branch");
+    let zero = repository.format.zero();
+    assert!(!moves(&main, "refs/heads/other", zero), "not at that");
+    let held = repository.git_dir.join("HEAD.lock");
+    fs::write(&held, "").unwrap();
+    assert!(!moves(&main, "refs/heads/other", at), "held");
+    fs::remove_file(held).unwrap();
+    let log = repository.git_dir.join("logs/HEAD");
+    fs::rename(&log, repository.git_dir.join("aside")).unwrap();
+    assert!(!moves(&main, "refs/heads/other", at), "no log");
+    fs::rename(repository.git_dir.join("aside"), &log).unwrap();
+    let said = fs::read_to_string(repository.git_dir.join("HEAD")).unwrap();
+    assert_eq!(said, "ref: refs/heads/main\n");
+    assert!(moves(&main, "refs/heads/other", at));
 }
 
 fn locks(repository: &Repository) -> Vec<String> {

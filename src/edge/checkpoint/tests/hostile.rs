@@ -353,7 +353,11 @@ async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
         .unwrap();
     let (refs, head) = checkpoints.observe().await.unwrap();
     let control = Control::take(&checkpoints.places.repository, head, refs).unwrap();
-    checkpoints.prepare_work_dir(&control).await.unwrap();
+    let settings = checkpoints.ask_settings().await.unwrap();
+    checkpoints
+        .prepare_work_dir(&settings, &control)
+        .await
+        .unwrap();
     let (index, listed) = checkpoints.copy_index("start", "first").await.unwrap();
     let known = checkpoints.read_index(&index, &listed).await.unwrap();
     yard.write("a.txt", "just saved\n");
