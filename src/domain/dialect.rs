@@ -37,14 +37,7 @@ pub(crate) trait Dialect {
     /// What an agent used is the last thing heard of its final line: a budget that is used up by
     /// then must not end an agent that is done.
     fn read(&mut self, line: &[u8], truncated: bool, ear: &mut dyn Ear) {
-        let mut events = self.line(line, truncated);
-        let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
-        if events.iter().any(is_final) {
-            events.sort_by_key(|event| matches!(event, AgentEvent::Usage { .. }));
-        }
-        for event in events {
-            ear.hear(event);
-        }
+        tell(self.line(line, truncated), ear);
     }
 
     /// Takes one line of the agent's standard error.
@@ -253,6 +246,22 @@ pub(crate) fn kind_said_first(line: &[u8]) -> Option<&str> {
     (rest[end] == b'"').then_some(kind)
 }
 
+/// Tells an ear what a line meant.
+fn tell(events: Vec<AgentEvent>, ear: &mut dyn Ear) {
+    let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
+    let is_last = events.iter().any(is_final);
+    let mut used = Vec::new();
+    for event in events {
+        match event {
+            AgentEvent::Usage { .. } if is_last => used.push(event),
+            _ => ear.hear(event),
+        }
+    }
+    for event in used {
+        ear.hear(event);
+    }
+}
+
 /// Reads a JSON value, where it is one of this shape; a field that is null counts as absent.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line)
@@ -264,7 +273,8 @@ pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 fn without_nulls<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     drop_nulls(&mut value);
-    serde_json::from_value(value).ok()
+    // Written and read again: to read each shape from values too would make the program larger.
+    serde_json::from_slice(&serde_json::to_vec(&value).ok()?).ok()
 }
 
 fn drop_nulls(value: &mut Value) {

@@ -261,7 +261,8 @@ impl Machine {
         };
         before.was_red(&red_before, &setup.policy.gates);
         before.began(&setup.began, &setup.policy.gates);
-        let left = carry.into_iter().map(|it| (it.story.clone(), it)).collect();
+        let mut left = BTreeMap::new();
+        left.extend(carry.map(|it| (it.story.clone(), it)));
         Self {
             setup,
             phase: Phase::New,

@@ -178,14 +178,15 @@ impl Progress {
     pub(crate) fn used_by_stories(&self) -> BTreeMap<StoryId, Used> {
         let until = self.ended_at.or(self.worked_until);
         let tried = self.stories.iter().filter(|it| !it.attempts.is_empty());
-        let used = tried.map(|story| {
+        let mut by_story = BTreeMap::new();
+        by_story.extend(tried.map(|story| {
             let used = Used {
                 usage: story.usage(),
                 time: until.map(|at| story.time_tried(at)).unwrap_or_default(),
             };
             (story.id.clone(), used)
-        });
-        used.collect()
+        }));
+        by_story
     }
 
     /// The last moment the loop was surely at work.

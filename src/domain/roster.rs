@@ -54,29 +54,29 @@ pub(crate) enum Preference {
 impl Roster {
     /// The agents that the settings name for a change.
     pub(crate) fn of(settings: &Settings, change: &str) -> Self {
-        Self::where_change(settings, |named| named == change)
+        Self::where_change(settings, &|named| named == change)
     }
 
     /// The agents that the settings name for any change.
     pub(crate) fn of_any_change(settings: &Settings) -> Self {
-        Self::where_change(settings, |_| true)
+        Self::where_change(settings, &|_| true)
     }
 
-    fn where_change(settings: &Settings, is_it: impl Fn(&str) -> bool) -> Self {
+    fn where_change(settings: &Settings, is_it: &dyn Fn(&str) -> bool) -> Self {
         let list = settings.agent.value.names().iter();
         let choice = |name: &str, model: Option<&String>| Choice {
             agent: name.to_owned(),
             model: model.cloned().or_else(|| usual_model(settings, name)),
         };
         let first = settings.agent.value.first();
-        let mut with_own: Vec<_> = settings.stories.value.iter().collect();
-        with_own.retain(|story| story.change.as_deref().is_none_or(&is_it));
-        // What is said of a change says more than what is said of any.
-        with_own.sort_by_key(|story| story.change.is_none());
+        let stories = || settings.stories.value.iter();
+        let of_a_change = stories().filter(|story| story.change.as_deref().is_some_and(is_it));
+        let of_any = stories().filter(|story| story.change.is_none());
         Self {
             usual: list.map(|name| choice(name, None)).collect(),
-            stories: with_own
-                .into_iter()
+            // What is said of a change says more than what is said of any.
+            stories: of_a_change
+                .chain(of_any)
                 .map(|story| {
                     let agent = story.agent.as_deref().unwrap_or(first);
                     (

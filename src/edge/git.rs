@@ -227,26 +227,31 @@ impl Git {
         }
     }
 
+    // Arguments become owned before the future begins, so that it is one type whatever they were.
+
     /// Runs git; anything but exit code 0 is an error.
-    pub(crate) async fn run<I, S>(&self, args: I) -> Result<Vec<u8>, GitError>
+    pub(crate) fn run<I, S>(&self, args: I) -> impl Future<Output = Result<Vec<u8>, GitError>>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.run_with_input(args, &[]).await
+        self.succeed(own(args), &[])
     }
 
     /// Runs git with bytes on stdin; anything but exit code 0 is an error.
-    pub(crate) async fn run_with_input<I, S>(
+    pub(crate) fn run_with_input<I, S>(
         &self,
         args: I,
         input: &[u8],
-    ) -> Result<Vec<u8>, GitError>
+    ) -> impl Future<Output = Result<Vec<u8>, GitError>>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        let args = own(args);
+        self.succeed(own(args), input)
+    }
+
+    async fn succeed(&self, args: Vec<OsString>, input: &[u8]) -> Result<Vec<u8>, GitError> {
         let output = self.output(&args, input).await?;
         if output.status.success() {
             Ok(output.stdout)
@@ -260,12 +265,16 @@ impl Git {
     }
 
     /// Runs git and gives its one-line answer.
-    pub(crate) async fn line<I, S>(&self, args: I) -> Result<String, GitError>
+    pub(crate) fn line<I, S>(&self, args: I) -> impl Future<Output = Result<String, GitError>>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        let answer = self.run(args).await?;
+        self.answer(own(args))
+    }
+
+    async fn answer(&self, args: Vec<OsString>) -> Result<String, GitError> {
+        let answer = self.succeed(args, &[]).await?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 

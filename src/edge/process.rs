@@ -87,7 +87,8 @@ impl EnvChange {
 
     /// An environment after all changes.
     pub(crate) fn applied(changes: &[Self], inherited: &[(OsString, OsString)]) -> Environment {
-        let mut environment: Environment = inherited.iter().cloned().collect();
+        let mut environment = Environment::new();
+        environment.extend(inherited.iter().cloned());
         for change in changes {
             match change {
                 Self::Set(name, value) => environment.insert(name.clone(), value.clone()),

@@ -68,8 +68,9 @@ impl Walk {
 
     /// Puts everything in the order of paths.
     pub(crate) fn sort(&mut self) {
-        self.suspects.created.sort_by(|a, b| a.path.cmp(&b.path));
-        self.suspects.touched.sort_by(|a, b| a.path.cmp(&b.path));
+        for found in [&mut self.suspects.created, &mut self.suspects.touched] {
+            found.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         self.suspects.gone.sort();
         self.repositories.sort();
         self.not_entered.sort();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::agents::adapter;
 use crate::domain::roster::{Choice, Roster};
 use crate::domain::settings::agents::{AgentSettings, Calling};
-use crate::domain::settings::{Settings, Variable};
+use crate::domain::settings::{Settings, Sourced, Variable};
 use crate::edge::agent::{Agent, find_program};
 use crate::edge::process::EnvChange;
 use crate::failure::Failure;
@@ -15,23 +15,20 @@ use crate::failure::Failure;
 /// The agents of a run, as its settings describe them.
 #[derive(Debug, Clone)]
 pub(crate) struct Agents {
-    own: BTreeMap<String, AgentSettings>,
+    own: BTreeMap<String, Sourced<AgentSettings>>,
 }
 
 impl Agents {
     /// The agents the settings know.
     pub(super) fn of(settings: &Settings) -> Self {
-        let own = settings.agents.iter();
         Self {
-            own: own
-                .map(|(name, agent)| (name.clone(), agent.value.clone()))
-                .collect(),
+            own: settings.agents.clone(),
         }
     }
 
     /// The agent of a choice; whether there is one was checked when the settings were read.
     pub(super) fn agent(&self, choice: &Choice) -> Agent {
-        let Some(own) = self.own.get(&choice.agent) else {
+        let Some(Sourced { value: own, .. }) = self.own.get(&choice.agent) else {
             return built_in(&choice.agent, &[], choice.model.clone(), Vec::new());
         };
         let env = own.env.clone().into_iter().collect();

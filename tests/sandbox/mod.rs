@@ -141,7 +141,8 @@ impl Sandbox {
         for name in ["repo", "home", "tmp"] {
             fs::create_dir(root.join(name)).unwrap();
         }
-        let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n";
+        let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n\
+                    [maintenance]\n\tauto = false\n";
         fs::write(root.join("home/.gitconfig"), user).unwrap();
         Self { folder, root, repo }
     }

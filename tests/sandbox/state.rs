@@ -26,14 +26,10 @@ pub(crate) fn everything(repo: &Path) -> String {
     let mut text = String::new();
     for args in [
         "status --porcelain=v1 --branch --untracked-files=all --ignored",
-        "rev-parse HEAD",
-        "symbolic-ref HEAD",
+        "rev-parse HEAD --symbolic-full-name HEAD",
         "for-each-ref",
         "stash list",
-        "ls-files --stage",
-        "ls-files -v",
-        "diff --stat",
-        "diff --cached --stat",
+        "ls-files --stage -v",
     ] {
         let _ = write!(text, "$ git {args}\n{}", git(repo, args));
     }

@@ -85,9 +85,9 @@ impl<'a> Sheet<'a> {
         if sheet.places.is_empty() && !is_test_path {
             return None;
         }
-        sheet.places.sort_by_key(|place| (place.named, place.start));
-        sheet.places.dedup_by_key(|place| place.named);
-        sheet.places.sort_by_key(|place| place.start);
+        sheet.places.sort_by_key(|place| (place.start, place.named));
+        let mut named = BTreeSet::new();
+        sheet.places.retain(|place| named.insert(place.named));
         sheet.find_ends();
         let comments = count(text.as_bytes(), language.comment_skips);
         sheet.skips = count(&sheet.code.bare, language.skips) + comments + titled_skips;

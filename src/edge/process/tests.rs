@@ -487,10 +487,10 @@ async fn what_ends_by_itself_within_the_leak_grace_is_not_swept() {
     assert!(sandbox.path("over").exists());
 }
 
-/// Starts a process in a session of its own and waits until it is there.
+/// Starts a process in a session of its own and waits until it sleeps.
 #[cfg(target_os = "linux")]
 const ESCAPE: &str = "escape() { setsid \"$@\" sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & \
-     until [ -e pid ]; do sleep 0.01; done; echo ready; }";
+     until [ -e pid ] && grep -aq ^sleep \"/proc/$(cat pid)/cmdline\"; do sleep 0.01; done; echo ready; }";
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
@@ -641,6 +641,7 @@ async fn alone_orphans_are_adopted() {
     let sandbox = Sandbox::new();
     let mut bystander = tokio::process::Command::new("sleep")
         .arg("1000")
+        .kill_on_drop(true)
         .spawn()
         .unwrap();
     let mut finished = std::process::Command::new("sh")
@@ -650,8 +651,10 @@ async fn alone_orphans_are_adopted() {
     let zombie = i32::try_from(finished.id()).unwrap();
     eventually(|| !alive(zombie)).await;
 
+    // Another one is dead by then, and nobody has buried it.
     let mut spec = sandbox.sh(&format!(
-        "{ESCAPE}; escape env -i PATH=\"$PATH\"; (setsid env -i true &)"
+        "{ESCAPE}; escape env -i PATH=\"$PATH\"; (setsid env -i sh -c 'echo $$ > dead' &)
+         until [ -s dead ] && ! grep -q '^State:.[^ZX]' \"/proc/$(cat dead)/status\"; do sleep 0.01; done"
     ));
     spec.orphans = Orphans::All;
     let other = Sandbox::new();

@@ -260,6 +260,7 @@ async fn a_prompt_tells_of_the_attempt_before() {
     };
     checkpoints.park(setback).await.unwrap();
     checkpoints.restore().await.unwrap();
+    checkpoints.settle_restore().await.unwrap();
     let open = checkpoints.open_run();
     let vault = checkpoints.vault_folder();
     let story = &change.stories[0];

@@ -1,0 +1,236 @@
+//! The demo from outside: what it leaves, and that it leaves it in its own folder only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use pretty_assertions::assert_eq;
+use tempfile::TempDir;
+
+/// A user of their own: nothing of the real one is seen, everything is gone in the end.
+struct World {
+    folder: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "tmp", "config", "data", "state", "cache"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .current_dir(self.path("home"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn ralphtool(&self, args: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_ralphtool"));
+        command.args(args);
+        command
+    }
+
+    fn git(&self, repository: &Path, args: &[&str]) -> String {
+        let output = self
+            .command("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@localhost"])
+            .arg("-C")
+            .arg(repository)
+            .args(args)
+            .output()
+            .unwrap();
+        text(&ok(output).stdout)
+    }
+
+    /// The one folder the demo made.
+    fn demo_folder(&self) -> PathBuf {
+        let mut found = fs::read_dir(self.path("tmp")).unwrap();
+        let folder = found.next().unwrap().unwrap().path();
+        assert!(found.next().is_none(), "more than one folder in TMPDIR");
+        folder
+    }
+
+    /// Every path outside the folder for temporary files.
+    fn listing(&self) -> BTreeSet<PathBuf> {
+        let mut folders = vec![self.folder.path().to_owned()];
+        let mut found = BTreeSet::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() && path != self.path("tmp") {
+                    folders.push(path.clone());
+                }
+                found.insert(path);
+            }
+        }
+        found
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+fn ok(output: Output) -> Output {
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(0), String::new()),
+        "{}",
+        text(&output.stdout)
+    );
+    output
+}
+
+#[test]
+fn the_demo_leaves_one_commit_a_story_and_the_failed_attempt_aside() {
+    let world = World::new();
+    let said = text(&ok(world.ralphtool(&["demo"]).output().unwrap()).stdout);
+    let folder = world.demo_folder();
+    let repository = folder.join("greeter");
+    let subjects = world.git(
+        &repository,
+        &[
+            "log",
+            "--reverse",
+            "--format=%s",
+            "main..ralph/friendly-greeting",
+        ],
+    );
+    assert_eq!(
+        subjects,
+        "initial state\ncheckpoint: 1\ncheckpoint: 2\ncheckpoint: 3\n"
+    );
+    assert_eq!(
+        world.git(&repository, &["status", "--short", "--branch"]),
+        "## ralph/friendly-greeting\n"
+    );
+    let read = |name: &str| fs::read_to_string(repository.join(name)).unwrap();
+    assert!(!repository.join("debug.log").exists());
+    assert_eq!(read("ideas.txt"), "Greet pets, too?\n");
+    assert!(read("README.md").contains("ask Grace"));
+    assert!(!read("openspec/changes/friendly-greeting/tasks.md").contains("[ ]"));
+
+    let parked = |name: &str| fs::read_to_string(folder.join("attempt-2.1").join(name)).unwrap();
+    let diff = parked("changes.diff");
+    for name in ["debug.log", "greet.sh", "ideas.txt"] {
+        let head = format!("diff --git a/{name} b/{name}\n");
+        assert!(diff.contains(&head), "{name} is not in {diff}");
+    }
+    assert!(parked("prompt.md").contains("This is attempt 1 at it."));
+    assert!(parked("stdout").contains("<promise>FAILED: the checks are red"));
+    for wanted in [
+        "checkpoint: 3",
+        "committed WIP: languages",
+        "ideas.txt your untracked file is still there, though an attempt deleted it",
+        "cat ../attempt-2.1/changes.diff",
+        "rm -rf ",
+    ] {
+        assert!(said.contains(wanted), "`{wanted}` is not in {said}");
+    }
+}
+
+#[test]
+fn the_second_attempt_knows_what_the_first_one_learned() {
+    let world = World::new();
+    ok(world.ralphtool(&["demo"]).output().unwrap());
+    let first = fs::canonicalize(world.demo_folder().join("attempt-2.1")).unwrap();
+    let prompt = fs::read_to_string(first.with_file_name("2.2").join("prompt.md")).unwrap();
+    assert!(prompt.contains("## Previous Attempt Failed"), "{prompt}");
+    assert!(prompt.contains("its `case` is never closed"), "{prompt}");
+    assert!(prompt.contains("`sh checks.sh` tells"), "{prompt}");
+}
+
+#[test]
+fn the_demo_writes_nothing_outside_its_folder() {
+    let world = World::new();
+    let before = world.listing();
+    ok(world.ralphtool(&["demo", "-v"]).output().unwrap());
+    assert_eq!(world.listing(), before);
+}
+
+#[test]
+fn the_demo_heeds_no_configuration_of_the_users() {
+    let world = World::new();
+    let config = world.path("config").join("ralphtool");
+    fs::create_dir(&config).unwrap();
+    fs::write(config.join("config.toml"), "agent = \"nobody\"\n").unwrap();
+    fs::write(
+        world.path("home").join(".gitconfig"),
+        "[commit]\n\tgpgSign = true\n[core]\n\thooksPath = /nowhere\n[init]\n\tdefaultBranch = trunk\n",
+    )
+    .unwrap();
+    let output = world
+        .ralphtool(&["demo"])
+        .env("RALPHTOOL_MAX_RETRIES", "0")
+        .env("GIT_DIR", "/nowhere")
+        .output()
+        .unwrap();
+    ok(output);
+}
+
+#[test]
+fn without_git_the_demo_is_refused_and_leaves_nothing() {
+    let world = World::new();
+    let output = world
+        .ralphtool(&["demo"])
+        .env("PATH", world.path("home"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("the demo needs `git`"));
+    assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_agent_leaves_a_line_a_story_on_any_other_change() {
+    let world = World::new();
+    let repository = world.path("home").join("project");
+    let change = repository.join("openspec/changes/add-x");
+    fs::create_dir_all(&change).unwrap();
+    let tasks = "## 1. One\n\n- [ ] 1.1 Do it\n\n## 2. Two\n\n- [ ] 2.1 Do that\n";
+    fs::write(change.join("tasks.md"), tasks).unwrap();
+    world.git(&repository, &["init", "-q", "-b", "main"]);
+    world.git(&repository, &["add", "."]);
+    world.git(&repository, &["commit", "-q", "-m", "first"]);
+    let output = world
+        .ralphtool(&["loop", "add-x", "--agent", "demo", "-q"])
+        .current_dir(&repository)
+        .output()
+        .unwrap();
+    let said = text(&ok(output).stdout);
+    assert!(!said.contains("warning"), "{said}");
+    assert_eq!(
+        fs::read_to_string(repository.join("DEMO.md")).unwrap(),
+        "- story 1 of `add-x`\n- story 2 of `add-x`\n"
+    );
+    assert_eq!(
+        fs::read_to_string(change.join("tasks.md")).unwrap(),
+        tasks.replace("[ ]", "[x]")
+    );
+}
+
+#[test]
+fn the_demo_agent_is_not_for_people() {
+    let output = World::new().ralphtool(&["__demo-agent"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("error: "));
+}

@@ -1,0 +1,441 @@
+//! The doctor looks at agents: found, version, login, whose key; asked for or not. The agents are
+//! shell scripts that answer as the real ones do, or do not.
+
+use std::fs;
+use std::process::Command;
+
+use crate::sandbox::{self, Output, Sandbox, mode};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+/// A Claude Code of the present day with somebody logged in.
+const WELL: &str = r#"
+case "$*" in
+    --version) echo '2.1.325 (Claude Code)' ;;
+    'auth status') echo '{ "loggedIn": true }' ;;
+    *) exit 64 ;;
+esac
+"#;
+
+/// The same with nobody logged in.
+const LOGGED_OUT: &str = r#"
+case "$*" in
+    --version) echo '2.1.325 (Claude Code)' ;;
+    *) echo '{ "loggedIn": false }'; exit 1 ;;
+esac
+"#;
+
+/// A repository, and a machine that has just the programs that are put there.
+struct Clinic {
+    sandbox: Sandbox,
+}
+
+impl Clinic {
+    fn new(settings: &str) -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write("ralphtool.toml", settings);
+        let clinic = Self { sandbox };
+        let bin = clinic.sandbox.root.join("bin");
+        fs::create_dir(&bin).unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        for name in ["git", "sh", "sleep", "setsid", "cat"] {
+            let found = std::env::split_paths(&path).map(|folder| folder.join(name));
+            if let Some(found) = found.into_iter().find(|file| file.is_file()) {
+                std::os::unix::fs::symlink(found, bin.join(name)).unwrap();
+            }
+        }
+        clinic
+    }
+
+    /// Puts a program there.
+    fn with(self, name: &str, script: &str) -> Self {
+        let file = self.sandbox.root.join("bin").join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let root = self.sandbox.root.display();
+        fs::write(&file, format!("#!/bin/sh\nroot='{root}'\n{script}")).unwrap();
+        fs::set_permissions(&file, mode(0o755)).unwrap();
+        self
+    }
+
+    fn doctor(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        let mut command: Command = self.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+        command
+            .arg("doctor")
+            .args(args)
+            .env("PATH", self.sandbox.root.join("bin"))
+            .envs(variables.iter().copied());
+        self.sandbox.start_command(command).end()
+    }
+
+    /// The whole diagnosis.
+    #[track_caller]
+    fn diagnosis(&self, variables: &[(&str, &str)], code: i32) -> Value {
+        let before = sandbox::everything(&self.sandbox.repo);
+        let output = self.doctor(variables, &["--json"]).ends_with(code);
+        assert_eq!(sandbox::everything(&self.sandbox.repo), before);
+        let left = fs::read_dir(self.sandbox.root.join("tmp")).unwrap();
+        assert_eq!(left.count(), 0, "temporary files were left");
+        serde_json::from_str(&self.sandbox.neutral(&output.stdout)).unwrap()
+    }
+
+    /// Level, message and hint of everything that is said about one agent by name.
+    #[track_caller]
+    fn said(&self, name: &str, variables: &[(&str, &str)], code: i32) -> Vec<[String; 3]> {
+        let diagnosis = self.diagnosis(variables, code);
+        let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+        let findings = diagnosis["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|it| it["check"] == "agent" && text(&it["message"]).contains(name))
+            .map(|it| [text(&it["level"]), text(&it["message"]), text(&it["hint"])])
+            .collect()
+    }
+}
+
+/// What is known about one agent.
+fn known(diagnosis: &Value, name: &str) -> Value {
+    let agents = diagnosis["agents"].as_array().unwrap().iter();
+    let mut found = agents.filter(|it| it["name"] == name);
+    found.next().unwrap().clone()
+}
+
+#[test]
+fn an_agent_that_is_well_is_named_with_version_and_login() {
+    let clinic = Clinic::new("").with("claude", WELL);
+    let diagnosis = clinic.diagnosis(&[], 0);
+    let want = json!({
+        "name": "claude",
+        "asked": true,
+        "program": "ROOT/bin/claude",
+        "version": "2.1.325",
+        "supported": true,
+        "logged_in": true,
+        "trouble": null,
+        "keys": [],
+        "withheld": [],
+    });
+    assert_eq!(known(&diagnosis, "claude"), want);
+    let line = "`claude`: Claude Code 2.1.325 (`ROOT/bin/claude`), logged in";
+    assert_eq!(clinic.said("claude", &[], 0), [["good", line, ""]]);
+    let output = clinic.doctor(&[], &[]).ends_with(0);
+    let text = clinic.sandbox.neutral(&output.stdout);
+    assert!(text.contains(&format!("✓ agent       {line}\n")), "{text}");
+    assert!(text.ends_with("\nall is well\n"), "{text}");
+}
+
+#[test]
+fn an_agent_that_is_missing_keeps_a_run_from_starting() {
+    let clinic = Clinic::new("agent = [\"claude\", \"mine\"]\n[agents.mine]\ncommand = [\"cat\"]");
+    let want = [
+        "refusal",
+        "the agent `claude` needs `claude`, which was not found",
+        "install it with `npm install -g @anthropic-ai/claude-code`, or choose another agent with `--agent NAME`",
+    ];
+    assert_eq!(clinic.said("`claude`", &[], 2), [want]);
+    // A run says the same.
+    let mut command = clinic.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command
+        .args(["loop", "c"])
+        .env("PATH", clinic.sandbox.root.join("bin"));
+    let output = clinic.sandbox.start_command(command).end().ends_with(2);
+    assert!(output.stderr.contains(want[1]), "{}", output.stderr);
+    assert!(output.stderr.contains(want[2]), "{}", output.stderr);
+}
+
+#[test]
+fn an_old_agent_and_one_nobody_is_logged_in_to_are_worth_a_warning() {
+    let old = "[ \"$1\" = --version ] && echo 2.0.77 && exit; echo '{\"loggedIn\": true}'";
+    let clinic = Clinic::new("").with("claude", old);
+    let want = [
+        "warning",
+        "`claude`: Claude Code 2.0.77 is too old (`ROOT/bin/claude`)",
+        "update it, with npm: `npm install -g @anthropic-ai/claude-code`; 2.1.0 or later is needed",
+    ];
+    assert_eq!(clinic.said("claude", &[], 0), [want]);
+    assert_eq!(
+        known(&clinic.diagnosis(&[], 0), "claude")["supported"],
+        false
+    );
+
+    let clinic = Clinic::new("").with("claude", LOGGED_OUT);
+    let want = [
+        [
+            "good",
+            "`claude`: Claude Code 2.1.325 (`ROOT/bin/claude`)",
+            "",
+        ],
+        [
+            "warning",
+            "`claude` is not logged in",
+            "log in with `claude auth login`, or check `ANTHROPIC_API_KEY`",
+        ],
+    ];
+    assert_eq!(clinic.said("claude", &[], 0), want);
+}
+
+#[test]
+fn an_agent_that_gives_no_sense_is_worth_a_warning() {
+    let hint = "see what `ROOT/bin/claude --version` does; 2.1.0 or later is needed";
+    for (script, trouble) in [
+        ("printf 'hello\\033[2J\\nworld'", "it says `hello\u{1b}[2J`"),
+        ("", "it says nothing"),
+        ("echo boom >&2; exit 3", "exit code 3, `boom`"),
+        ("kill -9 $$", "signal 9"),
+        ("while :; do echo y; done", "an answer without an end"),
+        ("while :; do echo y >&2; done", "an answer without an end"),
+    ] {
+        let clinic = Clinic::new("").with("claude", script);
+        let message = format!(
+            "`claude`: Claude Code (`ROOT/bin/claude`) does not tell its version: {trouble}"
+        );
+        assert_eq!(clinic.said("claude", &[], 0), [["warning", &message, hint]]);
+        let output = clinic.doctor(&[], &[]).ends_with(0);
+        assert!(!output.stdout.contains('\u{1b}'), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn an_agent_that_hangs_is_ended_with_all_it_started() {
+    let script = "setsid sleep 600 &\n(setsid sh -c 'sleep 600; :' &)\nsleep 600";
+    let clinic = Clinic::new("command_timeout = \"1s\"\n").with("claude", script);
+    let diagnosis = clinic.diagnosis(&[], 0);
+    let claude = known(&diagnosis, "claude");
+    assert_eq!(claude["trouble"], "no answer within 1s");
+    assert_eq!(
+        (&claude["version"], &claude["logged_in"]),
+        (&Value::Null, &Value::Null)
+    );
+    #[cfg(target_os = "linux")]
+    assert_eq!(processes_of(&clinic.sandbox.root), [] as [String; 0]);
+}
+
+/// What still runs with this folder as its home.
+#[cfg(target_os = "linux")]
+fn processes_of(root: &std::path::Path) -> Vec<String> {
+    let mark = format!("HOME={}", root.join("home").display());
+    let all = fs::read_dir("/proc")
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let environment =
+        |process: &std::path::Path| fs::read(process.join("environ")).unwrap_or_default();
+    all.filter(|process| {
+        let environment = environment(process);
+        environment
+            .split(|byte| *byte == 0)
+            .any(|it| it == mark.as_bytes())
+    })
+    .map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default())
+    .collect()
+}
+
+#[test]
+fn an_agent_is_asked_in_the_environment_of_an_attempt_and_outside_of_the_repository() {
+    let script = format!(
+        "{{ pwd; cat; echo \"[$CLAUDECODE$GIT_DIR$IN_SETTINGS]\"; echo $DISABLE_AUTOUPDATER; }} > $root/\"$1\"\n{WELL}"
+    );
+    let settings = "agent = \"work\"\n[agents.work]\nlike = \"claude\"\nenv = { IN_SETTINGS = \"yes\", PATH = \"BIN\" }\n";
+    let clinic = Clinic::new("").with("elsewhere/claude", &script);
+    let root = clinic.sandbox.root.clone();
+    let path = format!("{0}/bin/elsewhere:{0}/bin", root.display());
+    let settings = settings.replace("BIN", &path);
+    let variables = [("CLAUDECODE", "1"), ("GIT_DIR", "/nowhere")];
+    // Not by the word of a repository: nobody has trusted it yet.
+    clinic.sandbox.write("ralphtool.toml", &settings);
+    let said = clinic.said("`work`", &variables, 0);
+    let line = "`work`: Claude Code (`ROOT/bin/elsewhere/claude`), not asked: the repository's `ralphtool.toml` sets variables for it";
+    assert_eq!(said, [["good", line, ""]]);
+    assert!(!root.join("--version").exists());
+    fs::create_dir_all(root.join("config/ralphtool")).unwrap();
+    fs::write(root.join("config/ralphtool/config.toml"), &settings).unwrap();
+    let said = clinic.said("`work`", &variables, 0);
+    let line = "`work`: Claude Code 2.1.325 (`ROOT/bin/elsewhere/claude`), logged in";
+    assert_eq!(said, [["good", line, ""]]);
+    for asked in ["--version", "auth"] {
+        let told = fs::read_to_string(root.join(asked)).unwrap();
+        assert_eq!(told, "/\n[yes]\n1\n", "{asked}");
+    }
+}
+
+#[test]
+fn it_is_said_which_key_is_billed_but_never_the_key() {
+    let clinic = Clinic::new("").with("claude", WELL);
+    let variables = [("ANTHROPIC_API_KEY", "sk-secret")];
+    let said = clinic.said("claude", &variables, 0);
+    let line = "`claude` finds `ANTHROPIC_API_KEY`: what it does with that is billed to the key, not to a subscription";
+    assert_eq!(said[1..], [["good", line, ""]]);
+    let diagnosis = clinic.diagnosis(&variables, 0);
+    assert_eq!(
+        known(&diagnosis, "claude")["keys"],
+        json!(["ANTHROPIC_API_KEY"])
+    );
+    assert!(!diagnosis.to_string().contains("sk-secret"));
+    let none = [("ANTHROPIC_API_KEY", "")];
+    assert_eq!(clinic.said("claude", &none, 0).len(), 1);
+}
+
+#[test]
+fn keys_of_other_agents_are_named_that_an_agent_does_not_get() {
+    let settings =
+        "agent = [\"claude\", \"codex\"]\n[agents.codex]\nenv = { GEMINI_API_KEY = true }\n";
+    let told = "echo \"$0 [$ANTHROPIC_API_KEY $CODEX_API_KEY $GEMINI_API_KEY]\" >> $root/got";
+    let clinic = Clinic::new(settings)
+        .with("claude", &format!("{told}\n{WELL}"))
+        .with("codex", &format!("{told}\necho codex-cli 0.166.0"));
+    let variables = [
+        ("ANTHROPIC_API_KEY", "a"),
+        ("CODEX_API_KEY", "c"),
+        ("GEMINI_API_KEY", "g"),
+    ];
+    let diagnosis = clinic.diagnosis(&variables, 0);
+    let claude = known(&diagnosis, "claude");
+    assert_eq!(
+        claude["withheld"],
+        json!(["CODEX_API_KEY", "GEMINI_API_KEY"])
+    );
+    let codex = known(&diagnosis, "codex");
+    assert_eq!(codex["withheld"], json!(["ANTHROPIC_API_KEY"]));
+    let got = fs::read_to_string(clinic.sandbox.root.join("got")).unwrap();
+    let got = clinic.sandbox.neutral(&got);
+    let mut got: Vec<&str> = got.lines().collect();
+    got.sort_unstable();
+    let (claude, codex) = ("ROOT/bin/claude [a  ]", "ROOT/bin/codex [ c g]");
+    assert_eq!(got, [claude, claude, codex, codex]);
+    let said = clinic.said("does not get", &variables, 0);
+    let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`: not its own";
+    assert_eq!(said[0], ["good", line, ""]);
+    // One that the user takes away is its own all the same.
+    let settings = "[agents.claude]\nenv = { ANTHROPIC_API_KEY = false }\n";
+    let clinic = Clinic::new(settings).with("claude", WELL);
+    assert_eq!(clinic.said("does not get", &variables[..1], 0).len(), 0);
+}
+
+#[test]
+fn an_agent_that_cannot_tell_its_login_leaves_traces_of_it() {
+    let version = "[ \"$1\" = --version ] && echo 0.166.0 && exit; exit 1";
+    for (agent, file, variable) in [
+        ("codex", ".codex/auth.json", "CODEX_API_KEY"),
+        ("gemini", ".gemini/oauth_creds.json", "GEMINI_API_KEY"),
+    ] {
+        let settings = format!("agent = \"work\"\n[agents.work]\nlike = \"{agent}\"\n");
+        let clinic = Clinic::new(&settings).with(agent, version);
+        let login = |variables: &[(&str, &str)]| {
+            let diagnosis = clinic.diagnosis(variables, 0);
+            known(&diagnosis, "work")["logged_in"].clone()
+        };
+        assert_eq!(login(&[]), false, "{agent}");
+        assert_eq!(login(&[(variable, "x")]), true, "{agent}");
+        let file = clinic.sandbox.root.join("home").join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "{}").unwrap();
+        assert_eq!(login(&[]), true, "{agent}");
+    }
+}
+
+#[test]
+fn agents_are_asked_at_the_same_time() {
+    let meets = |other: &str| {
+        let wait = format!("until [ -e $root/$1-{other} ]; do sleep 0.02; done");
+        format!("touch() {{ : > \"$1\"; }}\ntouch $root/$1-${{0##*/}}\n{wait}\necho 99.0.0\n")
+    };
+    let clinic = Clinic::new("agent = [\"claude\", \"codex\"]\n")
+        .with("claude", &meets("codex"))
+        .with("codex", &meets("gemini"))
+        .with("gemini", &meets("claude"));
+    // Of the third only the version is asked, so the logins of the others must not wait for it.
+    for login in ["auth-codex", "login-gemini"] {
+        fs::write(clinic.sandbox.root.join(login), "").unwrap();
+    }
+    let diagnosis = clinic.diagnosis(&[], 0);
+    for agent in ["claude", "codex", "gemini"] {
+        let known = known(&diagnosis, agent);
+        assert_eq!(known["version"], "99.0.0", "{known}");
+    }
+}
+
+#[test]
+fn every_agent_that_may_be_asked_is_looked_at_once() {
+    let clinic = Clinic::new(
+        r#"
+        agent = ["mine", "claude"]
+        [agents.mine]
+        command = ["cat", "{model}"]
+        model = "m"
+        prompt = "file"
+        cwd = "dir"
+        [agents.boxed]
+        like = "claude"
+        wrap = ["sh", "-c"]
+        [agents.idle]
+        command = ["no-such-agent"]
+        [escalate]
+        after = 2
+        agent = "boxed"
+        [[story]]
+        id = "1"
+        change = "another"
+        agent = "late"
+        [[story]]
+        id = "2"
+        agent = "claude"
+        model = "opus"
+        [agents.late]
+        command = ["cat"]
+        "#,
+    )
+    .with("claude", WELL);
+    let diagnosis = clinic.diagnosis(&[], 0);
+    let agents = diagnosis["agents"].as_array().unwrap().iter();
+    let asked: Vec<&Value> = agents
+        .filter(|it| it["asked"] == true)
+        .map(|it| &it["name"])
+        .collect();
+    assert_eq!(asked, ["mine", "claude", "late", "boxed"]);
+    let line = |name: &str| clinic.said(name, &[], 0)[0][1].clone();
+    let mine = "`mine`: `ROOT/bin/cat`, prompt by file, starts in `dir`";
+    assert_eq!(line("`mine`"), mine);
+    assert_eq!(
+        line("`late`"),
+        "`late`: `ROOT/bin/cat`, prompt by standard input"
+    );
+    let boxed = "`boxed`: Claude Code inside of `ROOT/bin/sh`, where it cannot be looked at";
+    assert_eq!(line("`boxed`"), boxed);
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_refused_as_a_run_would() {
+    let clinic =
+        Clinic::new("agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\"]\ncwd = \"nowhere\"\n");
+    let want = [
+        "refusal",
+        "the agent `mine` starts in `ROOT/repo/nowhere`, which is no folder",
+        "make it, or mend `cwd`",
+    ];
+    assert_eq!(clinic.said("`mine`", &[], 2), [want]);
+    let settings = "agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\", \"{model}\"]\n[[story]]\nid = \"1\"\nmodel = \"m\"\n";
+    clinic.sandbox.write("ralphtool.toml", settings);
+    let want = "the command of the agent `mine` has `{model}`, and there is none";
+    assert_eq!(clinic.said("`mine`", &[], 2)[0][1], want);
+}
+
+#[test]
+fn an_agent_that_nobody_asks_for_is_mentioned_and_no_error() {
+    let settings = "agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\"]\n";
+    let last = |clinic: &Clinic| {
+        let said = clinic.said("`claude`", &[], 0).pop().unwrap();
+        assert_eq!((said[0].as_str(), said[2].as_str()), ("good", ""));
+        said[1].clone()
+    };
+    let clinic = Clinic::new(settings);
+    assert!(last(&clinic).starts_with("not installed: `claude`"));
+    for (script, want) in [
+        (LOGGED_OUT, "not asked for: `claude` 2.1.325"),
+        ("echo 1.0.0", "not asked for: `claude` 1.0.0, too old"),
+        (
+            "exit 1",
+            "not asked for: `claude`, which does not tell its version",
+        ),
+    ] {
+        let clinic = Clinic::new(settings).with("claude", script);
+        let said = last(&clinic);
+        assert!(said.starts_with(want), "{said}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Files and folders that may not be read or written.
+//!
+//! For root nothing is locked: then these show less.
+
+use pretty_assertions::assert_eq;
+
+use crate::faults::{leaves_no_trace, shell};
+
+#[test]
+fn f20_files_and_folders_an_attempt_locks_are_put_back() {
+    let sandbox = leaves_no_trace(
+        "mkdir ro; echo r > ro/r; chmod 555 ro; echo s > secret; chmod 400 secret",
+        "chmod u+w ro; rm ro/r; chmod 555 ro; mkdir -p made/x; echo j > made/x/j; chmod 000 made/x; chmod 555 made
+         echo evil > dir/b.txt; chmod 000 dir; chmod 000 a.txt; chmod 600 secret; echo evil > secret",
+    );
+    assert_eq!(sandbox.read("dir/b.txt"), "two\n");
+    assert_eq!(sandbox.read("ro/r"), "r\n");
+    shell(&sandbox, "chmod 755 ro");
+}
+
+#[test]
+fn f20_a_git_directory_an_attempt_locks_is_put_back() {
+    leaves_no_trace(
+        "",
+        "chmod 444 .git/config; chmod 555 .git/refs/heads .git/refs .git; echo x > a.txt",
+    );
+}

@@ -1,0 +1,521 @@
+//! Room in the vault is made by itself and on request, and never at the cost of what is needed;
+//! the doctor says what is wrong and touches nothing.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::sandbox::{self, GOOD, Sandbox, TASKS, listing, there, until};
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+/// The first attempt at story 1 fails and leaves junk; after that all goes well.
+const ONE_FAILURE: &str = r#"
+if [ $RALPHTOOL_STORY.$attempt = 1.1 ]; then
+    echo "junk of $RALPHTOOL_RUN" > junk.txt; echo edited > a.txt; git add junk.txt
+    failed 'not yet'; exit 0
+fi
+echo "$RALPHTOOL_RUN" > "story-$RALPHTOOL_STORY.txt"
+tick "$RALPHTOOL_STORY"
+complete
+"#;
+
+/// One whole run with a failed attempt; gives its id.
+fn run(sandbox: &Sandbox) -> String {
+    sandbox.agent(ONE_FAILURE);
+    sandbox.tasks(TASKS);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let run = sandbox.runs().pop().unwrap();
+    run.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// The ids of all runs the journal knows, in order.
+fn known_runs(sandbox: &Sandbox) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.vault().join("journal")).unwrap();
+    let mut runs: Vec<String> = text
+        .lines()
+        .map(|line| {
+            let json: Value = serde_json::from_str(line.split_once(' ').unwrap().1).unwrap();
+            json["run"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    runs.dedup();
+    runs
+}
+
+/// Writes the journal anew with a run's steps so many days earlier.
+fn age(sandbox: &Sandbox, run: &str, days: i64) {
+    let path = sandbox.vault().join("journal");
+    let mut text = String::new();
+    for line in fs::read_to_string(&path).unwrap().lines() {
+        let mut json: Value = serde_json::from_str(line.split_once(' ').unwrap().1).unwrap();
+        if json["run"] == run {
+            let at: jiff::Timestamp = json["at"].as_str().unwrap().parse().unwrap();
+            let at = at - jiff::SignedDuration::from_hours(24 * days);
+            json["at"] = at.to_string().into();
+        }
+        let json = json.to_string();
+        let _ = writeln!(text, "{:08x} {json}", crc32fast::hash(json.as_bytes()));
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The junk of a run's parked attempt, read from the store.
+fn parked_junk(sandbox: &Sandbox, run: &str) -> Option<String> {
+    let store = format!("--git-dir={}", sandbox.vault().join("store").display());
+    let name = format!("refs/parked/{run}/1.1:junk.txt");
+    let output = sandbox
+        .command("git")
+        .args([&store, "show", &name])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then_some(text)
+}
+
+#[test]
+fn old_runs_are_listed_and_then_removed_and_the_last_one_stays() {
+    let sandbox = Sandbox::new();
+    let (first, second) = (run(&sandbox), run(&sandbox));
+    sandbox.write("own.txt", "the user's\n");
+    let tree = sandbox::everything(&sandbox.repo);
+    let vault = listing(&sandbox.vault().join("snapshots"));
+
+    // Too young, or just looked at, or nobody to ask: nothing goes.
+    let output = sandbox.run(&["gc"]).ends_with(0);
+    assert!(!output.stdout.contains("to remove  "), "{}", output.stdout);
+    let output = sandbox.run(&["gc", "--older-than", "0s", "--dry-run"]);
+    let output = output.ends_with(0);
+    assert!(output.stdout.contains(&first) && !output.stdout.contains(&second));
+    let output = sandbox.run(&["gc", "--older-than", "0s"]).ends_with(2);
+    assert!(output.stdout.contains(&first) && output.stderr.contains("pass `--yes`"));
+    sandbox.run(&["gc", "--older-than", "off"]).ends_with(2);
+    assert_eq!(listing(&sandbox.vault().join("snapshots")), vault);
+    assert_eq!(known_runs(&sandbox), [first.clone(), second.clone()]);
+
+    let output = sandbox.run(&["gc", "--older-than", "0s", "--yes", "--json"]);
+    let report = json(&output.ends_with(0).stdout);
+    assert_eq!(report["done"], true);
+    assert_eq!(report["runs"][0]["run"], first.as_str());
+    assert_eq!(report["runs"][0]["attempts"], 3);
+    assert_eq!(report["kept_runs"], 1);
+    let size = |key: &str| report[key].as_u64().unwrap();
+    assert!(size("bytes_after") < size("bytes_before"), "{report}");
+
+    assert_eq!(known_runs(&sandbox), [second.as_str()]);
+    assert_eq!(sandbox.runs().len(), 1);
+    assert_eq!(parked_junk(&sandbox, &first), None);
+    assert_eq!(
+        parked_junk(&sandbox, &second),
+        Some(format!("junk of {second}\n"))
+    );
+    assert_eq!(sandbox::everything(&sandbox.repo), tree);
+    let output = sandbox.run(&["gc", "--older-than", "0s", "--yes"]);
+    assert!(output.ends_with(0).stdout.contains("nothing to remove"));
+    // The next run works as ever.
+    run(&sandbox);
+}
+
+#[test]
+fn what_another_ralphtool_works_in_is_left_alone() {
+    let sandbox = Sandbox::new();
+    run(&sandbox);
+    run(&sandbox);
+    sandbox.agent(&format!("touch $root/here; wait_for $root/go\n{GOOD}"));
+    sandbox.tasks(TASKS);
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    for flags in [&["--dry-run"][..], &["--yes", "--older-than", "0s"]] {
+        let output = sandbox.run(&[&["gc"], flags].concat()).ends_with(2);
+        assert!(
+            output
+                .stderr
+                .contains("another ralphtool works in this tree: process"),
+            "{}",
+            output.stderr
+        );
+    }
+    assert_eq!(known_runs(&sandbox).len(), 3);
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+}
+
+#[test]
+fn a_run_of_long_ago_goes_by_itself_at_the_end_of_a_later_one() {
+    let sandbox = Sandbox::new();
+    let (first, second) = (run(&sandbox), run(&sandbox));
+    run(&sandbox);
+    assert_eq!(known_runs(&sandbox).len(), 3);
+    assert_eq!(sandbox.warnings(), [] as [&str; 0]);
+    age(&sandbox, &first, 31);
+    age(&sandbox, &second, 29);
+    let last = run(&sandbox);
+    let runs = known_runs(&sandbox);
+    assert_eq!((runs.len(), &runs[0], &runs[2]), (3, &second, &last));
+    let warnings = sandbox.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("vault_tidied: removed 1 old run"));
+    assert_eq!(
+        parked_junk(&sandbox, &second),
+        Some(format!("junk of {second}\n"))
+    );
+}
+
+#[test]
+fn a_vault_that_is_too_large_loses_its_oldest_runs_but_never_the_last() {
+    let sandbox = Sandbox::new();
+    run(&sandbox);
+    run(&sandbox);
+    sandbox.config("vault_limit = \"1kB\"");
+    let last = run(&sandbox);
+    assert_eq!(known_runs(&sandbox), [last.as_str()]);
+    let codes: Vec<String> = sandbox
+        .events_named("warning")
+        .iter()
+        .map(|event| event["code"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(codes, ["vault_too_large", "vault_tidied"]);
+    assert_eq!(
+        parked_junk(&sandbox, &last),
+        Some(format!("junk of {last}\n"))
+    );
+    sandbox.config("vault_limit = \"off\"");
+    run(&sandbox);
+    assert_eq!(known_runs(&sandbox).len(), 2);
+    assert_eq!(sandbox.warnings(), [] as [&str; 0]);
+}
+
+/// The vaults beside each other, by the start of their names.
+fn vaults(sandbox: &Sandbox) -> Vec<String> {
+    let folder = sandbox.root.join("state/ralphtool");
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .map(|name| name.split('-').next().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn copy(sandbox: &Sandbox, from: &Path, to: &Path) {
+    let status = sandbox.command("cp").arg("-a").arg(from).arg(to).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.root.join("other");
+    copy(&sandbox, &sandbox.repo, &other);
+    let other_flag = other.display().to_string();
+    sandbox.run(&["-C", &other_flag, "loop", "c"]).ends_with(0);
+    let notes = sandbox.vault().join("learnings/c.md");
+    fs::write(&notes, "a note\n").unwrap();
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(vaults(&sandbox), ["other", "repo"]);
+    let gc = |flags: &[&str]| {
+        let all = [&["gc", "--all-vaults", "--json"], flags].concat();
+        json(&sandbox.run(&all).ends_with(0).stdout)["vaults"].clone()
+    };
+    let live = gc(&["--older-than", "0s", "--yes"]);
+    assert_eq!(
+        (&live[0]["kind"], &live[0]["fate"]),
+        (&"elsewhere".into(), &"stays".into())
+    );
+
+    fs::remove_dir_all(&other).unwrap();
+    assert_eq!(gc(&["--yes"])[0]["reason"], "not old enough");
+    // Only on request are other vaults looked at.
+    let output = sandbox.run(&["gc", "--older-than", "0s", "--yes"]);
+    assert!(output.ends_with(0).stdout.contains("nothing to remove"));
+    let gone = gc(&["--older-than", "0s", "--yes"]);
+    assert_eq!(
+        (&gone[0]["kind"], &gone[0]["fate"]),
+        (&"vanished".into(), &"goes".into())
+    );
+    assert_eq!(gone[0]["work_tree"], other_flag.as_str());
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "a note\n");
+    assert!(!notes.parent().unwrap().with_file_name("store").exists());
+    assert_eq!(gc(&["--dry-run"]), Value::Array(Vec::new()));
+    fs::remove_file(&notes).unwrap();
+    assert_eq!(known_runs_of_repo(&sandbox), 1);
+}
+
+fn known_runs_of_repo(sandbox: &Sandbox) -> usize {
+    let folder = sandbox.root.join("state/ralphtool");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let own = entries.filter(|it| it.file_name().to_string_lossy().starts_with("repo-"));
+    own.map(|it| fs::read_dir(it.path().join("runs")).unwrap().count())
+        .sum()
+}
+
+#[test]
+fn an_unfinished_run_keeps_the_vault_of_a_work_tree_that_is_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("touch $root/here; exec sleep 60");
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    fs::rename(&sandbox.repo, sandbox.root.join("moved")).unwrap();
+    let moved = sandbox.root.join("moved").display().to_string();
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.current_dir(&sandbox.root);
+    command.args([
+        "-C",
+        &moved,
+        "gc",
+        "--all-vaults",
+        "--older-than",
+        "0s",
+        "--yes",
+    ]);
+    let output = sandbox.start_command(command).end().ends_with(0);
+    assert!(
+        output.stdout.contains("was never finished"),
+        "{}",
+        output.stdout
+    );
+    assert_eq!(vaults(&sandbox), ["repo"]);
+}
+
+#[test]
+fn a_vault_that_was_set_aside_goes_when_it_is_old() {
+    let sandbox = Sandbox::new();
+    run(&sandbox);
+    fs::remove_dir_all(sandbox.repo.join(".git")).unwrap();
+    sandbox.git("init -q -b main");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m anew");
+    sandbox.run(&["gc", "--dry-run"]).ends_with(0);
+    assert_eq!(vaults(&sandbox), ["repo", "repo"]);
+    let output = sandbox.run(&["gc", "--older-than", "0s", "--json", "--yes"]);
+    let report = json(&output.ends_with(0).stdout);
+    assert_eq!(report["vaults"][0]["kind"], "set_aside");
+    assert_eq!(vaults(&sandbox), ["repo"]);
+}
+
+#[test]
+fn without_a_vault_there_is_nothing_to_do_and_nothing_is_made() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["gc", "--yes"]).ends_with(0);
+    assert!(
+        output.stdout.contains("nothing to remove"),
+        "{}",
+        output.stdout
+    );
+    assert!(!sandbox.root.join("state").exists());
+    let output = sandbox.run(&["-C", "/", "gc"]).ends_with(2);
+    assert!(output.stderr.contains("is not inside a git repository"));
+}
+
+/// What the doctor says, as level and message of each check of one name; its exit code.
+#[track_caller]
+fn doctor(sandbox: &Sandbox, check: &str, code: i32) -> Vec<(String, String)> {
+    let before = sandbox::everything(&sandbox.repo);
+    let state = state(sandbox);
+    let output = sandbox.run(&["doctor", "--json"]).ends_with(code);
+    assert_eq!(sandbox::everything(&sandbox.repo), before);
+    assert_eq!(self::state(sandbox), state);
+    let diagnosis = json(&output.stdout);
+    assert_eq!(diagnosis["can_run"], code == 0);
+    let findings = diagnosis["findings"].as_array().unwrap();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    findings
+        .iter()
+        .filter(|finding| finding["check"] == check)
+        .map(|finding| {
+            let message = sandbox.neutral(&text(finding, "message"));
+            (text(finding, "level"), message)
+        })
+        .collect()
+}
+
+/// Everything in the state directory.
+fn state(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let folder = sandbox.root.join("state");
+    if !folder.exists() {
+        return Vec::new();
+    }
+    listing(&folder).into_iter().collect()
+}
+
+fn warning(message: &str) -> Vec<(String, String)> {
+    vec![("warning".to_owned(), message.to_owned())]
+}
+
+#[test]
+fn the_doctor_finds_a_healthy_repository_healthy() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["doctor"]).ends_with(0);
+    assert!(
+        output.stdout.ends_with("\nall is well\n"),
+        "{}",
+        output.stdout
+    );
+    assert!(!sandbox.root.join("state").exists());
+    run(&sandbox);
+    let output = sandbox.run(&["doctor"]).ends_with(0);
+    assert!(
+        output.stdout.ends_with("\nall is well\n"),
+        "{}",
+        output.stdout
+    );
+    let vault = doctor(&sandbox, "vault", 0);
+    assert!(vault[0].1.contains("1 run, ") && vault[0].1.ends_with("of at most 20GB"));
+    assert_eq!(doctor(&sandbox, "run", 0), []);
+}
+
+#[test]
+fn the_doctor_says_what_would_keep_a_run_from_starting() {
+    let sandbox = Sandbox::bare_folder();
+    let output = sandbox.run(&["doctor"]).ends_with(2);
+    assert!(
+        output.stdout.contains("is not inside a git repository"),
+        "{}",
+        output.stdout
+    );
+    assert!(
+        output.stdout.contains("→ run `git init` first"),
+        "{}",
+        output.stdout
+    );
+
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/MERGE_HEAD", "");
+    let found = doctor(&sandbox, "repository", 2);
+    assert_eq!(found[1].1, "a merge is in progress in this repository");
+    fs::remove_file(sandbox.repo.join(".git/MERGE_HEAD")).unwrap();
+
+    sandbox.write("ralphtool.toml", "max_retry = 1\n");
+    let found = doctor(&sandbox, "settings", 2);
+    assert_eq!(found[0].1, "ralphtool.toml:1:1: unknown key `max_retry`");
+    sandbox.write(
+        "ralphtool.toml",
+        "agent = \"x\"\n[agents.x]\ncommand = [\"no-such-agent\"]\n",
+    );
+    let found = doctor(&sandbox, "agent", 2);
+    let missing = "the agent `x` needs `no-such-agent`, which was not found";
+    assert_eq!(found[0].1, missing);
+    sandbox.config("");
+
+    sandbox.write(".git/index.lock", "");
+    let found = doctor(&sandbox, "lock", 2);
+    #[cfg(target_os = "linux")]
+    assert_eq!(
+        found[0].1,
+        "`ROOT/repo/.git/index.lock` was left by a git that is no more"
+    );
+    assert_eq!(found.len(), 1);
+}
+
+/// A run that was killed while its agent worked.
+fn killed(sandbox: &Sandbox) {
+    sandbox.agent("echo half > half.txt; touch $root/here; exec sleep 60");
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+}
+
+#[test]
+fn the_doctor_says_what_an_interrupted_run_left() {
+    let sandbox = Sandbox::new();
+    killed(&sandbox);
+    let found = doctor(&sandbox, "run", 0);
+    let message = "a run of `c` is not finished: an attempt was under way";
+    assert_eq!(found, warning(message));
+    let output = sandbox.run(&["doctor"]).ends_with(0);
+    let hint = "`ralphtool resume`: what it left is parked";
+    assert!(output.stdout.contains(hint), "{}", output.stdout);
+
+    // A line the crash cut off, and a lock nobody holds: both are mended by the next start.
+    let journal = sandbox.vault().join("journal");
+    let whole = fs::read(&journal).unwrap();
+    fs::write(&journal, [&whole[..], b"0123 {\"torn"].concat()).unwrap();
+    sandbox.write(".git/index.lock", "");
+    assert_eq!(doctor(&sandbox, "journal", 0).len(), 1);
+    #[cfg(target_os = "linux")]
+    assert_eq!(doctor(&sandbox, "lock", 0).len(), 1);
+    fs::write(&journal, [&whole[..], b"no line\nat all\n"].concat()).unwrap();
+    assert_eq!(doctor(&sandbox, "journal", 4)[0].0, "fault");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_doctor_finds_processes_of_a_run_that_is_no_more() {
+    let sandbox = Sandbox::new();
+    let first = run(&sandbox);
+    assert_eq!(doctor(&sandbox, "processes", 0), []);
+    let mut left = sandbox.command("sleep");
+    let mut left = left.arg("60").env("RALPHTOOL_RUN", &first).spawn().unwrap();
+    let found = until("the process", || {
+        let found = doctor(&sandbox, "processes", 0);
+        (!found.is_empty()).then_some(found)
+    });
+    left.kill().unwrap();
+    left.wait().unwrap();
+    assert_eq!(
+        found,
+        warning("left running by a run that is no more: sleep 60")
+    );
+}
+
+#[test]
+fn the_doctor_says_who_works_in_the_tree() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!("touch $root/here; wait_for $root/go\n{GOOD}"));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let output = sandbox.run(&["doctor"]).ends_with(0);
+    assert!(
+        output.stdout.contains("a run works here: process"),
+        "{}",
+        output.stdout
+    );
+    assert!(!output.stdout.contains("not finished"), "{}", output.stdout);
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+}
+
+#[test]
+fn the_doctor_finds_what_belongs_to_no_run_and_to_no_work_tree() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.root.join("other");
+    copy(&sandbox, &sandbox.repo, &other);
+    let other_flag = other.display().to_string();
+    sandbox.run(&["-C", &other_flag, "loop", "c"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(doctor(&sandbox, "vaults", 0), []);
+    fs::remove_dir_all(&other).unwrap();
+    let found = doctor(&sandbox, "vaults", 0);
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].1.starts_with("no work tree is behind `other-"),
+        "{found:?}"
+    );
+
+    let state = sandbox.root.join("state/ralphtool");
+    let vaults = fs::read_dir(state)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut own = vaults.filter(|path| path.to_string_lossy().contains("repo-"));
+    let own = own.next().unwrap();
+    for name in [
+        "snapshots/20200101-000000-abcdef",
+        "trash/20200101-000000-000-restore",
+    ] {
+        fs::create_dir(own.join(name)).unwrap();
+    }
+    let found = doctor(&sandbox, "vault", 0);
+    assert!(
+        found[1].1.starts_with("2 snapshots, trash or log folders"),
+        "{found:?}"
+    );
+    sandbox.run(&["gc", "--yes"]).ends_with(0);
+    assert_eq!(doctor(&sandbox, "vault", 0).len(), 1);
+}

@@ -1,0 +1,50 @@
+//! The program from outside, in one binary: it is linked once, and tests that wait do so beside tests
+//! that work. `cargo test --test program faults::` runs those of one file or folder.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+#[path = "../recoverable/mod.rs"]
+mod recoverable;
+#[path = "../sandbox/mod.rs"]
+mod sandbox;
+#[path = "../terminal/mod.rs"]
+mod terminal;
+#[path = "../world/mod.rs"]
+mod world;
+
+mod afterwards;
+mod broken;
+mod budgets;
+mod commands;
+mod custom_agents;
+mod demo;
+mod disk;
+mod docs;
+mod doctor;
+mod durability;
+mod everyday;
+mod fallback;
+mod faults;
+mod gates;
+mod guards;
+mod hostile;
+mod housekeeping;
+mod isolate;
+mod json;
+mod log;
+mod meanwhile;
+mod model;
+mod notify;
+mod outcome;
+mod readme;
+mod refusals;
+mod scenarios;
+mod settings;
+mod sources;
+mod stopping;
+mod submodules;
+mod tamper;
+mod terminal_harness;
+mod tui;
+mod usage;
+mod watchman;

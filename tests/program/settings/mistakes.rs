@@ -1,0 +1,265 @@
+//! Values of the configuration file that cannot be: each is refused where it stands, and nothing
+//! is touched.
+
+use pretty_assertions::assert_eq;
+
+use crate::sandbox::{Sandbox, everything};
+
+/// Lines of a file, and what is said of them.
+const MISTAKES: &[(&str, &str)] = &[
+    // Names and texts.
+    ("agent = 1", "1:9: expected a string, found integer"),
+    (
+        "agent = [\"demo\", \"demo\"]",
+        "1:9: expected names of agents, each once",
+    ),
+    ("model = true", "1:9: expected a string, found boolean"),
+    // Numbers.
+    (
+        "max_retries = \"3\"",
+        "1:15: expected a whole number, found string",
+    ),
+    (
+        "max_retries = -1",
+        "1:15: expected a number from 0 to 4294967295",
+    ),
+    // Choices and switches.
+    (
+        "on_finish = \"merge\"",
+        "1:13: `merge` is not one of `ask`, `cleanup`, `keep`",
+    ),
+    (
+        "strict_tasks = \"yes\"",
+        "1:16: expected `true` or `false`, found string",
+    ),
+    (
+        "require_changes = 1",
+        "1:19: expected `true` or `false`, found integer",
+    ),
+    (
+        "isolate = \"on\"",
+        "1:11: expected `true` or `false`, found string",
+    ),
+    // Durations.
+    (
+        "command_timeout = 30",
+        "1:19: expected a duration such as \"15m\", found integer",
+    ),
+    ("max_wait = \"soon\"", "1:12: `soon` is not a duration"),
+    (
+        "limit_pause = true",
+        "1:15: expected a duration such as \"15m\", found boolean",
+    ),
+    ("[timeouts]\nidle = \"5\"", "2:8: `5` is not a duration"),
+    (
+        "[timeouts]\n total = []",
+        "2:10: expected a duration such as \"15m\", found array",
+    ),
+    (
+        "[timeouts]\ngrace = \"-1s\"",
+        "2:9: `-1s` is not a duration",
+    ),
+    // Sizes.
+    (
+        "largest_file = 50",
+        "1:16: expected a size such as \"50MB\", found integer",
+    ),
+    ("least_free = \"much\"", "1:14: `much` is not a size"),
+    ("vault_limit = \"1XB\"", "1:15: `1XB` is not a size"),
+    (
+        "learnings_limit = 1.5",
+        "1:19: expected a size such as \"50MB\", found float",
+    ),
+    // Budgets and prices.
+    ("[budget]\nusd = \"much\"", "2:7: "),
+    (
+        "[budget]\ntokens = true",
+        "2:10: expected a number such as 500_000, found boolean",
+    ),
+    (
+        "[budget]\ntime = 5",
+        "2:8: expected a duration such as \"15m\", found integer",
+    ),
+    ("[budget]\nstory_usd = -1", "2:13: "),
+    ("[budget]\nstory_tokens = 1.5", "2:16: "),
+    (
+        "[budget]\nstory_time = \"x\"",
+        "2:14: `x` is not a duration",
+    ),
+    (
+        "[prices.m]\ninput = 1",
+        "1:9: the price of `m` is not whole",
+    ),
+    (
+        "[prices.m]\noutput = []",
+        "2:10: expected an amount such as 2.50, found array",
+    ),
+    ("[prices.m]\ncached_input = \"x\"", "2:16: "),
+    (
+        "[prices.m]\ncache_write = false",
+        "2:15: expected an amount such as 2.50, found boolean",
+    ),
+    // Gates.
+    (
+        "gate = 1",
+        "1:8: expected an array of tables, found integer",
+    ),
+    ("[[gate]]\nname = \"t\"", "1:1: this gate has no `run`"),
+    ("[[gate]]\nrun = \" \"", "2:7: this must not be empty"),
+    (
+        "[[gate]]\nrun = \"a\"\ntimeout = 5",
+        "3:11: expected a duration such as \"15m\", found integer",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\nbaseline = 0",
+        "3:12: expected `true` or `false`, found integer",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\nwhen = \"never\"",
+        "3:8: `never` is not one of `story`, `end`",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\nwhen = \"end\"\nkeep_changes = true",
+        "1:1: a gate at the end cannot keep its changes",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\n[[gate]]\nname = \"a\"\nrun = \"b\"",
+        "3:1: there are two gates named `a`",
+    ),
+    // Tampering and notifications.
+    (
+        "[tamper]\nboxes = \"panic\"",
+        "2:9: `panic` is not one of `off`, `warn`, `fail`",
+    ),
+    (
+        "[tamper]\nspecs = true",
+        "2:9: expected a string, found boolean",
+    ),
+    (
+        "[tamper]\ntests = 1",
+        "2:9: expected a string, found integer",
+    ),
+    (
+        "[tamper]\nconfig = \"\"",
+        "2:10: `` is not one of `off`, `warn`, `fail`",
+    ),
+    (
+        "[tamper]\noutside = []",
+        "2:11: expected a string, found array",
+    ),
+    (
+        "[tamper]\nroots = [\"src\", \"../up\"]",
+        "2:17: expected a path inside of the repository",
+    ),
+    (
+        "[notify]\ncommand = \"say it\"",
+        "2:11: expected an array of strings, found string",
+    ),
+    (
+        "[notify]\nbell = \"loud\"",
+        "2:8: expected `true` or `false`, found string",
+    ),
+    (
+        "[notify]\non = [\"sunday\"]",
+        "2:7: `sunday` is not one of `finished`, `exhausted`, `waiting`, `choice`",
+    ),
+    // Agents.
+    (
+        "[agents.a]\nmodel = \"m\"",
+        "1:9: the agent `a` has no `command`",
+    ),
+    (
+        "[agents.a]\ncommand = []",
+        "2:11: the command names no program",
+    ),
+    (
+        "[agents.a]\nlike = \"nobody\"",
+        "2:8: `nobody` is not one of `claude`",
+    ),
+    (
+        "[agents.a]\nlike = \"claude\"\ncwd = \"b\"",
+        "1:9: the agent `a` is both a command and like a built-in agent",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nwrap = [\"nice\"]",
+        "1:9: the agent `a` is both a command and like a built-in agent",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\noutput = \"xml\"",
+        "3:10: `xml` is not one of ",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nprompt = \"mail\"",
+        "3:10: `mail` is not one of ",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nenv = { A = 1 }",
+        "3:13: expected a string, `true` or `false`, found integer",
+    ),
+    (
+        "[escalate]\nmodel = \"m\"",
+        "1:1: `[escalate]` does not say after how many failed attempts",
+    ),
+    (
+        "[escalate]\nafter = 2",
+        "1:1: `[escalate]` names neither an agent nor a model",
+    ),
+    (
+        "[escalate]\nafter = 1\nagent = 2",
+        "3:9: expected a string, found integer",
+    ),
+    ("[[story]]\nmodel = \"m\"", "1:1: this story has no `id`"),
+    (
+        "[[story]]\nid = \"1\"\nchange = \"\"",
+        "3:10: this must not be empty",
+    ),
+    (
+        "[[story]]\nid = \"1\"",
+        "1:1: this story names neither an agent nor a model",
+    ),
+    (
+        "[[story]]\nid = \"1\"\nagent = []",
+        "3:9: expected a string, found array",
+    ),
+    // Files that are none.
+    ("max_retries = ", "1:15: "),
+    ("model = \"a\"\nmodel = \"b\"", "2:1: "),
+];
+
+#[test]
+fn a_wrong_value_is_refused_where_it_stands_and_nothing_is_touched() {
+    let sandbox = Sandbox::new();
+    let before = everything(&sandbox.repo);
+    for (lines, want) in MISTAKES {
+        std::fs::write(sandbox.root.join("bad.toml"), format!("{lines}\n")).unwrap();
+        let args = ["loop", "c", "--config", "../bad.toml"];
+        let output = sandbox.run(&args).ends_with(2);
+        let want = format!("error: ../bad.toml:{want}");
+        assert!(
+            output.stderr.starts_with(&want),
+            "{lines}\n{}",
+            output.stderr
+        );
+        assert_eq!(output.stdout, "");
+    }
+    assert_eq!(everything(&sandbox.repo), before);
+    let runs = std::fs::read_dir(sandbox.vault().join("runs"));
+    assert_eq!(runs.map_or(0, Iterator::count), 0, "a run was begun");
+}
+
+#[test]
+fn each_key_is_refused_some_value() {
+    let known = crate::settings::registry::keys();
+    let is_covered = |key: &String| {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let table = table.replace(".NAME", ".");
+        MISTAKES.iter().any(|(lines, _)| {
+            let is_there = lines
+                .lines()
+                .any(|line| line.trim().starts_with(&format!("{name} =")));
+            is_there && (table.is_empty() || lines.contains(&table))
+        })
+    };
+    let missing: Vec<&String> = known.iter().filter(|key| !is_covered(key)).collect();
+    assert_eq!(missing, [] as [&String; 0], "add a wrong value to MISTAKES");
+}

@@ -1,0 +1,159 @@
+//! Submodules: what a failed attempt did to one, its git directory included, is undone.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::sandbox::{GOOD, Sandbox, everything, listing};
+use pretty_assertions::assert_eq;
+
+/// A repository with the submodule `sub`, called `inner`, which has an edit, an untracked file and
+/// a stash of its own.
+fn with_submodule() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let config = "[protocol \"file\"]\n\tallow = always\n[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n[init]\n\ttemplateDir = /nowhere\n";
+    fs::write(sandbox.root.join("home/.gitconfig"), config).unwrap();
+    sandbox.git("init -q -b main --template= ../library");
+    fs::write(sandbox.root.join("library/lib.txt"), "lib\n").unwrap();
+    sandbox.git("-C ../library add -A");
+    sandbox.git("-C ../library commit -q -m library");
+    let library = sandbox.root.join("library").display().to_string();
+    sandbox.git(&format!("submodule --quiet add --name inner {library} sub"));
+    sandbox.git("commit -q -m submodule");
+    sandbox.write("sub/lib.txt", "stashed\n");
+    sandbox.git("-C sub stash push -q");
+    sandbox.write("sub/lib.txt", "edited\n");
+    sandbox.write("sub/new.txt", "new\n");
+    sandbox
+}
+
+/// All of the git directory of the submodule but its objects, and the time of its index.
+fn module(repo: &Path) -> String {
+    let folder = repo.join(".git/modules");
+    let mut text = String::new();
+    for (path, state) in listing(&folder) {
+        if !path.contains("objects/") {
+            let _ = writeln!(text, "{path}: {state}");
+        }
+    }
+    let index = fs::metadata(folder.join("inner/index")).unwrap();
+    format!("{text}index at {}.{}", index.mtime(), index.mtime_nsec())
+}
+
+/// All a user could notice; objects are more by those the attempt made.
+fn all_but_objects(repo: &Path) -> Vec<String> {
+    let text = everything(repo);
+    let lines = text.lines().map(str::to_owned);
+    lines.filter(|line| !line.contains("/objects/")).collect()
+}
+
+#[track_caller]
+fn leaves_no_trace(misdeed: &str) {
+    let sandbox = with_submodule();
+    sandbox.agent(&format!(
+        "cp -a . \"$root/at-checkpoint\"\n{misdeed}\ncd \"$root\"; failed no"
+    ));
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    let before = sandbox.root.join("at-checkpoint");
+    assert_eq!(module(&sandbox.repo), module(&before));
+    assert_eq!(all_but_objects(&sandbox.repo), all_but_objects(&before));
+    for args in ["status --porcelain", "log --all --format=%s", "stash list"] {
+        let at = |folder: &Path| {
+            let folder = folder.join("sub").display().to_string();
+            sandbox.git(&format!("-C {folder} {args}"))
+        };
+        assert_eq!(at(&sandbox.repo), at(&before));
+    }
+    assert_eq!(sandbox.git("-C sub fsck --no-dangling"), "");
+    sandbox.agent(GOOD);
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(sandbox.read("sub/lib.txt"), "edited\n");
+}
+
+macro_rules! leaves_no_trace {
+    ($($name:ident: $misdeed:expr;)*) => {
+        mod a_failed_attempt_leaves_no_trace_when_its_agent {
+            $(#[test]
+            fn $name() {
+                super::leaves_no_trace($misdeed);
+            })*
+        }
+    };
+}
+
+leaves_no_trace! {
+    edits_in_it: "echo x > sub/lib.txt; rm sub/new.txt; echo j > sub/junk";
+    commits_in_it: "git -C sub add -A; git -C sub commit -q -m agent";
+    commits_in_it_and_above: "git -C sub add -A; git -C sub commit -q -m agent; git add -A; git commit -q -m above";
+    switches_branches_in_it: "git -C sub checkout -q -f -b side; git -C sub branch -q -D main";
+    stages_in_it: "git -C sub add -A";
+    looks_at_it: "git -C sub status; git status";
+    drops_its_stash_and_collects_garbage: "git -C sub stash drop -q; git -C sub reflog expire --expire=now --all; git -C sub gc -q --prune=now";
+    changes_its_config_and_hooks: "git -C sub config user.name Agent; mkdir -p .git/modules/inner/hooks; echo x > .git/modules/inner/hooks/pre-commit; echo '*' > .git/modules/inner/info/exclude";
+    leaves_locks_in_it: "touch .git/modules/inner/index.lock .git/modules/inner/HEAD.lock";
+    removes_it: "git submodule --quiet deinit -f sub; git rm -q -f sub; rm -rf .git/modules/inner";
+    removes_all_git_directories: "rm -rf .git/modules";
+    adds_another: "git submodule --quiet add \"$root/library\" other; git commit -q -m other";
+    removes_the_git_directory: "rm -rf .git";
+}
+
+#[test]
+fn a_story_that_commits_in_a_submodule_moves_it_on() {
+    let sandbox = with_submodule();
+    sandbox.git("-C sub add -A");
+    sandbox.agent(&format!("git -C sub commit -q -m agent\n{GOOD}"));
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let commit = sandbox.git("-C sub rev-parse HEAD");
+    assert_eq!(sandbox.git("rev-parse ralph/c:sub"), commit);
+    assert_eq!(sandbox.git("status --porcelain"), "");
+}
+
+#[test]
+fn the_index_of_a_nested_repository_gets_its_time_back() {
+    let sandbox = Sandbox::new();
+    sandbox.git("init -q --template= nested");
+    sandbox.write("nested/file", "one\n");
+    sandbox.git("-C nested add -A");
+    sandbox.git("-C nested commit -q -m nested");
+    let time = || {
+        let index = fs::metadata(sandbox.repo.join("nested/.git/index")).unwrap();
+        (index.mtime(), index.mtime_nsec())
+    };
+    let before = time();
+    sandbox.agent("echo x > nested/other; git -C nested add -A; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(time(), before);
+    assert_eq!(sandbox.git("-C nested status --porcelain"), "");
+}
+
+#[test]
+fn a_submodule_of_a_linked_work_tree_is_put_back_too() {
+    let sandbox = with_submodule();
+    sandbox.git("worktree add -q -b side ../other");
+    sandbox.git("-C ../other submodule --quiet update --init");
+    let other = sandbox.root.join("other");
+    let modules = sandbox.repo.join(".git/worktrees/other/modules");
+    let state = || {
+        let mut found = listing(&modules);
+        found.retain(|path, _| !path.contains("objects/"));
+        found
+    };
+    let before = state();
+    sandbox.agent(
+        "echo x > sub/lib.txt; git -C sub commit -q -a -m agent; git -C sub checkout -q -b side; failed no",
+    );
+    let folder = other.display().to_string();
+    sandbox
+        .run(&["-C", &folder, "loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(state(), before);
+    assert_eq!(
+        sandbox.git(&format!("-C {folder}/sub status --porcelain")),
+        ""
+    );
+}

@@ -1,0 +1,300 @@
+//! Attempts that change what they had better not: each check as a warning and as a failure, with the
+//! real program.
+
+use crate::sandbox::{Sandbox, files};
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+/// A repository with code, tests, a plan in several documents, and a gate.
+fn project(tamper: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "src/lib.rs",
+        "pub fn add(a: u32, b: u32) -> u32 { a + b }\n",
+    );
+    sandbox.write(
+        "tests/sum.rs",
+        "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n\n\
+         #[test]\nfn adds_nothing() {\n    assert_eq!(add(1, 0), 1);\n}\n",
+    );
+    sandbox.write("check.sh", "exit 0\n");
+    sandbox.write("openspec/changes/c/proposal.md", "## Why\nIt must add.\n");
+    sandbox.config_and(
+        "",
+        &format!("[[gate]]\nname = \"check\"\nrun = \"sh ./check.sh\"\n[tamper]\n{tamper}\n"),
+    );
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m project");
+    sandbox
+}
+
+/// An agent that does its work, and this on the way.
+fn works_and(sandbox: &Sandbox, deed: &str) {
+    sandbox.agent(&format!(
+        "{deed}\necho work > src/story-$RALPHTOOL_STORY.rs\ntick $RALPHTOOL_STORY\ncomplete"
+    ));
+}
+
+/// Attempt, check, message and paths of what was found.
+fn found(sandbox: &Sandbox) -> Vec<String> {
+    let told = |event: &Value| {
+        let text = |key: &str| event[key].as_str().unwrap();
+        let paths: Vec<&str> = event["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|path| path.as_str().unwrap())
+            .collect();
+        let failed = if event["failed"] == true {
+            " failed"
+        } else {
+            ""
+        };
+        format!(
+            "{}.{} {}{failed}: {} [{}]",
+            text("story"),
+            event["attempt"],
+            text("check"),
+            text("message"),
+            paths.join(" ")
+        )
+    };
+    sandbox
+        .events_named("tamper_found")
+        .iter()
+        .map(told)
+        .collect()
+}
+
+/// What an agent does, and what is found of it.
+const DEEDS: &[(&str, &str, &str, &str)] = &[
+    (
+        "boxes",
+        "tick 2",
+        "boxes of other stories were changed, and are put back: `2.1 Do c (story 2)`, `2.2 Do d (story 2)`",
+        "openspec/changes/c/tasks.md",
+    ),
+    (
+        "specs",
+        "echo 'It may add.' > openspec/changes/c/proposal.md",
+        "the plan's text was edited: `openspec/changes/c/proposal.md`",
+        "openspec/changes/c/proposal.md",
+    ),
+    (
+        "tests",
+        "rm tests/sum.rs",
+        "2 tests are gone with the whole file: `adds`, `adds_nothing` (in `tests/sum.rs`)",
+        "tests/sum.rs",
+    ),
+    (
+        "tests",
+        "sed 's/fn adds()/#[ignore]\\n&/' tests/sum.rs > t && mv t tests/sum.rs",
+        "a marker that keeps tests from being run was added in `tests/sum.rs`",
+        "tests/sum.rs",
+    ),
+    (
+        "tests",
+        "sed 's/assert_eq!(add(1, 2), 3);/add(1, 2);/' tests/sum.rs > t && mv t tests/sum.rs",
+        "a test checks less than before: `adds` (in `tests/sum.rs`)",
+        "tests/sum.rs",
+    ),
+    (
+        "config",
+        "echo 'exit 0 # always' > check.sh",
+        "what is checked was changed: `check.sh`",
+        "check.sh",
+    ),
+    (
+        "config",
+        "echo '# no gates' >> ralphtool.toml",
+        "what is checked was changed: `ralphtool.toml`",
+        "ralphtool.toml",
+    ),
+    (
+        "outside",
+        "mkdir junk; echo x > junk/x",
+        "new at the top of the repository: `junk`",
+        "junk",
+    ),
+    (
+        "outside",
+        "ln -s /etc/passwd src/secrets",
+        "links that lead out of the work tree: `src/secrets`",
+        "src/secrets",
+    ),
+];
+
+#[test]
+fn each_check_warns_and_the_story_is_done() {
+    for (check, deed, message, path) in DEEDS {
+        let sandbox = project("");
+        works_and(&sandbox, deed);
+        let output = sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+        assert_eq!(
+            found(&sandbox),
+            [format!("1.1 {check}: {message} [{path}]")],
+            "{deed}"
+        );
+        let said = format!("{}{}", output.stdout, output.stderr);
+        let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            line.contains(&format!("warning: {check}: {message}")),
+            "{said}"
+        );
+        assert_eq!(sandbox.commits().len(), 2, "{deed}");
+    }
+}
+
+#[test]
+fn each_check_can_fail_the_attempt_which_is_parked_undone_and_told() {
+    for (check, deed, message, path) in DEEDS {
+        let sandbox = project(&format!("{check} = \"fail\""));
+        let before = files(&sandbox.repo);
+        works_and(
+            &sandbox,
+            &format!("cp -a . \"$root/seen-$attempt\"\n[ $attempt != 1 ] || {{ {deed}; }}"),
+        );
+        sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+        assert_eq!(
+            found(&sandbox),
+            [format!("1.1 {check} failed: {message} [{path}]")],
+            "{deed}"
+        );
+        let failures = sandbox.failures();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(
+            failures[0].starts_with(&format!("1.1 tamper: {message}; ")),
+            "{failures:?}"
+        );
+        // The second attempt starts from the checkpoint and knows why.
+        assert_eq!(files(&sandbox.root.join("seen-2")), before, "{deed}");
+        let prompt = sandbox.transcript("1.2", "prompt.md");
+        assert!(prompt.contains(message), "{prompt}");
+        sandbox.run(&["attempts"]).ends_with(0);
+    }
+}
+
+#[test]
+fn a_check_that_is_off_says_nothing_but_boxes_are_put_back() {
+    let sandbox = project(
+        "boxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\nconfig = \"off\"\noutside = \"off\"",
+    );
+    let deeds: Vec<&str> = DEEDS.iter().map(|it| it.1).collect();
+    works_and(&sandbox, &format!("(\n{}\n) 2>/dev/null", deeds.join("\n")));
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(found(&sandbox), Vec::<String>::new());
+    assert!(sandbox.tasks_now().contains("- [ ] 2.1"));
+    let prompt = sandbox.transcript("1.1", "prompt.md");
+    assert!(!prompt.contains("weaken tests"), "{prompt}");
+}
+
+#[test]
+fn work_as_it_should_be_is_no_finding() {
+    let sandbox =
+        project("tests = \"fail\"\nspecs = \"fail\"\nconfig = \"fail\"\noutside = \"fail\"");
+    works_and(
+        &sandbox,
+        "git mv tests/sum.rs tests/sums.rs\n\
+         sed 's/fn adds()/fn adds_two_numbers()/' tests/sums.rs > t && mv t tests/sums.rs\n\
+         printf '#[test]\\nfn more() { assert!(add(1, 1) == 2); }\\n' >> tests/sums.rs\n\
+         mkdir -p docs; echo x > docs/sum.md; echo '# A' > README.md\n\
+         sed 's/1.1 Do a/1.1 Do a (see docs)/' $tasks > t && mv t $tasks\n\
+         echo 'pub fn less() {}' >> src/lib.rs",
+    );
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(found(&sandbox), Vec::<String>::new());
+    let prompt = sandbox.transcript("1.1", "prompt.md");
+    assert!(
+        prompt.contains("Do not delete, skip or weaken tests, edit the text of the plan or change what says how the work is checked: such an attempt fails."),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_deletion_that_the_agent_commits_itself_is_found() {
+    let sandbox = project("tests = \"fail\"");
+    works_and(
+        &sandbox,
+        "[ $attempt != 1 ] || { git rm -q tests/sum.rs; git commit -q -m 'Tidy up'; }",
+    );
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(
+        found(&sandbox),
+        [
+            "1.1 tests failed: 2 tests are gone with the whole file: `adds`, `adds_nothing` \
+          (in `tests/sum.rs`) [tests/sum.rs]"
+        ]
+    );
+    assert!(sandbox.exists("tests/sum.rs"));
+}
+
+#[test]
+fn what_the_user_had_not_committed_is_known_too() {
+    let sandbox = project("tests = \"fail\"");
+    sandbox.write(
+        "tests/new.rs",
+        "#[test]\nfn new() {\n    assert!(true == add());\n}\n",
+    );
+    works_and(&sandbox, "[ $attempt != 1 ] || rm tests/new.rs");
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(
+        found(&sandbox),
+        [
+            "1.1 tests failed: a test is gone with the whole file: `new` (in `tests/new.rs`) [tests/new.rs]"
+        ]
+    );
+}
+
+#[test]
+fn with_roots_everything_else_is_outside() {
+    let sandbox = project("outside = \"fail\"\nroots = [\"src\", \"tests\"]");
+    works_and(&sandbox, "[ $attempt != 1 ] || echo more >> a.txt");
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(
+        found(&sandbox),
+        ["1.1 outside failed: changed outside of the roots: `a.txt` [a.txt]"]
+    );
+    let failures = sandbox.failures();
+    assert!(
+        failures[0].ends_with("; change only what is in `src`, `tests`"),
+        "{failures:?}"
+    );
+    let prompt = sandbox.transcript("1.1", "prompt.md");
+    assert!(prompt.contains("outside of `src`, `tests`"), "{prompt}");
+}
+
+#[test]
+fn a_story_that_keeps_tampering_uses_up_its_retries() {
+    let sandbox = project("tests = \"fail\"");
+    let before = files(&sandbox.repo);
+    works_and(&sandbox, "rm tests/sum.rs");
+    sandbox
+        .run(&[
+            "loop",
+            "c",
+            "--story",
+            "1",
+            "--max-retries",
+            "1",
+            "--on-finish",
+            "cleanup",
+        ])
+        .ends_with(1);
+    assert_eq!(sandbox.failures().len(), 2);
+    assert_eq!(files(&sandbox.repo), before);
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+fn an_isolated_attempt_is_checked_too() {
+    let sandbox = project("tests = \"fail\"");
+    works_and(&sandbox, "[ $attempt != 1 ] || rm tests/sum.rs");
+    let output = sandbox.run(&["loop", "c", "--story", "1", "--isolate"]);
+    if output.code == 2 {
+        eprintln!("skipped: agents cannot be isolated here: {}", output.stderr);
+        return;
+    }
+    output.ends_with(0);
+    assert_eq!(found(&sandbox).len(), 1);
+    assert!(sandbox.exists("tests/sum.rs"));
+}

@@ -1,0 +1,254 @@
+//! When the program is killed, nothing of its agent stays: the watchman beside each run sees to it.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+
+use crate::sandbox::{GOOD, Running, Sandbox, process, there, until};
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Ways in which a program leaves processes behind; each names its process in a file of `$left`.
+const LEAVES: &str = r#"
+left="$root/left"; mkdir "$left"
+is_in="echo \$\$ > '$left'/"
+sh -c "$is_in"'child; exec sleep 300' &
+setsid sh -c "$is_in"'session; exec sleep 300' &
+( setsid sh -c "( $is_in"'forked_twice; exec sleep 300 ) &' & )
+nohup sh -c "$is_in"'nohup; exec sleep 300' > /dev/null 2>&1 &
+setsid sh -c "trap '' HUP INT TERM; $is_in"'deaf; while :; do sleep 300; done' &
+env -i sh -c "$is_in"'no_marks; PATH=/usr/bin:/bin; sleep 300' &
+setsid sh -c 'trap "" TERM; while :; do sleep 0.05; done & '"$is_in"'breeder; wait' &
+for name in child session forked_twice nohup deaf no_marks breeder; do
+    wait_for "$left/$name"
+done
+echo $$ > "$left/leader"
+touch "$root/here"
+wait
+"#;
+
+/// What `LEAVES` names.
+const LEFT: [&str; 8] = [
+    "leader",
+    "child",
+    "session",
+    "forked_twice",
+    "nohup",
+    "deaf",
+    "no_marks",
+    "breeder",
+];
+
+/// A process of the test itself, ended with it.
+struct Innocent(Child);
+
+impl Innocent {
+    fn start(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Self {
+        let mut command = sandbox.command("sleep");
+        command.arg("300").envs(variables.iter().copied());
+        Self(command.spawn().unwrap())
+    }
+
+    #[track_caller]
+    fn lives(&mut self) {
+        assert_eq!(self.0.try_wait().unwrap(), None);
+    }
+}
+
+impl Drop for Innocent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until none of the processes that `LEAVES` names is alive.
+#[track_caller]
+fn all_gone(sandbox: &Sandbox) {
+    for name in LEFT {
+        let pid = fs::read_to_string(sandbox.root.join("left").join(name)).unwrap();
+        let pid: i32 = pid.trim().parse().unwrap();
+        until(&format!("the end of {name}"), || {
+            (!process::is_alive(pid)).then_some(())
+        });
+    }
+}
+
+/// The id of the run that works now.
+fn run_id(sandbox: &Sandbox) -> String {
+    let run = sandbox.runs().pop().unwrap();
+    run.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+fn kill(running: Running) {
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
+}
+
+#[test]
+fn a_killed_run_leaves_no_process_of_its_agent() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(LEAVES);
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let run = run_id(&sandbox);
+    let next = format!("{run}/1.2");
+    let mut innocents = [
+        Innocent::start(&sandbox, &[]),
+        // As if of a run that already goes on.
+        Innocent::start(
+            &sandbox,
+            &[("RALPHTOOL_RUN", &run), ("RALPHTOOL_ATTEMPT", &next)],
+        ),
+    ];
+    let watchman = running.watchman();
+    kill(running);
+    all_gone(&sandbox);
+    until("the watchman's end", || {
+        (!process::is_alive(watchman)).then_some(())
+    });
+    for innocent in &mut innocents {
+        innocent.lives();
+    }
+}
+
+#[test]
+fn a_process_that_lost_every_mark_is_ended_too_once_the_watchman_has_seen_it() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(
+        "( setsid env -i /bin/sh -c 'echo $$ > \"$0/unmarked\"; exec /bin/sleep 300' \"$root\" & )
+         wait_for \"$root/unmarked\"; touch \"$root/here\"; sleep 300",
+    );
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let unmarked = fs::read_to_string(sandbox.root.join("unmarked")).unwrap();
+    let unmarked: i32 = unmarked.trim().parse().unwrap();
+    // It sleeps between two looks; one of them is over when it has gone to sleep twice.
+    let watchman = running.watchman();
+    let seen = process::sleeps(watchman) + 3;
+    until("a look of the watchman", || {
+        (process::sleeps(watchman) >= seen).then_some(())
+    });
+    kill(running);
+    until("the end of the process", || {
+        (!process::is_alive(unmarked)).then_some(())
+    });
+}
+
+#[test]
+fn a_killed_run_leaves_no_process_of_its_gate() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.root.join("gate.sh");
+    let wait_for = "wait_for() { while [ ! -e \"$1\" ]; do sleep 0.02; done; }";
+    let root = sandbox.root.display();
+    fs::write(&script, format!("root='{root}'\n{wait_for}\n{LEAVES}")).unwrap();
+    let gate = format!("sh {}", script.display());
+    let running = sandbox.start(&["loop", "c", "--gate", &gate]);
+    until("the gate", || there(&sandbox.root.join("here")));
+    kill(running);
+    all_gone(&sandbox);
+}
+
+#[test]
+fn a_run_that_is_gone_on_with_at_once_is_not_hurt() {
+    let sandbox = Sandbox::new();
+    // It runs before the first attempt, under the same name in both runs.
+    let root = sandbox.root.display();
+    let gate = format!("touch {root}/here; until [ -e {root}/go ]; do sleep 0.02; done");
+    let here = sandbox.root.join("here");
+    let running = sandbox.start(&["loop", "c", "--gate", &gate]);
+    until("the gate", || there(&here));
+    let watchman = running.watchman();
+    // It looks around only when the second run is at work.
+    signal(watchman, Signal::STOP);
+    kill(running);
+    fs::remove_file(&here).unwrap();
+    let second = sandbox.start(&["loop", "c", "--gate", &gate]);
+    until("the gate", || there(&here));
+    signal(watchman, Signal::CONT);
+    until("the watchman's end", || {
+        (!process::is_alive(watchman)).then_some(())
+    });
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    second.end().ends_with(0);
+    let verdicts: Vec<String> = sandbox
+        .events_named("gate_finished")
+        .iter()
+        .map(|gate| gate["result"]["verdict"].to_string())
+        .collect();
+    assert_eq!(verdicts, ["\"passed\""; 3]);
+}
+
+#[test]
+fn one_watchman_serves_a_whole_run_and_is_gone_at_its_end() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "touch \"$root/here$RALPHTOOL_STORY\"; wait_for \"$root/go$RALPHTOOL_STORY\"
+         setsid sleep 300 < /dev/null > /dev/null 2>&1 &
+         {GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here1")));
+    let watchman = running.watchman();
+    holds_nothing(&sandbox, watchman);
+    for polite in [Signal::HUP, Signal::INT, Signal::TERM] {
+        signal(watchman, polite);
+    }
+    fs::write(sandbox.root.join("go1"), "").unwrap();
+    until("the agent", || there(&sandbox.root.join("here2")));
+    assert_eq!(running.watchman(), watchman);
+    fs::write(sandbox.root.join("go2"), "").unwrap();
+    running.end().ends_with(0);
+    assert!(!Path::new(&format!("/proc/{watchman}")).exists());
+    assert_eq!(
+        sandbox.warnings(),
+        ["swept: the agent left processes behind, which are ended: `sleep 300`"; 2]
+    );
+}
+
+/// The watchman has a session of its own, no mark, and no file of the sandbox.
+#[track_caller]
+fn holds_nothing(sandbox: &Sandbox, watchman: i32) {
+    until("a session of its own", || {
+        (process::session(watchman) == Some(watchman)).then_some(())
+    });
+    let folder = Path::new("/proc").join(watchman.to_string());
+    assert_eq!(fs::read_link(folder.join("cwd")).unwrap(), Path::new("/"));
+    let environ = String::from_utf8_lossy(&fs::read(folder.join("environ")).unwrap()).into_owned();
+    for mark in ["RALPHTOOL_RUN=", "RALPHTOOL_ATTEMPT="] {
+        assert!(!environ.contains(mark), "{environ}");
+    }
+    for entry in fs::read_dir(folder.join("fd")).unwrap() {
+        let file = fs::read_link(entry.unwrap().path()).unwrap();
+        assert!(!file.starts_with(&sandbox.root), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_run_whose_watchman_is_killed_goes_on_and_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    signal(running.watchman(), Signal::KILL);
+    until("the watchman's end", || {
+        running.watchmen().is_empty().then_some(())
+    });
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+    assert_eq!(
+        sandbox.warnings(),
+        [
+            "watchman: the watchman is gone: Broken pipe (os error 32); should ralphtool be killed, \
+          processes of the agent may go on until its next start"
+        ]
+    );
+}
