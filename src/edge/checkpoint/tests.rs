@@ -1,5 +1,6 @@
 //! The protocol against real git in temporary repositories.
 
+mod apart;
 mod first_look;
 mod gc;
 mod guards;
