@@ -241,7 +241,7 @@ pub(crate) fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
         }
     }
     // From the end, so that ranges further up stay true.
-    marks.sort_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
+    marks.sort_unstable_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
     let marked = marks
         .into_iter()
         .fold(bytes.to_vec(), |bytes, (task, put)| mark(&bytes, task, put));

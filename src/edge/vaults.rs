@@ -63,7 +63,7 @@ pub(crate) fn others(
             found.push(describe(path)?);
         }
     }
-    found.sort_by(|a, b| a.folder.cmp(&b.folder));
+    found.sort_unstable_by(|a, b| a.folder.cmp(&b.folder));
     Ok(found)
 }
 

@@ -286,7 +286,7 @@ impl Spending {
             total.cost_is_partial |= part.cost_is_partial;
             total.cost_from.extend(part.cost_from.iter().cloned());
         }
-        total.cost_from.sort();
+        total.cost_from.sort_unstable();
         total.cost_from.dedup();
         total
     }

@@ -79,7 +79,7 @@ fn without_boxes(text: &str) -> Vec<String> {
         .into_iter()
         .map(|task| task.mark)
         .collect();
-    marks.sort_by_key(|mark| std::cmp::Reverse(mark.start));
+    marks.sort_unstable_by_key(|mark| std::cmp::Reverse(mark.start));
     for mark in marks {
         bytes.splice(mark, *b" ");
     }

@@ -117,7 +117,7 @@ impl Control {
                 });
             }
         }
-        files.sort();
+        files.sort_unstable();
         let pointer = repository.work_tree.join(".git");
         let pointer = if pointer.is_file() {
             read_if_present(&pointer)?

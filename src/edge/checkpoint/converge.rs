@@ -84,7 +84,7 @@ impl Checkpoints {
                 wanted.push((path.clone(), entry.clone()));
             }
         }
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
         // The rules that say what is ignored come back first: what an agent hid behind a rule of
         // its own is not ignored.

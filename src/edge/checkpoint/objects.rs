@@ -58,7 +58,7 @@ impl ObjectLinks {
             }
         }
         // An index must not appear before its pack.
-        names.sort_by_key(|name| name.to_string_lossy().ends_with(".idx"));
+        names.sort_unstable_by_key(|name| name.to_string_lossy().ends_with(".idx"));
         for file in names {
             let text = file.to_string_lossy();
             if text.starts_with("tmp_") || text.ends_with(".lock") || text.ends_with(".keep") {

@@ -197,7 +197,7 @@ fn build(
         children.push((name.clone(), FOLDER, folder.id));
     }
     // Git sorts a folder as if its name ended in a slash.
-    children.sort_by(|(one, mode, _), (two, other, _)| {
+    children.sort_unstable_by(|(one, mode, _), (two, other, _)| {
         let end = |mode: u32| (mode == FOLDER).then_some(&b'/');
         one.iter()
             .chain(end(*mode))
@@ -227,7 +227,7 @@ fn write(known: &Known, name: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(known.id.as_bytes());
     // In the order git keeps them: shorter names first.
     let mut folders: Vec<_> = known.folders.iter().collect();
-    folders.sort_by_key(|(name, _)| name.len());
+    folders.sort_unstable_by_key(|(name, _)| (name.len(), *name));
     for (name, folder) in folders {
         write(folder, name, out);
     }

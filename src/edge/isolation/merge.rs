@@ -228,7 +228,7 @@ impl Merge<'_> {
         };
         let folders = items.iter().filter(|item| item.kind == Kind::Folder);
         let mut folders: Vec<&Item> = folders.chain([&top]).collect();
-        folders.sort_by(|a, b| b.path.cmp(&a.path));
+        folders.sort_unstable_by(|a, b| b.path.cmp(&a.path));
         for folder in folders {
             let target = absolute(self.tree, &folder.path);
             let old = fs::symlink_metadata(&target).tried("look at", &target)?;

@@ -81,7 +81,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
             is_folder: kind.is_dir(),
         });
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 

@@ -50,7 +50,7 @@ pub(super) fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
         Err(SourceError::NoRoot { .. }) if !others.is_empty() => (start, Vec::new()),
         Err(error) => return Err(error),
     };
-    changes.sort_by(|a, b| {
+    changes.sort_unstable_by(|a, b| {
         (Reverse(a.modified), &a.name, &a.path).cmp(&(Reverse(b.modified), &b.name, &b.path))
     });
     Ok(Survey {

@@ -28,7 +28,7 @@ pub(crate) fn matches<T: AsRef<str>>(needle: &str, names: &[T]) -> Vec<(usize, V
             found.push((score, index, positions));
         }
     }
-    found.sort_by_key(|(score, index, _)| (std::cmp::Reverse(*score), *index));
+    found.sort_unstable_by_key(|(score, index, _)| (std::cmp::Reverse(*score), *index));
     let found = found.into_iter();
     found
         .map(|(_, index, positions)| (index, positions))

@@ -108,7 +108,7 @@ impl Checkpoints {
         if needed.len() < packed {
             plan.packs = holdings.packs.into_iter().map(|pack| pack.index).collect();
             plan.needed = needed.into_iter().collect();
-            plan.needed.sort();
+            plan.needed.sort_unstable();
             gone.count += packed - plan.needed.len();
             let before: u64 = plan
                 .packs
@@ -282,7 +282,7 @@ fn files_of(index: &Path) -> Vec<PathBuf> {
     let stem = index.file_stem();
     let mut files = listing(folder).unwrap_or_default();
     files.retain(|path| path.file_stem() == stem);
-    files.sort_by_key(|path| path != index);
+    files.sort_unstable_by_key(|path| path != index);
     files
 }
 
