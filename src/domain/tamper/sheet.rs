@@ -85,7 +85,9 @@ impl<'a> Sheet<'a> {
         if sheet.places.is_empty() && !is_test_path {
             return None;
         }
-        sheet.places.sort_by_key(|place| (place.start, place.named));
+        sheet
+            .places
+            .sort_unstable_by_key(|place| (place.start, place.named));
         let mut named = BTreeSet::new();
         sheet.places.retain(|place| named.insert(place.named));
         sheet.find_ends();
