@@ -44,9 +44,7 @@ impl Checkpoints {
         self.mark_processes(run);
         let prepared = self.prepare(run, change).await?;
         let intent = prepared.intent.clone();
-        if Snapshot::index(&self.places.vault, &intent.checkpoint).exists() {
-            self.make_ready(&intent.checkpoint, intent.commit).await?;
-        }
+        self.make_ready(&intent.checkpoint, intent.commit).await?;
         let head = self.make_head_ready(&intent.checkpoint, &intent.branch)?;
         self.record(
             run,

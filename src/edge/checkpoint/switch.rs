@@ -232,14 +232,17 @@ impl Checkpoints {
         let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
         self.ready_branch = Some((commit, branch.clone()));
         blocking(move || {
-            let modified = fs::metadata(&index).and_then(|index| index.modified());
-            let modified = modified.tried("read", &index)?;
-            let target = ready(&index);
-            let mut file = create_plain(&target).tried("create", &target)?;
-            fs::File::open(&index)
-                .and_then(|mut source| io::copy(&mut source, &mut file))
-                .and_then(|_| file.set_times(FileTimes::new().set_modified(modified)))
-                .tried("write", &target)?;
+            // Where nothing is tracked there may be none.
+            if index.exists() {
+                let modified = fs::metadata(&index).and_then(|index| index.modified());
+                let modified = modified.tried("read", &index)?;
+                let target = ready(&index);
+                let mut file = create_plain(&target).tried("create", &target)?;
+                fs::File::open(&index)
+                    .and_then(|mut source| io::copy(&mut source, &mut file))
+                    .and_then(|_| file.set_times(FileTimes::new().set_modified(modified)))
+                    .tried("write", &target)?;
+            }
             let mut file = create_plain(&branch).tried("create", &branch)?;
             writeln!(file, "{commit}").tried("write", &branch)?;
             Ok(())

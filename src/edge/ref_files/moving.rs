@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Read, RefReader, id_in, is_plain_name};
 use crate::edge::durability;
 use crate::edge::kill_point::{Point, reached};
+use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Repository};
 
@@ -196,9 +197,7 @@ fn log_line((from, to): (ObjectId, ObjectId), committer: &str, message: &str) ->
 
 /// True where an object is a file of its own, as one that was just made is.
 fn is_stored(repository: &Repository, id: ObjectId) -> bool {
-    let text = id.to_string();
-    let (folder, name) = text.split_at(2);
-    let path = repository.objects().join(folder).join(name);
+    let path = loose_object::path(&repository.objects(), &id);
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 

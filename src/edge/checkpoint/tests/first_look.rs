@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::super::control::Control;
 use super::super::taking::{Clean, Known, Likeness, Taken};
-use super::{Checkpoints, Yard, run_id};
+use super::{Checkpoints, Yard, run_id, story};
 use crate::edge::index_file::{Staged, StagedStat};
 use crate::edge::manifest::{Content, Kind, Stat};
 use crate::edge::object_id::ObjectId;
@@ -116,4 +116,18 @@ async fn a_mode_that_changed_alone_is_committed() {
     let listed = yard.git("ls-tree HEAD mode");
     assert!(listed.starts_with("100755"), "{listed}");
     assert_eq!(yard.git("status --porcelain"), "");
+}
+
+#[tokio::test]
+async fn a_run_where_nothing_is_tracked_begins_and_saves() {
+    let yard = Yard::new();
+    yard.sh("git rm -rq --cached .; git commit -qm none; rm .git/index; printf '*' > .gitignore");
+    let mut checkpoints = yard.open().await;
+    checkpoints.begin(&run_id(), "c").await.unwrap();
+    checkpoints.save(&story("1")).await.unwrap();
+    assert_eq!(
+        yard.git("log --format=%s main.."),
+        "checkpoint: 1\ninitial state\n"
+    );
+    assert_eq!(yard.git("ls-files"), "");
 }
