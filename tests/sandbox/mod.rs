@@ -6,6 +6,7 @@
 pub(crate) mod process;
 mod running;
 mod state;
+mod user;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -102,6 +103,16 @@ pub(crate) struct Sandbox {
     pub(crate) root: PathBuf,
     /// The user's repository.
     pub(crate) repo: PathBuf,
+    /// Who runs everything, if not the user who runs the tests.
+    user: Option<u32>,
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if !rustix::process::geteuid().is_root() {
+            user::unlock(self.folder.path());
+        }
+    }
 }
 
 impl Sandbox {
@@ -144,12 +155,18 @@ impl Sandbox {
         let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n\
                     [maintenance]\n\tauto = false\n";
         fs::write(root.join("home/.gitconfig"), user).unwrap();
-        Self { folder, root, repo }
+        Self {
+            folder,
+            root,
+            repo,
+            user: None,
+        }
     }
 
     /// Leaves the folder around all where it is, for people to look at.
-    pub(crate) fn keep(self) -> PathBuf {
-        self.folder.keep()
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.folder.disable_cleanup(true);
+        self.folder.path().to_owned()
     }
 
     /// A dirty tree: something staged, unstaged, staged and changed again, deleted, untracked
@@ -204,14 +221,17 @@ impl Sandbox {
     pub(crate) fn agent(&self, script: &str) {
         let root = self.root.display();
         let text = format!("root='{root}'\n{PRELUDE}\n{script}\n");
-        fs::write(self.root.join("agent.sh"), text).unwrap();
+        let path = self.root.join("agent.sh");
+        fs::write(&path, text).unwrap();
+        self.own(&path);
     }
 
     /// Writes a file of the repository.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let full = self.repo.join(path);
         fs::create_dir_all(full.parent().unwrap()).unwrap();
-        fs::write(full, text).unwrap();
+        fs::write(&full, text).unwrap();
+        self.own(&full);
     }
 
     /// A file of the repository.
@@ -237,6 +257,7 @@ impl Sandbox {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("TERM", "dumb")
             .current_dir(&self.repo);
+        self.as_user(&mut command);
         command
     }
 
@@ -263,7 +284,7 @@ impl Sandbox {
 
     /// Starts the program.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut command = self.command(env!("CARGO_BIN_EXE_ralphtool"));
+        let mut command = self.command(self.program());
         command.args(args);
         self.start_command(command)
     }

@@ -51,6 +51,8 @@ fn git(repo: &Path, args: &str) -> String {
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_OPTIONAL_LOCKS", "0")
+        // The repository may belong to the user of the sandbox, not to that of the tests.
+        .args(["-c", "safe.directory=*"])
         .args(args.split(' '))
         .current_dir(repo)
         .output()

@@ -1,10 +1,20 @@
-//! Files and folders that may not be read or written.
-//!
-//! For root nothing is locked: then these show less.
+//! Files and folders that may not be read or written, by a user who is not root.
 
 use pretty_assertions::assert_eq;
 
-use crate::faults::{leaves_no_trace, shell};
+use crate::faults::{fails_without_a_trace, goes_on, shell};
+use crate::sandbox::Sandbox;
+
+/// One attempt of a user who is not root does something and fails: all is as it was at the
+/// checkpoint, and the next run can work.
+#[track_caller]
+fn leaves_no_trace(before: &str, misdeed: &str) -> Sandbox {
+    let sandbox = Sandbox::unprivileged();
+    shell(&sandbox, before);
+    fails_without_a_trace(&sandbox, misdeed);
+    goes_on(&sandbox);
+    sandbox
+}
 
 #[test]
 fn f20_files_and_folders_an_attempt_locks_are_put_back() {
