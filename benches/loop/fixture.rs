@@ -162,6 +162,7 @@ impl Place {
             .env("XDG_STATE_HOME", self.beside("state"))
             .env("XDG_CONFIG_HOME", self.home().join(".config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("RALPHTOOL_TRUST", "1")
             .env("TMPDIR", self.folder.path())
             .env("LC_ALL", "C");
         command

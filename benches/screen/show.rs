@@ -195,7 +195,8 @@ impl Stage {
             .env("XDG_STATE_HOME", self.root().join("state"))
             .env("XDG_CONFIG_HOME", self.root().join("config"))
             .env("TMPDIR", self.root())
-            .env("GIT_CONFIG_NOSYSTEM", "1");
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("RALPHTOOL_TRUST", "1");
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_NAME"), "Bench");
             command.env(format!("GIT_{who}_EMAIL"), "bench@example.invalid");

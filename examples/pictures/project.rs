@@ -49,6 +49,7 @@ impl Project {
             .env("PATH", format!("{}:{path}", bin.display()))
             .env("HOME", self.root())
             .env("XDG_STATE_HOME", self.root().join("state"))
+            .env("RALPHTOOL_TRUST", "1")
             .env("XDG_CONFIG_HOME", self.root().join("config"))
             .env("TMPDIR", self.root().join("tmp"))
             .env("TZ", "UTC")

@@ -11,7 +11,7 @@ use super::arguments::Arguments;
 use super::output;
 use crate::domain::settings::Settings;
 use crate::domain::settings::keys::TABLES;
-use crate::domain::settings::variables::CONFIG;
+use crate::domain::settings::variables::{CONFIG, TRUST};
 use crate::failure::Failure;
 
 /// What is read and written, and why.
@@ -136,6 +136,9 @@ fn environment(roff: &mut Roff) {
     }
     let config = "The configuration to read instead of both files below (--config).";
     item(roff, CONFIG, config);
+    let trust =
+        "With 1, what the repository's own ralphtool.toml asks for is allowed this once (--trust).";
+    item(roff, TRUST, trust);
     let colour = "Never and always colour the output (--color).";
     item(roff, "NO_COLOR, CLICOLOR_FORCE", colour);
 }

@@ -256,6 +256,8 @@ impl Sandbox {
             .env("TMPDIR", self.root.join("tmp"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("TERM", "dumb")
+            // The user has allowed what the repository's file asks for.
+            .env("RALPHTOOL_TRUST", "1")
             .current_dir(&self.repo);
         self.as_user(&mut command);
         command

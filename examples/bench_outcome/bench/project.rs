@@ -180,6 +180,7 @@ impl Project {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", root.join("home"))
             .env("XDG_STATE_HOME", root.join("state"))
+            .env("RALPHTOOL_TRUST", "1")
             .env("XDG_CONFIG_HOME", root.join("config"))
             .env("TMPDIR", root.join("tmp"))
             .env("GIT_CONFIG_NOSYSTEM", "1")

@@ -374,6 +374,7 @@ fn every_variable_is_read() {
         ("RALPHTOOL_ISOLATE", "on"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
+        ("RALPHTOOL_TRUST", "1"),
         ("RALPHTOOL_RUN", "20261115-194501-x7k2"),
         ("RALPHTOOL_KILL_AT", "3"),
         ("RALPHTOOL_MODLE", "x"),
@@ -422,6 +423,7 @@ fn every_variable_is_read() {
     let want = variables::Variables {
         settings,
         config: Some("my.toml".to_owned()),
+        trust: true,
         warnings: vec![
             "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`".to_owned(),
             "`RALPHTOOL_SOMETHING_ELSE` is set but means nothing".to_owned(),

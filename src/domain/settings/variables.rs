@@ -11,8 +11,11 @@ const PREFIX: &str = "RALPHTOOL_";
 /// The variable that names the configuration file.
 pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
+/// The variable that allows what the repository's own file asks for, this once.
+pub(crate) const TRUST: &str = "RALPHTOOL_TRUST";
+
 /// Variables that are settings.
-pub(crate) const KNOWN: [&str; 23] = [
+pub(crate) const KNOWN: [&str; 24] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -36,6 +39,7 @@ pub(crate) const KNOWN: [&str; 23] = [
     "RALPHTOOL_REQUIRE_CHANGES",
     "RALPHTOOL_ISOLATE",
     CONFIG,
+    TRUST,
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
@@ -62,6 +66,8 @@ pub(crate) struct Variables {
     pub(crate) settings: PartialSettings,
     /// The configuration file asked for.
     pub(crate) config: Option<String>,
+    /// What the repository's own file asks for is allowed, this once.
+    pub(crate) trust: bool,
     /// Variables that look like ours and are not.
     pub(crate) warnings: Vec<String>,
 }
@@ -110,6 +116,7 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
         "RALPHTOOL_ISOLATE" => settings.isolate = Some(flag(name, value)?),
+        TRUST => variables.trust = flag(name, value)?.value,
         _ => variables.config = Some(value.to_owned()),
     }
     Ok(())

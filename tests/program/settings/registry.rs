@@ -174,7 +174,8 @@ fn each_variable_has_a_test() {
                 .map(str::to_owned),
         );
     }
-    let settings = VARIABLES.iter().map(|it| it.0).chain(["RALPHTOOL_CONFIG"]);
+    let settings = VARIABLES.iter().map(|it| it.0);
+    let settings = settings.chain(["RALPHTOOL_CONFIG", "RALPHTOOL_TRUST"]);
     let listed: Vec<&str> = settings.chain(NO_SETTINGS.iter().copied()).collect();
     same(mentioned, &listed, "variables");
     let test = "settings/layers::a_later_layer_wins_and_a_file_asked_for_replaces_both_others";
