@@ -38,6 +38,7 @@ mod notify;
 mod outcome;
 mod readme;
 mod refusals;
+mod rich;
 mod scenarios;
 mod settings;
 mod sources;

@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
 pub(crate) mod process;
+mod rich;
 mod running;
 mod state;
 mod user;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+pub(crate) use rich::{WholeState, line_difference};
 pub(crate) use running::{Output, Running};
 pub(crate) use state::{everything, files, files_and_times, listing};
 
