@@ -58,7 +58,7 @@ line'; mkdir -- -d; echo z > '-d/ ü'
 ];
 
 /// Whether agents can be isolated on this machine; says so where not.
-fn possible() -> bool {
+pub(crate) fn possible() -> bool {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
     *POSSIBLE.get_or_init(|| {
         let output = Sandbox::on_disk().run(&["loop", "c", "--isolate"]);

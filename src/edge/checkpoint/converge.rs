@@ -335,7 +335,7 @@ fn inside_nested(now: &Manifest, path: &[u8]) -> bool {
 }
 
 /// The folders above a path, nearest first.
-fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let parent = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/');
     std::iter::successors(parent(path).map(|at| &path[..at]), move |folder| {
         parent(folder).map(|at| &folder[..at])
@@ -363,7 +363,13 @@ impl Writer<'_> {
             return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
         }
         self.make_parents(&full)?;
-        if fs::symlink_metadata(&full).is_ok() {
+        let present = fs::symlink_metadata(&full).ok();
+        // The folder was created for a file that was written earlier, such as its `.gitignore`.
+        if wanted.kind == Kind::Folder && present.as_ref().is_some_and(fs::Metadata::is_dir) {
+            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+        }
+        if present.is_some() {
             move_away(&full, &free_name(&absolute(self.trash, path)))?;
         }
         let unlocked = full

@@ -10,15 +10,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::begin::short;
-use super::converge::{Goal, Reach};
+use super::converge::{Goal, Reach, ancestors};
 use super::park::Parked;
 use super::recover::Recovery;
 use super::snapshot::Snapshot;
-use super::taking::show;
+use super::taking::{below, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::RunId;
 use crate::edge::files::is_temporary;
-use crate::edge::manifest::{Changes, Manifest, compare};
+use crate::edge::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
 
@@ -298,7 +298,8 @@ impl Checkpoints {
     }
 }
 
-/// `now`, but with these paths as `after` has them.
+/// `now`, but with these paths as `after` has them, and with the folders above them: a link or a file
+/// in the place of such a folder is replaced, and what is below a path that is no folder goes.
 pub(super) fn over<'a>(
     now: &Manifest,
     after: &Manifest,
@@ -306,10 +307,25 @@ pub(super) fn over<'a>(
 ) -> Manifest {
     let mut target = now.clone();
     for path in paths {
-        match after.entries.get(path) {
-            Some(entry) => target.entries.insert(path.clone(), entry.clone()),
-            None => target.entries.remove(path),
+        let Some(entry) = after.entries.get(path) else {
+            target.entries.remove(path);
+            continue;
         };
+        for folder in ancestors(path) {
+            let is_folder = |entry: &Entry| entry.kind == Kind::Folder;
+            if target.entries.get(folder).is_some_and(is_folder) {
+                break;
+            }
+            if let Some(entry) = after.entries.get(folder) {
+                target.entries.insert(folder.to_vec(), entry.clone());
+            }
+        }
+        if entry.kind != Kind::Folder {
+            for (inside, _) in below(&now.entries, path) {
+                target.entries.remove(inside);
+            }
+        }
+        target.entries.insert(path.clone(), entry.clone());
     }
     target
 }
@@ -350,7 +366,7 @@ fn edited_since(
 
 fn is_no_folder(before: &Manifest, after: &Manifest, path: &[u8]) -> bool {
     let entry = after.entries.get(path).or(before.entries.get(path));
-    entry.is_some_and(|entry| entry.kind != crate::edge::manifest::Kind::Folder)
+    entry.is_some_and(|entry| entry.kind != Kind::Folder)
 }
 
 /// True where branches and HEAD are at one end of the move or the other.

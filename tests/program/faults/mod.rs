@@ -16,6 +16,7 @@ mod rights;
 mod settings;
 mod start;
 mod times;
+mod tree;
 mod user;
 
 use std::fs;
