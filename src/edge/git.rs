@@ -33,7 +33,6 @@ pub(crate) const SCRUBBED: &[&str] = &[
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_GRAFT_FILE",
     "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
     "GIT_REPLACE_REF_BASE",
     "GIT_PREFIX",
     "GIT_SHALLOW_FILE",
@@ -68,6 +67,10 @@ const CONFIG: &[&str] = &[
     "core.trustctime=true",
     "core.untrackedCache=false",
     "submodule.recurse=false",
+    // Both are caches of what the objects say. Git does not verify them when it reads them, and
+    // fails on one that an agent damaged.
+    "core.commitGraph=false",
+    "core.multiPackIndex=false",
 ];
 
 /// Settings that make what git writes durable.
@@ -409,6 +412,8 @@ pub(crate) fn harden(command: &mut Command) {
         .env("GIT_EDITOR", ":")
         .env("GIT_ASKPASS", "true")
         .env("GIT_OPTIONAL_LOCKS", "0")
+        // A replacement an agent made must not change what a commit is.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

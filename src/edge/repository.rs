@@ -105,19 +105,15 @@ pub(crate) type Refs = BTreeMap<String, ObjectId>;
 impl Repository {
     /// Finds the repository that holds `directory`.
     pub(crate) async fn discover(directory: &Path) -> Result<Self, RepositoryError> {
-        let mut command = Command::new("git");
-        command.current_dir(directory).args([
-            "rev-parse",
+        let questions = [
             "--is-bare-repository",
             "--is-inside-work-tree",
             "--show-object-format",
             "--absolute-git-dir",
             "--git-common-dir",
             "--show-toplevel",
-        ]);
-        harden(&mut command);
-        command.stdin(std::process::Stdio::null());
-        let output = command.output().await.map_err(GitError::Spawn)?;
+        ];
+        let output = ask(directory, &questions).await?;
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let mut lines = output.stdout.split(|byte| *byte == b'\n');
         let mut next = || lines.next().unwrap_or_default().to_vec();
@@ -142,9 +138,15 @@ impl Repository {
             b"sha256" => ObjectFormat::Sha256,
             _ => ObjectFormat::Sha1,
         };
-        let git_dir = path(&next());
-        let common_dir = path(&next());
-        let work_tree = path(&next());
+        let mut paths = [next(), next(), next()];
+        if lines.next() != Some(b"") {
+            // A path with a new line in it: one question at a time tells where it ends.
+            for (path, question) in paths.iter_mut().zip(&questions[3..]) {
+                let answer = ask(directory, &[question]).await?.stdout;
+                *path = answer.strip_suffix(b"\n").unwrap_or(&answer).to_vec();
+            }
+        }
+        let [git_dir, common_dir, work_tree] = paths.map(|bytes| path(&bytes));
         let common_dir = std::fs::canonicalize(directory.join(&common_dir)).unwrap_or(common_dir);
         Ok(Self {
             work_tree,
@@ -214,6 +216,18 @@ impl Repository {
                 answer,
             })
     }
+}
+
+/// Asks git where it finds what.
+async fn ask(directory: &Path, questions: &[&str]) -> Result<std::process::Output, GitError> {
+    let mut command = Command::new("git");
+    command
+        .current_dir(directory)
+        .arg("rev-parse")
+        .args(questions);
+    harden(&mut command);
+    command.stdin(std::process::Stdio::null());
+    command.output().await.map_err(GitError::Spawn)
 }
 
 fn branch_head(name: &str, refs: &Refs) -> Head {

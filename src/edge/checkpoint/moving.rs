@@ -220,6 +220,7 @@ impl Checkpoints {
             self.move_ref(&it.name, &refs, None).await?;
         }
         if intent.with_control {
+            self.restore_replacements(&after, &refs).await?;
             notices.extend(self.restore_stash_of(&after, &trash).await?);
         }
         Ok(notices)

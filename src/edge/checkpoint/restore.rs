@@ -1,6 +1,7 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -137,6 +138,7 @@ impl Checkpoints {
         };
         self.point_head(&target, &head).await?;
         self.drop_operation_refs(base, &mut refs).await?;
+        self.restore_replacements(base, &refs).await?;
         self.restore_original(current, base, &refs).await?;
         self.restore_stash(current, base, &refs, trash).await
     }
@@ -153,6 +155,20 @@ impl Checkpoints {
         for name in left {
             self.move_ref(&name, refs, None).await?;
             refs.remove(&name);
+        }
+        Ok(())
+    }
+
+    /// Refs that make git show other objects in the place of those of the checkpoint become what they
+    /// were; the vault has both values.
+    pub(super) async fn restore_replacements(&self, base: &Snapshot, refs: &Refs) -> Result<()> {
+        let before = &base.control.refs;
+        let is_other = |name: &&String| {
+            name.starts_with("refs/replace/") && before.get(*name) != refs.get(*name)
+        };
+        let names: BTreeSet<&String> = refs.keys().chain(before.keys()).filter(is_other).collect();
+        for name in names {
+            self.move_ref(name, refs, before.get(name).copied()).await?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ mod ignored;
 mod index;
 mod names;
 mod nested;
+mod repair;
 mod rights;
 mod settings;
 mod start;
