@@ -2,7 +2,8 @@
 //!
 //! A promise tag stands alone on its line. Space around it and markdown emphasis or backticks
 //! around the whole tag are forgiven; prose, list items, block quotes and code fences are not.
-//! As in `CommonMark`, a fence that is never closed covers the rest of the text. The last
+//! As in `CommonMark`, a fence that is never closed covers the rest of the text, except its last
+//! line: models often lose count of fences, and a closing word is meant. The last
 //! promise wins. A FAILED tag whose end never came (a text cut short) still counts: taking it
 //! for silence would let an earlier COMPLETE stand.
 
@@ -37,6 +38,54 @@ pub(crate) struct PromiseScanner {
     fence: Option<Fence>,
     open: Option<OpenTag>,
     found: Option<Promise>,
+    last: LastLine,
+}
+
+/// The promise that ends on the last line with text so far, whatever fences came before.
+#[derive(Debug, Clone, Default)]
+struct LastLine {
+    open: Option<OpenTag>,
+    found: Option<Promise>,
+}
+
+impl LastLine {
+    fn take_line(&mut self, line: &str) {
+        if line.trim().is_empty() && self.open.is_none() {
+            return;
+        }
+        self.found = None;
+        match opening(line) {
+            Some(Opening::Whole { body }) => {
+                self.open = None;
+                self.found = settled(&body);
+            }
+            Some(Opening::Begun { emphasis, body }) => {
+                self.open = Some(OpenTag { emphasis, body });
+            }
+            None => self.continue_tag(line),
+        }
+    }
+
+    fn continue_tag(&mut self, line: &str) {
+        let Some(mut tag) = self.open.take() else {
+            return;
+        };
+        match closing(line, &tag.emphasis) {
+            Some(Some(rest)) => {
+                append(&mut tag.body, rest);
+                self.found = settled(&tag.body);
+            }
+            Some(None) => {}
+            None => {
+                append(&mut tag.body, line);
+                self.open = Some(tag);
+            }
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.open.is_none() && self.found.is_none()
+    }
 }
 
 /// A tag that began on an earlier line and has not ended yet.
@@ -63,6 +112,7 @@ impl PromiseScanner {
     /// tag needs one of these characters, a fence one of the others.
     pub(crate) fn passes_over(&self, line: &[u8]) -> bool {
         self.open.is_none()
+            && self.last.is_empty()
             && self.line.is_empty()
             && memchr::memchr3(b'<', b'`', b'~', line).is_none()
     }
@@ -81,7 +131,8 @@ impl PromiseScanner {
         let mut end = self.clone();
         end.end_line();
         let cut_short = end.open.and_then(|tag| failed(&tag.body));
-        cut_short.or(end.found)
+        let in_fence = end.last.found.filter(|_| end.fence.is_some());
+        in_fence.or(cut_short).or(end.found)
     }
 
     fn end_line(&mut self) {
@@ -90,6 +141,7 @@ impl PromiseScanner {
     }
 
     fn take_line(&mut self, line: &str) {
+        self.last.take_line(line);
         if self.fence_line(line) {
             self.continue_tag(line);
             return;
@@ -138,10 +190,14 @@ impl PromiseScanner {
     }
 
     fn settle(&mut self, body: &str) {
-        if let Some(promise) = complete(body).or_else(|| failed(body)) {
+        if let Some(promise) = settled(body) {
             self.found = Some(promise);
         }
     }
+}
+
+fn settled(body: &str) -> Option<Promise> {
+    complete(body).or_else(|| failed(body))
 }
 
 fn append(body: &mut String, line: &str) {

@@ -77,7 +77,28 @@ fn does_not_count_prose_quotes_lists_and_fences() {
         Promise::Complete,
     );
     case("> ```\n\n<promise>COMPLETE</promise>", Promise::Complete);
-    case("```\nnever closed\n<promise>COMPLETE</promise>", None);
+}
+
+#[test]
+fn a_promise_on_the_last_line_counts_whatever_fences_were_left_open() {
+    let never_closed = "```\nnever closed\n<promise>COMPLETE</promise>";
+    case(never_closed, Promise::Complete);
+    case(&format!("{never_closed}\n\n \n"), Promise::Complete);
+    // A fence within a fence of the same length: the third one opens again.
+    let nested = "```md\n```sh\nmake\n```\n```\nAll done.\n\n<promise>COMPLETE</promise>\n";
+    case(nested, Promise::Complete);
+    case(
+        "    ```\nx\n**<promise>COMPLETE</promise>**",
+        Promise::Complete,
+    );
+    case(
+        "<promise>COMPLETE</promise>\n```\n<promise>FAILED: a\nb</promise>",
+        failed("a\nb"),
+    );
+    // In the middle, or in a fence that is closed, it is quoted.
+    case("```\n<promise>COMPLETE</promise>\nwould be wrong", None);
+    case("```\n<promise>COMPLETE</promise>\n```\n", None);
+    case("```\nnever closed\n> <promise>COMPLETE</promise>", None);
 }
 
 #[test]
