@@ -57,6 +57,11 @@ impl Walks {
 pub(crate) struct Walks;
 
 #[cfg(not(target_os = "linux"))]
+#[allow(
+    clippy::unnecessary_wraps,
+    clippy::unused_self,
+    reason = "the same signatures on every system"
+)]
 impl Walks {
     /// Does nothing.
     pub(crate) fn watch(_folder: &Path, _log: &Path) -> Result<Self> {

@@ -1,6 +1,14 @@
 //! A checkpoint that cannot be written stops the run with exit code 4; the work is still there,
 //! and once the cause is mended the next start goes on.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some of these tests need to know who holds a file"
+    )
+)]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -105,6 +105,19 @@ pub(crate) fn probe(work_tree: &Path, scratch: &Path) -> Result<(), IsolationErr
     Ok(removed?)
 }
 
+/// Whether files of a folder can have attributes of the user's.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn takes_attributes(folder: &Path) -> bool {
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(folder, "user.ralphtool", b"y", flags).is_ok()
+}
+
+/// There are no overlays on this system.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn takes_attributes(_folder: &Path) -> bool {
+    false
+}
+
 fn try_in(work_tree: &Path, folder: &Path) -> Result<(), IsolationError> {
     let mount = Mount {
         tree: work_tree.to_owned(),
@@ -114,8 +127,7 @@ fn try_in(work_tree: &Path, folder: &Path) -> Result<(), IsolationError> {
     for part in [&mount.upper, &mount.work] {
         fs::create_dir(part).tried("create", part)?;
     }
-    let flags = rustix::fs::XattrFlags::empty();
-    if rustix::fs::setxattr(&mount.upper, "user.ralphtool", b"y", flags).is_err() {
+    if !takes_attributes(&mount.upper) {
         return Err(IsolationError::NoAttributes(folder.to_owned()));
     }
     let program = os::own_program().tried("find", Path::new("ralphtool"))?;

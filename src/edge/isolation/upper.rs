@@ -9,6 +9,7 @@ use crate::edge::files::{FileError, Tried, make_writable};
 use crate::edge::walk::absolute;
 
 /// The mark of a folder that hides everything below it in the lower layer.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 const OPAQUE: &str = "user.overlay.opaque";
 
 /// What the upper layer has at a path.
@@ -43,10 +44,17 @@ pub(crate) fn is_whiteout(metadata: &Metadata) -> bool {
 }
 
 /// True where a folder hides what the lower layer has in it.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 pub(crate) fn is_opaque(folder: &Path) -> bool {
     let mut value = [0; 1];
     let found = rustix::fs::lgetxattr(folder, OPAQUE, value.as_mut_slice());
     found.is_ok() && value == *b"y"
+}
+
+/// True where a folder hides what the lower layer has in it; there are no overlays on this system.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(crate) fn is_opaque(_folder: &Path) -> bool {
+    false
 }
 
 /// Everything from `start` on, folders before what is in them. What a folder hides of the lower
