@@ -22,14 +22,17 @@ mod perform;
 pub(crate) mod preview;
 mod recorder;
 mod signals;
+mod so_far;
 mod start;
 pub(crate) mod status;
 mod tampering;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod watch;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -38,7 +41,9 @@ use crate::domain::change::Change;
 use crate::domain::event::{Event, Record, Request};
 use crate::domain::hearing::Attention;
 use crate::domain::ids::RunId;
-use crate::domain::machine::{Effect, Input, Machine, StoppedBy, Ticket, Timer, UserCommand};
+use crate::domain::machine::{
+    Effect, Input, Machine, NO_ANSWER_HINT, StoppedBy, Ticket, Timer, UserCommand,
+};
 use crate::domain::policy::Gate;
 use crate::domain::settings::NotifySettings;
 use crate::domain::size::SizeLimit;
@@ -60,8 +65,7 @@ use timers::Timers;
 const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// What to do where a step failed and nothing better is known.
-const NOTHING_LOST: &str =
-    "nothing is lost: mend the cause and start ralphtool again; it goes on from here";
+const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
 
 /// Everything a run needs.
 pub(crate) struct Job {
@@ -232,6 +236,13 @@ impl Engine {
         if let Some(input) = self.ready.pop_front() {
             return Ok(input);
         }
+        // Every step is awaited where it is performed, so its answer would be here by now.
+        if let Some(ticket) = self.machine.unanswered(self.running.is_some()) {
+            self.unanswerable(ticket, "nothing is left that could answer it");
+        }
+        if let Some(input) = self.ready.pop_front() {
+            return Ok(input);
+        }
         self.settle_restore().await?;
         self.checkpoints.somebody_is_here();
         self.recorder.tell().await?;
@@ -347,15 +358,47 @@ impl Engine {
         Ok(())
     }
 
+    /// The answer to a step that nothing else answers: a fault of this program must end the run, not
+    /// leave it waiting for ever.
+    fn unanswerable(&mut self, ticket: Ticket, reason: &str) {
+        self.ready.push_back(Input::StepFailed {
+            ticket,
+            what: "internal error: a step of the loop got no answer".to_owned(),
+            reason: reason.to_owned(),
+            hint: NO_ANSWER_HINT.to_owned(),
+        });
+    }
+
     /// The answer to a step that did not work.
     fn failed(&mut self, ticket: Ticket, what: &str, error: &CheckpointError) {
         self.ready.push_back(Input::StepFailed {
             ticket,
             what: what.to_owned(),
             reason: chain(error),
-            hint: error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned()),
+            hint: self.hint_about(error),
         });
     }
+
+    /// What to do about a step that did not work, and what is safe.
+    fn hint_about(&self, error: &CheckpointError) -> String {
+        let vault = self.checkpoints.vault_folder();
+        if !vault.join("journal").exists() {
+            let branch = self.checkpoints.open_run().map(|open| open.branch);
+            return vault_gone(vault, branch.as_deref());
+        }
+        error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned())
+    }
+}
+
+/// What is lost and what is not where the vault was removed during the run.
+fn vault_gone(vault: &Path, branch: Option<&str>) -> String {
+    let branch = branch.unwrap_or("the run's branch");
+    format!(
+        "the vault `{}` is gone, and with it the parked attempts, the state before the run and what \
+         could be undone. The files in the tree and the commits on `{branch}` are safe: `git log \
+         {branch}` shows the stories that are done, `ralphtool loop` starts a new run",
+        vault.display()
+    )
 }
 
 /// What the loop hears of next.

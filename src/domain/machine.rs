@@ -53,6 +53,10 @@ use super::note::Notes;
 use super::policy::Policy;
 use super::roster::Roster;
 
+/// What to do where a step was never answered: a fault of this program, not of the user's.
+pub(crate) const NO_ANSWER_HINT: &str =
+    "no work was lost: run `ralphtool resume`; if it happens again, report it as a bug";
+
 /// What a run is about.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Setup {
@@ -189,6 +193,41 @@ enum Phase {
     Finishing(Outcome, Finishing),
     /// Over.
     Ended,
+}
+
+impl Phase {
+    /// The engine answers as soon as it has performed the effect.
+    const fn is_step(&self) -> bool {
+        match self {
+            Self::Reading
+            | Self::Beginning
+            | Self::Looking(_)
+            | Self::Checking(_)
+            | Self::Reopening(_)
+            | Self::Ticking(_)
+            | Self::Saving(_)
+            | Self::Parking(_)
+            | Self::Restoring(..)
+            | Self::Finishing(..) => true,
+            Self::New
+            | Self::Baseline(_)
+            | Self::Working(_)
+            | Self::Gating(_)
+            | Self::Whole(_)
+            | Self::Waiting(..)
+            | Self::Paused(_)
+            | Self::Asking(_)
+            | Self::Ended => false,
+        }
+    }
+
+    /// The end of an agent or a gate answers.
+    const fn is_process(&self) -> bool {
+        matches!(
+            self,
+            Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_)
+        )
+    }
 }
 
 /// The checkpoint branch and where it came from.
@@ -411,9 +450,22 @@ impl Machine {
             (Phase::Finishing(outcome, finishing), input) => {
                 self.on_finish_answer(outcome, finishing, input)
             }
-            // An answer that does not fit its ticket's effect is a stray one.
+            // The answer that was to come has been used up: waiting on would be for ever.
+            (phase, _) if phase.is_step() => self.on_step_failed(
+                phase,
+                "a step got an answer that does not fit it".to_owned(),
+                NO_ANSWER_HINT.to_owned(),
+            ),
+            // A process, a timer or the user is still to answer.
             (phase, _) => phase,
         }
+    }
+
+    /// The open ticket, where nothing that is under way can answer it any more. `has_process` says
+    /// whether an agent or a gate is alive.
+    pub(crate) fn unanswered(&self, has_process: bool) -> Option<Ticket> {
+        let is_lost = self.phase.is_step() || self.phase.is_process() && !has_process;
+        self.pending.filter(|_| is_lost)
     }
 
     fn policy(&self) -> &Policy {

@@ -53,7 +53,7 @@ pub(crate) struct ParkedWork {
     /// What the parked attempt is called.
     pub(crate) label: String,
     /// The command that shows its diff.
-    pub(crate) look: String,
+    pub(crate) look: Option<String>,
 }
 
 /// Writes the prompt of one attempt at one story.
@@ -96,9 +96,12 @@ fn previous(input: &PromptInput<'_>) -> Option<String> {
         Some(parked) => format!(
             "The last attempt at this story failed, and everything it changed was undone. The reason:\n\n\
              {reason}\n\n\
-             What it did is kept as attempt {}; `{}` shows its diff. Learn from it, and do not make the same \
-             mistake again.",
-            parked.label, parked.look
+             What it did is kept as attempt {}{}. Learn from it, and do not make the same mistake again.",
+            parked.label,
+            match &parked.look {
+                Some(command) => format!("; {} shows its diff", code(command)),
+                None => String::new(),
+            }
         ),
         None => format!(
             "Every story of the change was done and saved, this one last; their work is in the tree. Then \
@@ -274,6 +277,16 @@ fn promise() -> String {
 }
 
 /// Fences text with more backticks than it has itself, so that it stays one block.
+/// A command as inline code, whatever backticks are in it.
+fn code(command: &str) -> String {
+    if !command.contains('`') {
+        return format!("`{command}`");
+    }
+    let longest = command.split(|it| it != '`').map(str::len).max();
+    let marks = "`".repeat(longest.unwrap_or(0) + 1);
+    format!("{marks} {command} {marks}")
+}
+
 fn fenced(kind: &str, text: &str) -> String {
     let longest = text
         .split(|c| c != '`')

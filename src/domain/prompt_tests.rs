@@ -120,7 +120,7 @@ fn a_retry_is_told_why_the_last_attempt_failed() {
         ),
         parked: Some(ParkedWork {
             label: "2.1".to_owned(),
-            look: "ralphtool attempts show 2.1".to_owned(),
+            look: Some("ralphtool attempts show 2.1".to_owned()),
         }),
     };
     insta::assert_snapshot!(prompt(&PromptInput {
@@ -155,7 +155,7 @@ fn a_retry_without_a_reason_reads_like_a_first_attempt() {
         reason: None,
         parked: Some(ParkedWork {
             label: "2.1".to_owned(),
-            look: "ralphtool attempts show 2.1".to_owned(),
+            look: Some("ralphtool attempts show 2.1".to_owned()),
         }),
     };
     let with = prompt(&PromptInput {

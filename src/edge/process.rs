@@ -1,6 +1,7 @@
 //! Supervised processes: agents and gates.
 //!
-//! A process is started through a guard (own session; dies with this program), reads its
+//! A process is started through a guard (own session; dies with this program) and below a
+//! supervisor that adopts its orphans (Linux), reads its
 //! input from a file and writes its output to files, which are followed from there: nothing
 //! is lost in a pipe, nothing blocks on a pipe somebody still holds, everything stays on disk.
 //! Once a process is finished, nothing of it is alive any more.
@@ -9,6 +10,8 @@ pub(crate) mod guard;
 pub(crate) mod leftovers;
 mod lines;
 mod running;
+#[cfg(target_os = "linux")]
+mod supervisor;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod table;

@@ -83,6 +83,10 @@ impl GateRunning {
         let this = *self;
         let duration = this.started.elapsed();
         let ending = this.process.finish(LEAK_GRACE).await;
+        if !ending.swept.survivors.is_empty() {
+            let failed = still_alive(this.ticket, &ending.swept.survivors);
+            return ((this.ticket, this.judging), failed);
+        }
         let mut result = gate::result(&ending);
         if let (true, Some(limit)) = (this.timed_out, this.limit) {
             result = GateResult::Failed {
@@ -96,6 +100,16 @@ impl GateRunning {
             duration,
         };
         ((this.ticket, this.judging), ended)
+    }
+}
+
+/// The tree is not touched while something may write into it.
+fn still_alive(ticket: Ticket, left: &[String]) -> Input {
+    Input::StepFailed {
+        ticket,
+        what: "processes of a gate are still alive and cannot be ended".to_owned(),
+        reason: left.join(", "),
+        hint: "no work was lost: end them (`kill -9 PID`), then run `ralphtool resume`".to_owned(),
     }
 }
 

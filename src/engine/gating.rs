@@ -76,6 +76,9 @@ impl Engine {
         (story, name): (&StoryId, &str),
     ) -> Result<(), EngineError> {
         let Some(gate) = self.job.gates.get(judging.gate).cloned() else {
+            let count = self.job.gates.len();
+            let reason = format!("gate {} of {count} was asked for", judging.gate + 1);
+            self.unanswerable(ticket, &reason);
             return Ok(());
         };
         // What the gates before it changed is not its doing.
@@ -130,6 +133,10 @@ impl Engine {
         (ticket, judging): (Ticket, Judging),
         mut ended: Input,
     ) -> Result<(), EngineError> {
+        if matches!(ended, Input::StepFailed { .. }) {
+            self.ready.push_back(ended);
+            return Ok(());
+        }
         let gate = self.job.gates.get(judging.gate);
         let keeps = gate.is_some_and(|gate| gate.keep_changes);
         if keeps

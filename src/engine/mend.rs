@@ -48,9 +48,14 @@ pub(crate) async fn mend_with(
     change: Option<&str>,
     fresh: bool,
 ) -> Result<Vec<Event>, Failure> {
+    let moved = checkpoints.take_moved_from().map(|from| Event::Recovered {
+        found: format!("this repository was at `{}` before", from.display()),
+        done: "found its runs again".to_owned(),
+    });
+    let mut said: Vec<Event> = moved.into_iter().collect();
     let Some(run) = checkpoints.unsettled_run() else {
         complete_last_record(checkpoints)?;
-        return Ok(Vec::new());
+        return Ok(said);
     };
     let open = checkpoints.open_run();
     if let Some(open) = &open
@@ -59,8 +64,7 @@ pub(crate) async fn mend_with(
     {
         return Err(other_run(&open.change));
     }
-    let mut said = Vec::new();
-    said.extend(end_processes(checkpoints, &run).await);
+    said.extend(end_processes(checkpoints, &run).await?);
     put_outside_back(checkpoints)?;
     let moving = checkpoints.unfinished_move();
     let recovery = checkpoints.recover().await;
@@ -94,20 +98,28 @@ fn complete_last_record(checkpoints: &Checkpoints) -> Result<(), Failure> {
 }
 
 /// Ends what an interrupted run left running.
-async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Option<Event> {
+async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Result<Option<Event>, Failure> {
     let last = checkpoints.open_run().and_then(|open| open.last_attempt);
     let recorded: Vec<ProcessIdentity> = last
         .iter()
         .filter_map(|last| recorded(&checkpoints.attempt_folder(run, &last.attempt)))
         .collect();
     let ended = end_leftovers(std::slice::from_ref(run), &recorded, LEFTOVER_GRACE).await;
-    (!ended.ended.is_empty()).then(|| Event::Recovered {
+    if !ended.survivors.is_empty() {
+        // They could write into the tree while it is restored.
+        return Err(Failure::system(format!(
+            "processes of the interrupted run are still alive and cannot be ended: {}",
+            ended.survivors.join(", ")
+        ))
+        .hint("nothing was touched: end them (`kill -9 PID`), then run `ralphtool resume`"));
+    }
+    Ok((!ended.ended.is_empty()).then(|| Event::Recovered {
         found: format!(
             "processes of the interrupted run: {}",
             ended.ended.join(", ")
         ),
         done: "ended them".to_owned(),
-    })
+    }))
 }
 
 /// Task files that no checkpoint reaches go along with a move, if it was carried out.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::gating::Judging;
 use super::housekeeping::tidy;
 use super::start::{Told, outside_of_last};
-use super::{End, Engine, EngineError, NOTHING_LOST, Running, chain};
+use super::{End, Engine, EngineError, Running, chain};
 use crate::domain::boxes::StoryCheck;
 use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, StoryId};
@@ -130,6 +130,7 @@ impl Engine {
 
     async fn check_story(&mut self, ticket: Ticket, story: &StoryId) -> Result<(), EngineError> {
         let Some(base) = self.story_base.clone() else {
+            self.unanswerable(ticket, "the change was never read");
             return Ok(());
         };
         match self.checkpoints.merge_isolated().await {
@@ -187,6 +188,7 @@ impl Engine {
 
     async fn tick_story(&mut self, ticket: Ticket, story: &StoryId) -> Result<(), EngineError> {
         let Some(base) = self.story_base.clone() else {
+            self.unanswerable(ticket, "the change was never read");
             return Ok(());
         };
         if self.has_story_gates() {
@@ -292,7 +294,7 @@ impl Engine {
             Err(error) => self.ready.push_back(Input::FinishFailed {
                 ticket,
                 reason: format!("could not finish the run: {}", chain(&error)),
-                hint: error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned()),
+                hint: self.hint_about(&error),
                 begun: self.checkpoints.unfinished_move().is_some(),
             }),
         }

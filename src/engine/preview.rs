@@ -23,6 +23,7 @@ use crate::edge::checkpoint::{
 use crate::edge::isolation::probe;
 use crate::edge::learnings;
 use crate::edge::repository::Repository;
+use crate::edge::shell::quoted;
 use crate::edge::tree_state::tree_state;
 use crate::edge::vault::{Vault, holder};
 use crate::failure::Failure;
@@ -209,7 +210,7 @@ fn following(
             let label = parked.to_string();
             let diff = attempts.join(&label).join("changes.diff");
             ParkedWork {
-                look: format!("cat {}", diff.display()),
+                look: Some(format!("cat {}", quoted(&diff))),
                 label,
             }
         });

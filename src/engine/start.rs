@@ -1,10 +1,12 @@
 //! Starting an agent: its prompt, its folder, the note in the journal, the process.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::agent_run::AgentRun;
 use super::perform::on_thread;
 use super::{Engine, EngineError, Running, chain};
+use crate::domain::event::Event;
 use crate::domain::hearing::Hearing;
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
@@ -17,6 +19,7 @@ use crate::edge::isolation::Overlay;
 use crate::edge::learnings::newest;
 use crate::edge::process::RunningProcess;
 use crate::edge::process::leftovers::ProcessIdentity;
+use crate::edge::shell::quoted;
 use crate::edge::source::{self, SourceError};
 
 /// Name of the file that says which process an attempt is.
@@ -163,13 +166,31 @@ impl Engine {
         };
         let process = agent.process(work).map_err(StartError::other)?;
         let process = self.start_watched(process).map_err(StartError::other)?;
-        note_process(&folder, &process).map_err(StartError::other)?;
+        if let Err(error) = note_process(&folder, &process) {
+            // Nothing of it may go on, in a session of its own or not, while the tree is restored.
+            self.end_started(process).await;
+            return Err(StartError::other(error));
+        }
         let mut dialect = agent.output().dialect(&jiff::Zoned::now());
         dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
         let hearing = Hearing::new(self.attention, self.machine.watches_figures());
         let run = AgentRun::new(ticket, process, dialect, hearing);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
+    }
+
+    /// Ends a process that was just started and cannot be used, and all that came of it.
+    async fn end_started(&mut self, mut process: RunningProcess) {
+        process.kill_now();
+        let ending = process.finish(Duration::ZERO).await;
+        self.nothing_to_watch();
+        if !ending.swept.survivors.is_empty() {
+            let left = ending.swept.survivors.join(", ");
+            self.unsaid.push(Event::Warning {
+                code: "still_running".to_owned(),
+                message: format!("the agent left processes that cannot be ended: {left}"),
+            });
+        }
     }
 
     /// The overlay an attempt works on, where agents are isolated.
@@ -220,8 +241,8 @@ impl Engine {
     fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
         let parked = previous.parked.as_ref().map(|parked| {
             let label = parked.to_string();
-            let diff = self.checkpoints.diff_path(&label);
-            let look = diff.map_or_else(|_| String::new(), |it| format!("cat {}", it.display()));
+            let diff = self.checkpoints.diff_path(&label).ok();
+            let look = diff.map(|path| format!("cat {}", quoted(&path)));
             ParkedWork { label, look }
         });
         PreviousFailure {

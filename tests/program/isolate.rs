@@ -316,7 +316,7 @@ fn a_run_killed_after_the_merge_goes_back_to_the_checkpoint() {
     let before = files(&sandbox.repo);
     sandbox.agent("echo work > work.txt; rm -r dir; tick 1; complete");
     // It sees the tree before the attempt, too.
-    let gate = "test ! -e work.txt || kill -9 $PPID";
+    let gate = "test ! -e work.txt || kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)";
     sandbox
         .run(&["loop", "c", "--isolate", "--gate", gate])
         .ends_with(137);

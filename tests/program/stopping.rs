@@ -248,9 +248,13 @@ fn at_work_after(deed: &str) -> (Sandbox, sandbox::Running) {
 fn a_run_killed_with_its_watchman_takes_its_agent_along_and_the_next_start_ends_the_rest() {
     let (sandbox, running) = at_work_after("");
     let watchman = Pid::from_raw(running.watchman()).unwrap();
+    let supervisor = Pid::from_raw(running.supervisor()).unwrap();
     rustix::process::kill_process(watchman, Signal::KILL).unwrap();
+    // It gets no chance to react to the end of the program.
+    rustix::process::kill_process(supervisor, Signal::STOP).unwrap();
     running.signal(Signal::KILL);
     running.end().ends_with(137);
+    rustix::process::kill_process(supervisor, Signal::KILL).unwrap();
     let pid = fs::read_to_string(sandbox.root.join("agent.pid")).unwrap();
     until("the agent's end", || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Child;
+use std::time::Duration;
 
-use crate::sandbox::{GOOD, Running, Sandbox, process, there, until};
+use crate::sandbox::{GOOD, Running, Sandbox, process, there, until, until_within};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -251,4 +252,98 @@ fn a_run_whose_watchman_is_killed_goes_on_and_says_so() {
           processes of the agent may go on until its next start"
         ]
     );
+}
+
+/// A process without any mark, in a session of its own, that nothing but its ancestry tells of.
+const UNMARKED: &str = "
+( setsid env -i /bin/sh -c 'echo $$ > \"$0/unmarked.new\"; /bin/mv \"$0/unmarked.new\" \"$0/unmarked\"
+  exec /bin/sleep 300' \"$root\" & )
+wait_for \"$root/unmarked\"; touch \"$root/here\"; sleep 300";
+
+fn unmarked(sandbox: &Sandbox) -> i32 {
+    let pid = fs::read_to_string(sandbox.root.join("unmarked")).unwrap();
+    pid.trim().parse().unwrap()
+}
+
+#[test]
+fn a_process_without_any_mark_is_ended_with_the_program_however_young_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(UNMARKED);
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    // The watchman has no chance to see it.
+    signal(running.watchman(), Signal::KILL);
+    let unmarked = unmarked(&sandbox);
+    kill(running);
+    until("the end of the process", || {
+        (!process::is_alive(unmarked)).then_some(())
+    });
+}
+
+#[test]
+fn the_next_start_finds_a_process_without_any_mark_below_the_supervisor() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(UNMARKED);
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    signal(running.watchman(), Signal::KILL);
+    let supervisor = running.supervisor();
+    // It cannot react before the next start has seen it.
+    signal(supervisor, Signal::STOP);
+    let unmarked = unmarked(&sandbox);
+    kill(running);
+    assert!(process::is_alive(unmarked));
+    sandbox.agent(GOOD);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert!(!process::is_alive(unmarked));
+    assert!(!process::is_alive(supervisor));
+}
+
+#[test]
+fn processes_that_end_during_an_attempt_are_not_left_as_zombies() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "i=0; while [ $i -lt 60 ]; do i=$((i + 1)); ( setsid true & ); ( true & ); done
+         touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let program = running.pid();
+    until_within(Duration::from_secs(20), "the end of all zombies", || {
+        let supervisors = process::children(program, "__guard").into_iter();
+        let left: usize = supervisors.chain([program]).map(process::zombies).sum();
+        (left == 0).then_some(())
+    });
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(0);
+}
+
+/// Each process of the chain starts the next one in a session of its own, writes and ends.
+const CHAIN: &str = r#"
+echo "$$" >> "$0.log"
+[ -e "$0.stop" ] || setsid sh "$0" &
+echo more >> "$1/written.txt"
+"#;
+
+#[test]
+fn a_chain_of_processes_that_start_each_other_does_not_outlive_its_attempt() {
+    let sandbox = Sandbox::new();
+    let chain = sandbox.root.join("chain");
+    fs::write(&chain, CHAIN.replace("sh \"$0\"", "sh \"$0\" \"$1\"")).unwrap();
+    sandbox.agent(&format!(
+        "if [ $attempt = 1 ]; then
+             setsid sh \"$root/chain\" \"$PWD\" &
+             wait_for \"$root/chain.log\"; failed no; exit
+         fi\n{GOOD}"
+    ));
+    let ran = sandbox.run(&["loop", "c"]);
+    let written = sandbox.exists("written.txt");
+    // One look can miss it: it is always another process.
+    let word = chain.to_str().unwrap();
+    let left: Vec<i32> = (0..50).flat_map(|_| process::with_word(word)).collect();
+    // Whatever is left of it must not outlive the test.
+    fs::write(sandbox.root.join("chain.stop"), "").unwrap();
+    ran.ends_with(0);
+    assert!(left.is_empty(), "the chain goes on: {left:?}");
+    assert!(!written, "it wrote into the tree that was restored");
 }

@@ -37,6 +37,22 @@ pub(crate) fn children(parent: i32, word: &str) -> Vec<i32> {
         .collect()
 }
 
+/// All live processes whose command line has a word.
+pub(crate) fn with_word(word: &str) -> Vec<i32> {
+    let pids = fs::read_dir(Path::new("/proc")).unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| is_alive(*pid) && has_word(*pid, word))
+        .collect()
+}
+
+/// How many children of a process have ended and were not waited for.
+pub(crate) fn zombies(parent: i32) -> usize {
+    let pids = fs::read_dir(Path::new("/proc")).unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| !is_alive(*pid) && is_child(*pid, parent))
+        .count()
+}
+
 fn is_child(pid: i32, parent: i32) -> bool {
     stat(pid).is_some_and(|fields| fields[1] == parent.to_string())
 }

@@ -79,6 +79,23 @@ impl Running {
         })
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// The process between it and its agent or gate.
+    #[track_caller]
+    pub(crate) fn supervisor(&self) -> i32 {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        until("the supervisor", || {
+            match super::process::children(pid, "__guard")[..] {
+                [supervisor] => Some(supervisor),
+                _ => None,
+            }
+        })
+    }
+
     /// What it has said so far.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()

@@ -247,6 +247,9 @@ impl Machine {
         self.tell_of_processes(end);
         self.tell_of_cost(&attempt);
         self.warn_of_budget(&attempt.id.story, &Usage::default());
+        if let Some(outcome) = still_alive(&end.still_running) {
+            return self.end(outcome);
+        }
         match judge(end, work.ending) {
             Ok(warning) => {
                 if let Some(message) = warning {
@@ -263,11 +266,6 @@ impl Machine {
             let left = list(&end.swept);
             let message = format!("the agent left processes behind, which are ended: {left}");
             self.warn("swept", message);
-        }
-        if !end.still_running.is_empty() {
-            let left = list(&end.still_running);
-            let message = format!("the agent left processes behind that cannot be ended: {left}");
-            self.warn("still_running", message);
         }
     }
 
@@ -407,6 +405,22 @@ impl Machine {
             self.emit(Effect::CancelTimer { timer });
         }
     }
+}
+
+/// The end of the run where processes of the attempt cannot be ended: they could write into the tree
+/// while it is restored or committed. The attempt stays open; the next start parks and restores it.
+fn still_alive(left: &[String]) -> Option<Outcome> {
+    if left.is_empty() {
+        return None;
+    }
+    Some(Outcome::Broken {
+        reason: format!(
+            "processes of the attempt are still alive and cannot be ended: {}; the tree is left as they leave it",
+            list(left)
+        ),
+        hint: "no work was lost: end them (`kill -9 PID`), then `ralphtool resume` parks the attempt and restores the tree"
+            .to_owned(),
+    })
 }
 
 fn first_line(text: &str) -> Option<String> {

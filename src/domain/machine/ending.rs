@@ -209,7 +209,11 @@ impl Machine {
                 begun,
                 ..
             } => self.on_finish_failed(outcome, finishing, (reason, hint, begun)),
-            _stray => Phase::Finishing(outcome, finishing),
+            _misfit => {
+                let reason = "the finish got an answer that does not fit it".to_owned();
+                let hint = super::NO_ANSWER_HINT.to_owned();
+                self.on_finish_failed(outcome, finishing, (reason, hint, false))
+            }
         }
     }
 

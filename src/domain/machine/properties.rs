@@ -128,6 +128,17 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
+/// An answer that fits few steps.
+fn odd_answer(pick: u8, ticket: Ticket) -> Input {
+    match pick % 5 {
+        0 => Input::Restored { ticket },
+        1 => step_failed(ticket),
+        2 => Input::AgentActive { ticket },
+        3 => super::script::ended_complete(ticket),
+        _ => super::script::saved(ticket),
+    }
+}
+
 fn any_gate((baseline, at_the_end): (bool, bool)) -> Gate {
     let when = [When::Story, When::End][usize::from(at_the_end)];
     Gate {
@@ -258,6 +269,7 @@ impl World {
     }
 
     fn play(&mut self, step: &Move) {
+        self.check_unanswered();
         match step {
             Move::Answer(pick) => self.answer(*pick),
             Move::Fail => self.fail(),
@@ -296,13 +308,7 @@ impl World {
 
     /// Sends an answer that must not be heard.
     fn send_unheard(&mut self, pick: u8, ticket: Ticket) {
-        let input = match pick % 5 {
-            0 => Input::Restored { ticket },
-            1 => step_failed(ticket),
-            2 => Input::AgentActive { ticket },
-            3 => super::script::ended_complete(ticket),
-            _ => super::script::saved(ticket),
-        };
+        let input = odd_answer(pick, ticket);
         let effects = self.machine.handle(input, self.now);
         assert_eq!(effects, [], "a stray answer was heard");
     }
@@ -317,7 +323,37 @@ impl World {
             _ if pick % 5 == 1 => 0,
             _ => pick,
         };
-        self.send_unheard(pick, self.ticket);
+        let is_answered_later = matches!(
+            step,
+            Effect::StartAgent { .. }
+                | Effect::RunGate { .. }
+                | Effect::SetTimerAt { .. }
+                | Effect::AskFinish { .. }
+        );
+        if is_answered_later {
+            return self.send_unheard(pick, self.ticket);
+        }
+        // Nothing else is to come: it ends the run instead of hanging it.
+        let before = self.ticket;
+        self.send(odd_answer(pick, before));
+        assert!(self.ended || self.ticket != before, "a misfit was ignored");
+    }
+
+    /// The loop must notice whenever nothing is under way that could answer.
+    fn check_unanswered(&self) {
+        let is_step = match &self.open {
+            Open::Step(step) => {
+                !matches!(step, Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
+            }
+            _ => false,
+        };
+        let want = is_step.then_some(self.ticket);
+        assert_eq!(self.machine.unanswered(false), want);
+        let is_process = matches!(
+            self.open,
+            Open::Step(Effect::StartAgent { .. } | Effect::RunGate { .. })
+        );
+        assert_eq!(self.machine.unanswered(true), want.filter(|_| !is_process));
     }
 
     fn answer(&mut self, pick: u8) {

@@ -1,9 +1,10 @@
 //! The guard: a step between this program and a process it starts.
 //!
-//! It begins a new session, asks to die with this program (Linux) and becomes the process, where
-//! that is asked for on an overlay of the work tree.
-//! Called as `ralphtool __guard PARENT [--overlay TREE UPPER WORK] -- PROGRAM ARGUMENT...`; not for
-//! people. With an overlay and nothing after it, it only tries whether one can be had.
+//! It begins a new session, asks to die with its parent (Linux) and becomes the process, where
+//! that is asked for on an overlay of the work tree. On Linux there is a supervisor between it and
+//! this program, in the same session.
+//! Called as `ralphtool __guard PARENT [--kept] [--overlay TREE UPPER WORK] -- PROGRAM ARGUMENT...`;
+//! not for people. With an overlay and nothing after it, it only tries whether one can be had.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -14,7 +15,12 @@ use crate::edge::isolation::Mount;
 use crate::edge::isolation::namespace::{self, NotIsolated};
 
 /// The hidden word that asks for the guard.
-const WORD: &str = "__guard";
+pub(super) const WORD: &str = "__guard";
+/// Says that a supervisor is the parent, and has begun the session.
+const KEPT: &str = "--kept";
+/// Asks for an end by a signal.
+#[cfg(target_os = "linux")]
+pub(super) const DIE: &str = "--die";
 /// The exit code of a shell for a program that is there but cannot be run.
 const NOT_EXECUTABLE: u8 = 126;
 /// The exit code of a shell for a program that is not there.
@@ -64,9 +70,14 @@ fn guard(args: &[OsString]) -> u8 {
     let [parent, args @ ..] = args else {
         return complain(OsStr::new(WORD), &io::ErrorKind::InvalidInput.into());
     };
+    if let Some(code) = supervised(parent, args) {
+        return code;
+    }
+    let args = match args {
+        [first, rest @ ..] if first == KEPT => rest,
+        args => args,
+    };
     let (overlay, args) = split_overlay(args);
-    // Fails only for a process that already leads its group, which is as good.
-    let _ = rustix::process::setsid();
     let isolated = overlay.as_ref().map_or(Ok(()), namespace::enter);
     // After the namespace: a process that gains rights in one may lose this.
     if let Err(error) = die_with_parent() {
@@ -88,6 +99,44 @@ fn guard(args: &[OsString]) -> u8 {
         }
         _ => complain(OsStr::new(WORD), &io::ErrorKind::InvalidInput.into()),
     }
+}
+
+/// Begins the session and, on Linux, supervises a second guard in it; gives the code to end with
+/// once that is over. None where this process is to become the program itself.
+#[cfg(target_os = "linux")]
+fn supervised(parent: &OsStr, args: &[OsString]) -> Option<u8> {
+    use super::supervisor::{die_by, supervise};
+    match args {
+        [signal] if parent == DIE => return Some(die_by(signal)),
+        [first, ..] if first == KEPT => return None,
+        _ => {}
+    }
+    begin_session();
+    if !args.iter().any(|it| it == "--") {
+        // A trial of an overlay starts nothing.
+        return None;
+    }
+    if !is_parent(parent) {
+        return Some(NOT_EXECUTABLE);
+    }
+    let mut inner: Vec<OsString> = call();
+    inner.push(KEPT.into());
+    inner.extend(args.iter().cloned());
+    // Without one, the agent dies with this program all the same; only its orphans do not.
+    supervise(parent, &inner).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn supervised(_parent: &OsStr, args: &[OsString]) -> Option<u8> {
+    if args.first().is_none_or(|first| first != KEPT) {
+        begin_session();
+    }
+    None
+}
+
+fn begin_session() {
+    // Fails only for a process that already leads its group, which is as good.
+    let _ = rustix::process::setsid();
 }
 
 fn split_overlay(args: &[OsString]) -> (Option<Mount>, &[OsString]) {
@@ -120,7 +169,8 @@ fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-fn is_parent(expected: &OsStr) -> bool {
+/// Whether this process is the child of the one that is said to have started it.
+pub(super) fn is_parent(expected: &OsStr) -> bool {
     let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
     parent.is_some_and(|parent| expected == parent.as_str())
 }

@@ -53,12 +53,18 @@ pub(crate) async fn end_leftovers(
     recorded: &[ProcessIdentity],
     grace: Duration,
 ) -> Swept {
-    use super::sweep::{Patience, end_all};
+    use super::sweep::{Found, Patience, end_all};
     let patience = Patience {
         terminate: grace,
         ..Patience::USUAL
     };
-    end_all(finder(runs, recorded), patience).await
+    let find = finder(runs, recorded);
+    // They may be in a group of the user's terminal.
+    let find = |table: &super::table::Table| Found {
+        alive: find(table),
+        ..Found::default()
+    };
+    end_all(find, patience).await
 }
 
 /// What is left running of the given runs, as command lines; ends nothing.

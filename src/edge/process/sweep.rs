@@ -13,7 +13,7 @@ mod portable;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Attempt, Spared, end_all};
+pub(super) use linux::{Attempt, Found, Spared, end_all, end_descendants};
 #[cfg(not(target_os = "linux"))]
 pub(super) use portable::{Attempt, Spared};
 use serde::{Deserialize, Serialize};

@@ -206,7 +206,6 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
     };
     let end = AgentEnd {
         swept: vec!["node (412)".to_owned()],
-        still_running: vec!["tar".to_owned()],
         usage: Some(usage),
         ..complete()
     };
@@ -218,13 +217,37 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
                 "swept",
                 "the agent left processes behind, which are ended: `node (412)`"
             ),
-            warning(
-                "still_running",
-                "the agent left processes behind that cannot be ended: `tar`"
-            ),
             check(),
         ]
     );
+}
+
+#[test]
+fn nothing_is_restored_under_processes_that_cannot_be_ended() {
+    for end in [complete(), silent()] {
+        let mut script = Script::working(keep());
+        let end = AgentEnd {
+            still_running: vec!["tar (process 7)".to_owned()],
+            ..end
+        };
+        let effects = script.give(|ticket| ended(ticket, end));
+        let Some(Effect::End { outcome, exit_code }) = effects.last() else {
+            panic!("{effects:?}");
+        };
+        assert_eq!(*exit_code, 4);
+        let Outcome::Broken { reason, hint } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(reason.contains("`tar (process 7)`"), "{reason}");
+        assert!(hint.contains("`ralphtool resume`"), "{hint}");
+        let is_step = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Park { .. } | Effect::Restore { .. } | Effect::CheckStory { .. }
+            )
+        };
+        assert!(!effects.iter().any(is_step), "{effects:?}");
+    }
 }
 
 #[test]

@@ -273,9 +273,10 @@ fn git_stops_at_once_wherever_it_fails() {
         gates: vec![gate("tests", true)],
         ..keep()
     };
-    let path: [fn(Ticket) -> Input; 10] = [
+    let path: [fn(Ticket) -> Input; 11] = [
         |ticket| backlog(ticket, &two_open()),
         begin_done,
+        looked,
         gate_green,
         agent_started,
         ended_complete,
@@ -292,6 +293,20 @@ fn git_stops_at_once_wherever_it_fails() {
         assert_eq!(effects.len(), 2, "after {steps} steps: {effects:#?}");
         assert_eq!(effects[1], end(disk_full(), 4));
     }
+}
+
+#[test]
+fn an_answer_that_does_not_fit_its_step_ends_the_run_instead_of_hanging_it() {
+    let mut script = Script::working(keep());
+    script.give(ended_silent);
+    let effects = script.give(restored);
+    let Some(Effect::End { outcome, exit_code }) = effects.last() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(*exit_code, 4);
+    let reason = "a step got an answer that does not fit it".to_owned();
+    let hint = NO_ANSWER_HINT.to_owned();
+    assert_eq!(*outcome, Outcome::Broken { reason, hint });
 }
 
 #[test]

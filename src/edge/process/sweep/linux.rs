@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process_group, waitpid};
 use tokio::time::{Instant, sleep};
 
 use super::{Leader, Orphans, Patience, Step, Swept};
@@ -15,6 +15,9 @@ use crate::edge::process::table::{Entry, Key, Table};
 const POLL_SHORTEST: Duration = Duration::from_millis(2);
 /// How soon it is looked again, later.
 const POLL_LONGEST: Duration = Duration::from_millis(50);
+
+/// How many processes are remembered by name.
+const MOST_NAMED: usize = 1000;
 
 /// The first processes of all attempts under way, and helpers in sessions of their own: what
 /// became an orphan of one is not another's.
@@ -95,19 +98,11 @@ impl Attempt {
         end_all(|table| self.alive(table), patience).await
     }
 
-    /// The members that are alive; the dead ones that are ours to bury are buried.
-    fn alive(&mut self, table: &Table) -> Vec<Entry> {
-        let own = table.own_pid();
+    /// The members that are alive; the dead ones that are ours to reap are reaped.
+    fn alive(&mut self, table: &Table) -> Found {
         let members = self.members(table);
         self.family.extend(members.iter().map(|entry| entry.key));
-        let (dead, alive): (Vec<_>, Vec<_>) = members.into_iter().partition(|entry| entry.is_dead);
-        for entry in dead.iter().filter(|entry| entry.parent == own) {
-            // Only this very process: its siblings may be waited for by others.
-            if let Some(pid) = Pid::from_raw(entry.key.pid) {
-                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
-            }
-        }
-        alive
+        Found::of(members, table)
     }
 
     fn members(&self, table: &Table) -> Vec<Entry> {
@@ -198,9 +193,55 @@ fn leaders<T>(use_them: impl FnOnce(&mut BTreeSet<i32>) -> T) -> T {
     use_them(&mut LEADERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// What one look at the process table found.
+#[derive(Debug, Default)]
+pub(in super::super) struct Found {
+    /// What is alive.
+    pub(in super::super) alive: Vec<Entry>,
+    /// Something has ended since the look before. A process that starts another and ends, again and
+    /// again, may be seen by nothing else.
+    pub(in super::super) has_traces: bool,
+    /// The groups of what is alive hold nothing else: they were made in sessions of the attempt.
+    pub(in super::super) owns_groups: bool,
+}
+
+impl Found {
+    /// Sorts the living from the dead, and reaps those that are children of this process.
+    fn of(members: Vec<Entry>, table: &Table) -> Self {
+        let own = table.own_pid();
+        let (dead, alive): (Vec<_>, Vec<_>) = members.into_iter().partition(|entry| entry.is_dead);
+        let mut has_traces = false;
+        for entry in dead.iter().filter(|entry| entry.parent == own) {
+            // Only this very process: its siblings may be waited for by others.
+            if let Some(pid) = Pid::from_raw(entry.key.pid) {
+                let reaped = waitpid(Some(pid), WaitOptions::NOHANG);
+                has_traces |= reaped.is_ok_and(|it| it.is_some());
+            }
+        }
+        Self {
+            alive,
+            has_traces,
+            owns_groups: true,
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.alive.is_empty() && !self.has_traces
+    }
+}
+
+/// Ends all descendants of this process, which adopts what they orphan.
+pub(in super::super) async fn end_descendants(patience: Patience) -> Swept {
+    let find = |table: &Table| {
+        let own = table.own_pid();
+        Found::of(table.families(|entry| entry.parent == own), table)
+    };
+    end_all(find, patience).await
+}
+
 /// Ends all that `find` finds, again and again until it finds nothing or patience ends.
 pub(in super::super) async fn end_all(
-    mut find: impl FnMut(&Table) -> Vec<Entry>,
+    mut find: impl FnMut(&Table) -> Found,
     patience: Patience,
 ) -> Swept {
     let start = Instant::now();
@@ -209,22 +250,44 @@ pub(in super::super) async fn end_all(
     loop {
         let found = find(&Table::read());
         let step = patience.step(start.elapsed());
-        if found.is_empty() || step == Step::GiveUp {
+        if found.is_quiet() || step == Step::GiveUp {
             return Swept {
-                survivors: found.iter().map(Entry::command_line).collect(),
+                survivors: survivors(&found, &signalled),
                 ended: signalled
                     .into_iter()
-                    .filter(|(key, _)| found.iter().all(|entry| entry.key != *key))
+                    .filter(|(key, _)| found.alive.iter().all(|entry| entry.key != *key))
                     .map(|(_, name)| name)
                     .collect(),
             };
         }
-        for entry in &found {
+        if step == Step::Kill && found.owns_groups {
+            kill_groups(&found);
+        }
+        for entry in &found.alive {
             press(entry, step, &mut signalled);
+        }
+        if step == Step::Kill {
+            // What starts another process and ends must be caught in between: no pause.
+            tokio::task::yield_now().await;
+            continue;
         }
         sleep(poll).await;
         poll = (poll * 2).min(POLL_LONGEST);
     }
+}
+
+/// What could not be ended, by process id and command line.
+fn survivors(found: &Found, signalled: &BTreeMap<Key, String>) -> Vec<String> {
+    if found.is_quiet() {
+        return Vec::new();
+    }
+    if found.alive.is_empty() {
+        let last = signalled.values().next_back();
+        let last = last.map_or("a process", String::as_str);
+        return vec![format!("{last} (it starts itself again and again)")];
+    }
+    let name = |entry: &Entry| format!("{} (process {})", entry.command_line(), entry.key.pid);
+    found.alive.iter().map(name).collect()
 }
 
 fn press(entry: &Entry, step: Step, signalled: &mut BTreeMap<Key, String>) {
@@ -232,14 +295,29 @@ fn press(entry: &Entry, step: Step, signalled: &mut BTreeMap<Key, String>) {
     if step == Step::Leave || (step == Step::Terminate && !new) {
         return;
     }
-    if new {
+    if new && signalled.len() < MOST_NAMED {
         signalled.insert(entry.key, entry.command_line());
     }
     if step == Step::Terminate {
         entry.signal(Signal::TERM);
-        // A stopped process only heeds it once it goes on.
+        // A stopped process only reacts to it once it is continued.
         entry.signal(Signal::CONT);
-    } else {
-        entry.signal(Signal::KILL);
+        return;
+    }
+    entry.signal(Signal::KILL);
+}
+
+/// Kills the groups of processes that are alive. A signal to a group reaches a child that is just
+/// being made, which one to each process does not.
+fn kill_groups(found: &Found) {
+    let own = getpgrp().as_raw_nonzero().get();
+    let groups: BTreeSet<i32> = found.alive.iter().map(|entry| entry.group).collect();
+    for group in groups
+        .into_iter()
+        .filter(|group| *group > 1 && *group != own)
+    {
+        if let Some(group) = Pid::from_raw(group) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 }
