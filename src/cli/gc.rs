@@ -22,7 +22,9 @@ const EXAMPLES: &str = "\
 Examples:
   ralphtool gc --dry-run            what would be removed, and how much room it takes
   ralphtool gc --older-than 7d      runs that ended more than a week ago
-  ralphtool gc --all-vaults --yes   those of work trees that no longer exist, too";
+  ralphtool gc --all-vaults --yes   those of work trees that no longer exist, too
+  ralphtool gc --forget repo-1a2b3c4d5e6f
+                                    one vault with kept runs and parked attempts in it";
 
 /// Flags of `gc`.
 #[derive(Debug, Args)]
@@ -36,8 +38,13 @@ pub(super) struct GcArguments {
     #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = age)]
     pub(super) older_than: Duration,
     /// Look at the vaults of all other work trees, too; those whose work tree is gone are removed
+    /// where they hold nothing you may want
     #[arg(long)]
     pub(super) all_vaults: bool,
+    /// Remove one vault whose work tree is gone, with kept runs and parked attempts in it: its
+    /// name, as `--all-vaults` lists it, or the path of its work tree
+    #[arg(long, value_name = "VAULT", conflicts_with = "all_vaults")]
+    pub(super) forget: Option<String>,
     /// Say what would be removed, and remove nothing
     #[arg(long, conflicts_with = "yes")]
     pub(super) dry_run: bool,
@@ -73,6 +80,7 @@ async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCod
         } else {
             Scope::OwnOld
         },
+        forget: arguments.forget.as_deref(),
     })
     .await?;
     let is_over = arguments.dry_run || prepared.report.is_empty();

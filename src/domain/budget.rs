@@ -128,6 +128,14 @@ impl Budget {
         Some(next.saturating_sub(elapsed))
     }
 
+    const fn has(&self, bound: Bound) -> bool {
+        match bound {
+            Bound::Cost => self.usd.is_some(),
+            Bound::Tokens => self.tokens.is_some(),
+            Bound::Time => self.time.is_some(),
+        }
+    }
+
     fn has_reached(&self, bound: Bound, used: &Used, percent: u32) -> bool {
         match bound {
             Bound::Cost => self.usd.is_some_and(|usd| {
@@ -180,6 +188,20 @@ impl Budget {
     }
 }
 
+/// The flags that lift every bound of the two budgets, as they are typed; empty where there is none.
+pub(crate) fn flags_off(run: &Budget, story: &Budget) -> String {
+    let scopes = [
+        (run, Scope::Run),
+        (story, Scope::Story(StoryId(String::new()))),
+    ];
+    let mut flags = Vec::new();
+    for (budget, scope) in &scopes {
+        let set = BOUNDS.into_iter().filter(|bound| budget.has(*bound));
+        flags.extend(set.map(|bound| format!("{} off", flag(bound, scope))));
+    }
+    flags.join(" ")
+}
+
 /// So many percent of a time.
 fn part(time: Duration, percent: u32) -> Duration {
     if percent == 100 {
@@ -219,6 +241,20 @@ mod tests {
             },
             time: Duration::from_secs(minutes * 60),
         }
+    }
+
+    #[test]
+    fn the_flags_that_lift_a_budget_are_those_of_its_bounds() {
+        let tokens = Budget {
+            tokens: Some(1),
+            ..Budget::default()
+        };
+        let nothing = Budget::default();
+        assert_eq!(flags_off(&nothing, &nothing), "");
+        assert_eq!(
+            flags_off(&BUDGET, &tokens),
+            "--max-cost off --max-tokens off --max-time off --max-story-tokens off"
+        );
     }
 
     #[test]

@@ -460,7 +460,7 @@ pub(crate) enum Outcome {
         /// In words.
         reason: String,
     },
-    /// Git or the system failed; nothing is lost.
+    /// Git or the system failed; the hint says what is safe.
     Broken {
         /// What was tried and what happened.
         reason: String,

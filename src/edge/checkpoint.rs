@@ -104,7 +104,7 @@ use super::object_id::ObjectId;
 use super::ref_files::RefReader;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::steps::{Journal, Line, Step};
-use super::vault::{Vault, VaultError};
+use super::vault::{Vault, VaultError, where_now};
 use crate::domain::guard::Limits;
 use crate::domain::ids::{AttemptId, RunId};
 
@@ -204,6 +204,9 @@ impl CheckpointError {
                 "the run's work is safe in `{}`; move that folder away to start anew",
                 vault.display()
             )),
+            Self::File(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                error.path().parent().map(super::steps::damaged_journal)
+            }
             _ => None,
         }
     }
@@ -281,6 +284,8 @@ pub(crate) struct Checkpoints {
     told_refs: Option<Refs>,
     /// What was mended when nobody could be told.
     unsaid: Vec<Notice>,
+    /// Where the repository was at its last run, if it was moved since; until that is said.
+    moved_from: Option<PathBuf>,
     /// What git makes of files before it stores them, once it was needed.
     conversions: Arc<OnceLock<Conversions>>,
     /// Who makes the commits, once git has made one.
@@ -304,6 +309,11 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
+    /// Where the repository was at its last run, if it was moved since; once.
+    pub(crate) fn take_moved_from(&mut self) -> Option<PathBuf> {
+        self.moved_from.take()
+    }
+
     /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
     /// repository, but rebuilds a git directory that an interrupted attempt removed.
     pub(crate) async fn open(
@@ -337,7 +347,9 @@ impl Checkpoints {
         let barriers = barriers(&repository, &vault);
         let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
         let state = RunState::from_journal(&lines);
+        let mut moved_from = None;
         let (vault, journal, state) = if vault.belongs_to(&repository)? {
+            moved_from = vault.note_place(&repository)?;
             (vault, journal, state)
         } else if state.open_run().is_some() {
             return Err(VaultError::OtherRepository {
@@ -390,6 +402,7 @@ impl Checkpoints {
             ready_branch: None,
             told_refs: None,
             unsaid: Vec::new(),
+            moved_from,
             conversions: Arc::default(),
             identity: Mutex::default(),
             parked: None,
@@ -558,9 +571,13 @@ pub(crate) fn peek_last(
     state_directory: &Path,
     repository: &Repository,
 ) -> Result<Option<OpenRun>> {
-    let journal = Vault::folder_for(state_directory, repository).join("journal");
-    let state = RunState::from_journal(&super::steps::read(&journal)?);
-    Ok(state.open_run().or_else(|| state.kept().map(Current::seen)))
+    let folder = Vault::folder_for(state_directory, repository);
+    let state = RunState::from_journal(&super::steps::read(&folder.join("journal"))?);
+    let last = state.open_run().or_else(|| state.kept().map(Current::seen));
+    Ok(last.map(|run| OpenRun {
+        plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
+        ..run
+    }))
 }
 
 /// The open run of a work tree, looked up without the lock and without touching anything.

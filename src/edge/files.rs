@@ -28,6 +28,11 @@ impl FileError {
         }
     }
 
+    /// What it was tried on.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The kind of the underlying error.
     pub(crate) fn kind(&self) -> io::ErrorKind {
         self.source.kind()

@@ -19,6 +19,7 @@ use super::kill_point::{Point, reached, reached_after};
 use super::object_id::ObjectId;
 use super::os::uptime;
 use super::repository::Head;
+use super::shell::quoted;
 use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
 
@@ -327,7 +328,8 @@ impl Journal {
         let (lines, good) = parse(&bytes);
         if !is_torn(&bytes[good..]) {
             let error = "a line in it is damaged, or was written by a newer ralphtool";
-            return Err(std::io::Error::other(error)).tried("read", path);
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+            return Err(error).tried("read", path);
         }
         if good < bytes.len() {
             // A new line must not be glued to a torn one.
@@ -386,6 +388,22 @@ impl Journal {
         }
         written.tried("write", &self.path)
     }
+}
+
+/// What the name of a vault ends with that was moved aside because its journal is damaged.
+pub(crate) const DAMAGED: &str = ".damaged";
+
+/// What to do about a journal that cannot be read: the program would refuse for ever.
+pub(crate) fn damaged_journal(vault: &Path) -> String {
+    let mut aside = vault.as_os_str().to_owned();
+    aside.push(DAMAGED);
+    format!(
+        "a newer ralphtool may have written it: use that one. If not, the files in the tree and the \
+         commits on the run's branch are safe; parked attempts and the state before the run are in \
+         the vault, but can only be reached by hand. To start again without them: `mv {} {}`",
+        quoted(vault),
+        quoted(Path::new(&aside))
+    )
 }
 
 /// What a journal says, without opening it for writing; nothing where there is none.

@@ -14,6 +14,7 @@ use sha1::Digest;
 use super::files::{FileError, Tried, absent, create_private_folder, read_if_present, write_whole};
 use super::object_id::ObjectFormat;
 use super::repository::Repository;
+use super::steps::DAMAGED;
 
 /// Name of the one file of ours in the user's git directory.
 pub(crate) const TOKEN_FILE: &str = "ralphtool.id";
@@ -69,11 +70,81 @@ pub(crate) fn state_directory(
 }
 
 /// What the vault knows about the repository it belongs to.
-#[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 struct Meta {
     work_tree: String,
     git_dir: String,
     token: String,
+    /// Device and number of the git directory: a copy has others. None in old vaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<(u64, u64)>,
+    /// Where the work tree was before the repository was moved; paths in the journal may say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former: Vec<String>,
+}
+
+impl Meta {
+    fn read(folder: &Path) -> Result<Option<Self>, FileError> {
+        let bytes = read_if_present(&folder.join("meta.json"))?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), FileError> {
+        let path = folder.join("meta.json");
+        let text = serde_json::to_vec(self)
+            .map_err(std::io::Error::other)
+            .tried("write", &path)?;
+        write_whole(&path, &text, 0o600)
+    }
+
+    fn is_at(&self, repository: &Repository) -> bool {
+        self.work_tree == repository.work_tree.to_string_lossy()
+    }
+
+    /// Whether the repository, which has the token of this vault, is the one it belongs to and not a
+    /// copy of it.
+    fn is_moved_to(&self, repository: &Repository) -> bool {
+        let present = identity(&repository.git_dir);
+        let is_same = self.identity.is_some() && self.identity == present;
+        // Moved to another file system it has other numbers, as a copy there would.
+        let may_be_same = match (self.identity, present) {
+            (Some((device, _)), Some((other, _))) => is_same || device != other,
+            _ => true,
+        };
+        let is_original_there = self.is_original_there();
+        is_same || (may_be_same && !is_original_there)
+    }
+}
+
+impl Meta {
+    /// Whether the repository this vault belongs to is where it was last.
+    fn is_original_there(&self) -> bool {
+        token_in(Path::new(&self.git_dir)).as_deref() == Some(self.token.as_bytes())
+    }
+}
+
+/// The token in a git directory, where there is one; nothing else than a file is opened.
+fn token_in(git_dir: &Path) -> Option<Vec<u8>> {
+    let path = git_dir.join(TOKEN_FILE);
+    let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+    is_file.then(|| fs::read(&path).ok()).flatten()
+}
+
+/// What the name of a vault that was set aside has in it.
+pub(crate) const SET_ASIDE: &str = ".old-";
+
+/// Whether a vault was set aside for that of another repository in the same place.
+pub(crate) fn is_set_aside(folder: &Path) -> bool {
+    folder
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains(SET_ASIDE))
+}
+
+/// Device and number of a folder.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(folder).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// The private folder of one work tree.
@@ -86,8 +157,45 @@ pub(crate) struct Vault {
 }
 
 impl Vault {
-    /// The vault's place for a work tree.
+    /// The vault of a repository: the one at the place its path says, or, where the repository was
+    /// moved, the one that its token names. A copy has the token too, and a vault of its own.
     pub(crate) fn folder_for(state: &Path, repository: &Repository) -> PathBuf {
+        let token = token_in(&repository.git_dir);
+        let is_named = |meta: &Meta| token.as_deref() == Some(meta.token.as_bytes());
+        let place = Self::place_for(state, repository);
+        let found = Meta::read(&place).ok().flatten();
+        if found
+            .as_ref()
+            .is_some_and(|meta| is_named(meta) && meta.is_at(repository))
+        {
+            return place;
+        }
+        let elsewhere = all_metas(state).into_iter().find(|(folder, meta)| {
+            let is_here = meta.is_at(repository) && *folder != place && !is_set_aside(folder);
+            is_here && token.is_none()
+                || is_named(meta) && (is_here || meta.is_moved_to(repository))
+        });
+        if let Some((folder, _)) = elsewhere {
+            return folder;
+        }
+        if found.is_none_or(|meta| meta.is_at(repository)) {
+            return place;
+        }
+        // The vault at this place went along with a repository that was here before.
+        let mut numbered = (2..).map(|number| {
+            let mut name = place.clone().into_os_string();
+            name.push(format!("-{number}"));
+            PathBuf::from(name)
+        });
+        let is_free = |folder: &PathBuf| {
+            let meta = Meta::read(folder).ok().flatten();
+            meta.is_none_or(|meta| meta.is_at(repository))
+        };
+        numbered.find(is_free).unwrap_or(place)
+    }
+
+    /// Where the vault of a work tree is made.
+    fn place_for(state: &Path, repository: &Repository) -> PathBuf {
         let bytes = repository.work_tree.as_os_str().as_bytes();
         let digest = sha1::Sha1::digest(bytes);
         let hash = digest.iter().take(6).fold(String::new(), |mut hash, byte| {
@@ -227,25 +335,50 @@ impl Vault {
             work_tree: repository.work_tree.to_string_lossy().into_owned(),
             git_dir: repository.git_dir.to_string_lossy().into_owned(),
             token: format!("{}\n", random_name(20)),
+            identity: identity(&repository.git_dir),
+            former: Vec::new(),
         };
-        let text = serde_json::to_vec(&meta).unwrap_or_default();
         write_whole(
             &repository.git_dir.join(TOKEN_FILE),
             meta.token.as_bytes(),
             0o644,
         )?;
-        write_whole(&self.folder.join("meta.json"), &text, 0o600)?;
+        meta.write(&self.folder)?;
         Ok(())
+    }
+
+    /// Writes down where the repository is now; gives where it was, if it was moved.
+    pub(crate) fn note_place(
+        &self,
+        repository: &Repository,
+    ) -> Result<Option<PathBuf>, VaultError> {
+        let Some(old) = self.meta()? else {
+            return Ok(None);
+        };
+        let mut meta = Meta {
+            work_tree: repository.work_tree.to_string_lossy().into_owned(),
+            git_dir: repository.git_dir.to_string_lossy().into_owned(),
+            identity: identity(&repository.git_dir),
+            ..old.clone()
+        };
+        let moved_from = (!old.is_at(repository)).then_some(old.work_tree.clone());
+        meta.former.extend(moved_from.clone());
+        if meta != old {
+            meta.write(&self.folder)?;
+        }
+        Ok(moved_from.map(PathBuf::from))
     }
 
     /// Writes the token into a git directory that was rebuilt.
     pub(crate) fn restore_token(&self, repository: &Repository) -> Result<(), VaultError> {
-        if let Some(meta) = self.meta()? {
+        if let Some(mut meta) = self.meta()? {
             write_whole(
                 &repository.git_dir.join(TOKEN_FILE),
                 meta.token.as_bytes(),
                 0o644,
             )?;
+            meta.identity = identity(&repository.git_dir);
+            meta.write(&self.folder)?;
         }
         Ok(())
     }
@@ -254,16 +387,46 @@ impl Vault {
     pub(crate) fn set_aside(self) -> Result<Self, VaultError> {
         let folder = self.folder.clone();
         let mut name = folder.clone().into_os_string();
-        name.push(format!(".old-{}", random_name(6)));
+        name.push(format!("{SET_ASIDE}{}", random_name(6)));
         fs::rename(&folder, PathBuf::from(&name)).tried("set aside", &folder)?;
         drop(self);
         Self::open(&folder)
     }
 
     fn meta(&self) -> Result<Option<Meta>, VaultError> {
-        let bytes = read_if_present(&self.folder.join("meta.json"))?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+        Ok(Meta::read(&self.folder)?)
     }
+}
+
+/// What all vaults know about their repositories.
+fn all_metas(state: &Path) -> Vec<(PathBuf, Meta)> {
+    let listing = fs::read_dir(state.join("ralphtool"));
+    let folders = listing.into_iter().flatten().flatten();
+    folders
+        .filter_map(|entry| {
+            let folder = entry.path();
+            if folder.to_string_lossy().ends_with(DAMAGED) {
+                return None;
+            }
+            let meta = Meta::read(&folder).ok().flatten()?;
+            Some((folder, meta))
+        })
+        .collect()
+}
+
+/// A path that a vault wrote down, where it is now: the repository may have been moved since.
+pub(crate) fn where_now(folder: &Path, repository: &Repository, path: &str) -> String {
+    let Some(meta) = Meta::read(folder).ok().flatten() else {
+        return path.to_owned();
+    };
+    let places = std::iter::once(&meta.work_tree).chain(meta.former.iter().rev());
+    let mut insides = places.filter_map(|place| Path::new(path).strip_prefix(place).ok());
+    let Some(inside) = insides.next() else {
+        return path.to_owned();
+    };
+    let mut now = repository.work_tree.clone();
+    now.extend(inside);
+    now.to_string_lossy().into_owned()
 }
 
 /// Who works in a vault right now; makes and changes nothing.
@@ -285,11 +448,15 @@ pub(crate) fn holder(folder: &Path) -> Result<Option<String>, FileError> {
     }
 }
 
+/// Whether the repository of a vault is where the vault says.
+pub(crate) fn is_home(folder: &Path) -> bool {
+    let meta = Meta::read(folder).ok().flatten();
+    meta.is_some_and(|meta| meta.is_original_there())
+}
+
 /// The work tree a vault was made for, where it was tied to one.
 pub(crate) fn work_tree_of(folder: &Path) -> Result<Option<PathBuf>, FileError> {
-    let bytes = read_if_present(&folder.join("meta.json"))?;
-    let meta: Option<Meta> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Ok(meta.map(|meta| PathBuf::from(meta.work_tree)))
+    Ok(Meta::read(folder)?.map(|meta| PathBuf::from(meta.work_tree)))
 }
 
 fn lock(folder: &Path) -> Result<File, VaultError> {
@@ -341,7 +508,7 @@ fn is_alive(owner: &str) -> bool {
 pub(crate) fn random_name(length: usize) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = vec![0; length];
-    if rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty()).is_err() {
+    if getrandom::fill(&mut bytes).is_err() {
         let clock = jiff::Timestamp::now().as_nanosecond().to_le_bytes();
         for (slot, byte) in bytes.iter_mut().zip(clock.iter().cycle()) {
             *slot = *byte;

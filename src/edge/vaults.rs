@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::checkpoint::{CheckpointError, JournalHealth, look};
+use super::checkpoint::{CheckpointError, JournalHealth, Look, look};
 use super::disk::{measure, remove_tree};
 use super::files::{Tried, absent};
-use super::vault::{Vault, VaultError, holder, work_tree_of};
-use crate::domain::housekeeping::{VaultFacts, VaultKind};
-
-/// What an old vault has in its name.
-const SET_ASIDE: &str = ".old-";
+use super::vault::{SET_ASIDE, Vault, VaultError, holder, is_home, is_set_aside, work_tree_of};
+use crate::domain::housekeeping::{Standing, VaultFacts, VaultKind};
 
 /// What stays of a vault as long as there are notes in it.
 const WITH_NOTES: [&str; 3] = ["learnings", "meta.json", "lock"];
@@ -118,6 +115,7 @@ fn describe(folder: PathBuf) -> Result<OtherVault, CheckpointError> {
     let facts = VaultFacts {
         kind: kind(&folder, work_tree.as_deref()),
         used: last.or_else(|| modified(&folder)),
+        wanted: wanted(&looked),
         unfinished: looked.open.map(|open| open.change),
         damaged: looked.journal == JournalHealth::Damaged,
         holder: holder(&folder)?,
@@ -130,8 +128,31 @@ fn describe(folder: PathBuf) -> Result<OtherVault, CheckpointError> {
     })
 }
 
+/// What the user may want of a vault besides a run that is not finished.
+fn wanted(looked: &Look) -> Vec<String> {
+    let mut wanted = Vec::new();
+    wanted.extend(
+        looked
+            .kept
+            .iter()
+            .map(|change| format!("a kept run of `{change}`")),
+    );
+    match looked.parked {
+        0 => {}
+        1 => wanted.push("1 parked attempt".to_owned()),
+        many => wanted.push(format!("{many} parked attempts")),
+    }
+    if looked.runs.iter().any(|run| run.standing == Standing::Over) {
+        wanted.push("the state before its last run".to_owned());
+    }
+    wanted
+}
+
 fn kind(folder: &Path, work_tree: Option<&Path>) -> VaultKind {
-    if folder.to_string_lossy().contains(SET_ASIDE) {
+    if is_home(folder) {
+        return VaultKind::Elsewhere;
+    }
+    if is_set_aside(folder) {
         return VaultKind::SetAside;
     }
     // A name that is not text was not written down as it is: whether it exists cannot be told.
@@ -140,9 +161,15 @@ fn kind(folder: &Path, work_tree: Option<&Path>) -> VaultKind {
         is_text && fs::symlink_metadata(tree).is_err_and(|error| absent(&error))
     };
     match work_tree {
+        Some(tree) if gone(tree) && !has_entries(around(tree)) => VaultKind::Away,
         Some(tree) if gone(tree) => VaultKind::Vanished,
         _ => VaultKind::Elsewhere,
     }
+}
+
+/// The folder around a work tree: missing or empty where the disk it is on is not mounted.
+fn around(work_tree: &Path) -> &Path {
+    work_tree.parent().unwrap_or(work_tree)
 }
 
 fn modified(folder: &Path) -> Option<Timestamp> {

@@ -13,6 +13,9 @@ use crate::domain::dialect::{Dialect, Output};
 use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
 use crate::edge::file_lines::FileLines;
+use crate::edge::run_records;
+
+use super::history::{complaint_after, damage};
 
 /// A record is not longer.
 const RECORD_CAP: usize = 64 << 20;
@@ -32,7 +35,7 @@ pub(crate) struct Follower {
 impl Follower {
     /// Follows the run of that name from its beginning.
     pub(crate) fn of(vault: &Path, run: &RunId, work_tree: &Path) -> Self {
-        let path = vault.join("runs").join(&run.0).join("events.jsonl");
+        let path = run_records::path_in(&vault.join("runs").join(&run.0));
         Self {
             run: run.clone(),
             work_tree: work_tree.to_string_lossy().into_owned(),
@@ -45,10 +48,15 @@ impl Follower {
     /// What was written since the last time.
     pub(crate) fn read_on(&mut self, now: Timestamp) -> io::Result<Vec<Record>> {
         let mut news = Vec::new();
+        let mut damaged = 0;
         self.records.read_on(|bytes, _| {
-            // A line that a crash cut off says nothing.
-            news.extend(serde_json::from_slice::<Record>(bytes));
+            let line = run_records::read_line(bytes);
+            damaged += usize::from(line.is_damaged);
+            news.extend(line.record);
         })?;
+        if let Some(message) = damage(damaged) {
+            news.push(complaint_after(news.last(), &self.run, message));
+        }
         for record in &news {
             self.last_number = record.seq;
             self.turn_to(&record.event);

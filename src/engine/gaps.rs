@@ -2,17 +2,16 @@
 //! leaves one. The journal knows what happened; the record is completed from it.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::recorder::{next_number, read_records};
 use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::event::{Event, FinishChoice, Record, WIRE_VERSION};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use crate::edge::checkpoint::Checkpoints;
-use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
+use crate::edge::files::FileError;
+use crate::edge::run_records::{self, RecordFile};
 use crate::edge::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
 
 /// Adds what the record of the last run lacks.
@@ -22,8 +21,8 @@ pub(super) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
         return Ok(());
     };
     let folder = checkpoints.run_folder(run);
-    let records = read_records(&folder.join("events.jsonl"));
-    let missing = missing_events(&lines, run, &records);
+    let known = run_records::read(&folder)?.unwrap_or_default();
+    let missing = missing_events(&lines, run, &known.records);
     append(&folder, run, missing)
 }
 
@@ -32,24 +31,19 @@ pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(
     if events.is_empty() {
         return Ok(());
     }
-    create_private_folder(folder)?;
-    let path = folder.join("events.jsonl");
-    let mut file = open_append(&path)?;
-    let mut text = Vec::new();
-    for (seq, event) in (next_number(&path)..).zip(events) {
+    let mut file = RecordFile::open(folder)?;
+    let mut lines = Vec::new();
+    for event in events {
         let record = Record {
             v: WIRE_VERSION,
-            seq,
+            seq: file.next_number(),
             at: jiff::Timestamp::now(),
             run: run.clone(),
             event,
         };
-        serde_json::to_writer(&mut text, &record)
-            .map_err(std::io::Error::other)
-            .tried("write", &path)?;
-        text.push(b'\n');
+        file.add(&mut lines, &record)?;
     }
-    file.write_all(&text).tried("write", &path)
+    file.write(&lines)
 }
 
 /// What the journal says of a run and its record does not.

@@ -3,15 +3,17 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::chain;
-use super::recorder::read_records;
-use crate::domain::event::Record;
+use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::history::RunSummary;
 use crate::domain::housekeeping::Standing;
 use crate::domain::ids::RunId;
 use crate::domain::progress::Progress;
 use crate::edge::checkpoint::look;
 use crate::edge::repository::Repository;
+use crate::edge::run_records::{self, RunRecords};
 use crate::edge::vault::{Vault, holder};
 use crate::failure::Failure;
 
@@ -45,9 +47,53 @@ pub(crate) fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<Run
         .collect())
 }
 
-/// Everything a run recorded so far; what its agents said is in their transcripts.
+/// Everything a run recorded so far; what its agents said is in their transcripts. Where its record
+/// is damaged, gone or unreadable, a warning says so at the end.
 pub(crate) fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
-    read_records(&vault.join("runs").join(&run.0).join("events.jsonl"))
+    let folder = vault.join("runs").join(&run.0);
+    let (found, complaint) = match run_records::read(&folder) {
+        Ok(Some(found)) => {
+            let complaint = damage(found.damaged);
+            (found, complaint)
+        }
+        Ok(None) => {
+            let path = run_records::path_in(&folder);
+            let complaint = format!("the run's record `{}` is gone", path.display());
+            (RunRecords::default(), Some(complaint))
+        }
+        Err(error) => (RunRecords::default(), Some(chain(&error))),
+    };
+    let mut records = found.records;
+    if let Some(message) = complaint {
+        records.push(complaint_after(records.last(), run, message));
+    }
+    records
+}
+
+/// What is to be said of damage to a record, if there is any.
+pub(super) fn damage(lines: usize) -> Option<String> {
+    let (count, verb) = match lines {
+        0 => return None,
+        1 => ("1 line".to_owned(), "is"),
+        lines => (format!("{lines} lines"), "are"),
+    };
+    Some(format!(
+        "{count} of the run's record {verb} damaged and {verb} skipped: it may have spent more than it says"
+    ))
+}
+
+/// A warning that is not in the record, with the time and number of the record before it.
+pub(super) fn complaint_after(last: Option<&Record>, run: &RunId, message: String) -> Record {
+    Record {
+        v: WIRE_VERSION,
+        seq: last.map_or(0, |record| record.seq),
+        at: last.map_or_else(Timestamp::now, |record| record.at),
+        run: run.clone(),
+        event: Event::Warning {
+            code: "record_damaged".to_owned(),
+            message,
+        },
+    }
 }
 
 /// The run of that name; `last` is the newest.

@@ -9,12 +9,14 @@ use jiff::Timestamp;
 use super::launch::refusal;
 use super::{MENDING_TIMEOUT, chain};
 use crate::domain::housekeeping::{
-    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, removable,
+    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, fate_of_named,
+    removable,
 };
 use crate::domain::ids::RunId;
 use crate::domain::size::{SizeLimit, rounded};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, GcPlan, Notice};
 use crate::edge::repository::Repository;
+use crate::edge::shell::quoted;
 use crate::edge::vault::Vault;
 use crate::edge::vaults::{self, OtherVault, Scope};
 use crate::failure::Failure;
@@ -29,6 +31,8 @@ pub(crate) struct Request<'a> {
     pub(crate) older_than: Duration,
     /// Vaults of other work trees are looked at, too.
     pub(crate) scope: Scope,
+    /// Just this vault, and all of it: by its name, its folder or its work tree.
+    pub(crate) forget: Option<&'a str>,
 }
 
 /// What goes, with the vault locked until it is done.
@@ -41,6 +45,9 @@ pub(crate) struct Prepared {
 
 /// Finds out what goes; removes nothing.
 pub(crate) async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
+    if let Some(name) = request.forget {
+        return prepare_forgetting(&request, name);
+    }
     let now = Timestamp::now();
     let repository = match Repository::discover(request.directory).await {
         Ok(repository) => Some(repository),
@@ -59,7 +66,11 @@ pub(crate) async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
         .map_err(|error| refusal(&error))?;
     let rows: Vec<VaultRow> = others
         .iter()
-        .map(|other| row(other, request.older_than, now))
+        .map(|other| {
+            let name = other.folder.file_name().unwrap_or_default();
+            let name = quoted(Path::new(name));
+            row(other, fate(&other.facts, &name, request.older_than, now))
+        })
         .collect();
     let going = others.into_iter().zip(&rows);
     let going = going.filter(|(_, row)| row.fate == Fate::Goes);
@@ -73,6 +84,35 @@ pub(crate) async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
         report,
         own,
         vaults,
+    })
+}
+
+/// The one vault the user named; everything in it goes, except notes.
+fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Failure> {
+    let all = vaults::others(request.state, None, Scope::All).map_err(|error| refusal(&error))?;
+    let path = request.directory.join(name);
+    let is_named = |other: &OtherVault| {
+        let is_name = other.folder.file_name().is_some_and(|it| it == name);
+        is_name || other.folder == path || other.work_tree.as_ref() == Some(&path)
+    };
+    let Some(other) = all.into_iter().find(is_named) else {
+        return Err(Failure::refused(format!("found no vault `{name}`"))
+            .hint("`ralphtool gc --all-vaults --dry-run` lists all vaults"));
+    };
+    let fate = fate_of_named(&other.facts);
+    if let Fate::Stays { reason } = &fate {
+        return Err(Failure::refused(format!(
+            "the vault `{}` is not removed: {reason}",
+            other.folder.display()
+        )));
+    }
+    let mut report = empty(&other.folder);
+    report.bytes_before = other.bytes;
+    report.vaults = vec![row(&other, fate)];
+    Ok(Prepared {
+        report,
+        own: None,
+        vaults: vec![other.folder],
     })
 }
 
@@ -105,14 +145,14 @@ async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Checkpoints, GcP
     planned.await.map_err(|error| refusal(&error))
 }
 
-fn row(other: &OtherVault, older_than: Duration, now: Timestamp) -> VaultRow {
+fn row(other: &OtherVault, fate: Fate) -> VaultRow {
     VaultRow {
         folder: other.folder.display().to_string(),
         work_tree: other.work_tree.as_ref().map(|it| it.display().to_string()),
         kind: other.facts.kind,
         used: other.facts.used,
         bytes: other.bytes,
-        fate: fate(&other.facts, older_than, now),
+        fate,
     }
 }
 

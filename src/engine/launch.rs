@@ -3,13 +3,14 @@
 //! earlier run left is mended by then.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use super::agents::{self, Agents};
 use super::beginning::gates_where_work_began;
+use super::so_far::so_far;
 use super::{Audience, Engine, EngineError, Job, chain, gate_logs};
 use crate::domain::change::{Change, StoryState};
 use crate::domain::event::Event;
@@ -25,7 +26,7 @@ use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::repository::Repository;
 use crate::edge::source::{Surroundings, place_of};
-use crate::edge::vault::random_name;
+use crate::edge::vault::{random_name, where_now};
 use crate::edge::{gate, os};
 use crate::failure::Failure;
 
@@ -130,7 +131,12 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     let warnings = order.warnings.iter().map(|text| warning(text));
     let mut preface: Vec<Event> = order.mended.iter().cloned().chain(warnings).collect();
     let (run, origin) = match open_run_of(&checkpoints, &order.change).await? {
-        Some(open) => (open.run.clone(), resumption(&checkpoints, open, &order)),
+        Some(open) => {
+            let budgets = (order.settings.budget(), order.settings.story_budget());
+            let so_far = so_far(&checkpoints.run_folder(&open.run), &open, budgets)?;
+            preface.extend(so_far.warnings);
+            (open.run.clone(), resumption(open, so_far.progress, &order))
+        }
         None if nothing_left => return Ok(Prepared::NothingLeft),
         None => {
             checkpoints
@@ -209,8 +215,11 @@ async fn open_run_of(
     }
     // Plans in several places can have one name; a run goes on with its own.
     let place = place_of(change);
-    if let (Some(plan), Some(place)) = (&open.plan, place)
-        && *plan != place
+    let folder = checkpoints.vault_folder();
+    let plan = open.plan.as_ref();
+    let plan = plan.map(|plan| where_now(folder, checkpoints.repository(), plan));
+    if let (Some(plan), Some(place)) = (plan, place)
+        && plan != place
     {
         return Err(interrupted(&format!(
             "a run of `{}` was interrupted in this tree, and its plan is `{plan}`",
@@ -238,10 +247,8 @@ fn interrupted(message: &str) -> Failure {
 }
 
 /// Where an open run goes on.
-fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin {
+fn resumption(open: OpenRun, so_far: Progress, order: &Order) -> Origin {
     let max_retries = order.settings.max_retries.value;
-    let records = checkpoints.run_folder(&open.run).join("events.jsonl");
-    let so_far = progress_so_far(&records);
     let carry = match open.last_attempt {
         Some(last) => Some(Carry::after(
             last.attempt,
@@ -262,18 +269,6 @@ fn resumption(checkpoints: &Checkpoints, open: OpenRun, order: &Order) -> Origin
         notes: so_far.notes,
         red_before: so_far.red_before,
     }))
-}
-
-fn progress_so_far(records: &Path) -> Progress {
-    let text = std::fs::read_to_string(records).unwrap_or_default();
-    let mut progress = Progress::default();
-    for record in text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-    {
-        progress.apply(&record);
-    }
-    progress
 }
 
 /// A story that was asked for must be there.

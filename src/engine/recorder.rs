@@ -2,9 +2,7 @@
 //! agent says is not written again: it is in the attempt's transcript. What it used is, so that a
 //! run that is killed and resumed knows what it has spent.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -12,20 +10,9 @@ use tokio::sync::mpsc;
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::RunId;
-use crate::edge::files::{FileError, Tried, create_private_folder, open_append};
+use crate::edge::files::FileError;
 use crate::edge::herald::Herald;
-
-/// What the record of a run says; a line that a crash cut off says nothing.
-pub(super) fn read_records(path: &Path) -> Vec<Record> {
-    let Ok(file) = File::open(path) else {
-        return Vec::new();
-    };
-    BufReader::new(file)
-        .lines()
-        .map_while(Result::ok)
-        .filter_map(|line| serde_json::from_str::<Record>(&line).ok())
-        .collect()
-}
+use crate::edge::run_records::RecordFile;
 
 /// Whether an event is part of the record.
 const fn is_kept(event: &Event) -> bool {
@@ -35,21 +22,13 @@ const fn is_kept(event: &Event) -> bool {
     }
 }
 
-/// The number of the next record.
-pub(super) fn next_number(path: &Path) -> u64 {
-    let last = read_records(path).into_iter().next_back();
-    last.map_or(0, |record| record.seq + 1)
-}
-
 /// How much of what an agent says may wait to be told at once.
 const MOST_WAITING: usize = 64;
 
 /// Writes and passes on.
 pub(super) struct Recorder {
-    file: File,
-    path: PathBuf,
+    file: RecordFile,
     run: RunId,
-    next: u64,
     audience: mpsc::Sender<Vec<Record>>,
     /// What an agent said and nobody was told yet.
     waiting: Vec<Record>,
@@ -59,21 +38,15 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the record of a run; an earlier part of it is gone on with.
+    /// Opens the record of a run; what is in it stays.
     pub(super) fn open(
         folder: &Path,
         run: RunId,
         audience: mpsc::Sender<Vec<Record>>,
     ) -> Result<Self, FileError> {
-        create_private_folder(folder)?;
-        let path = folder.join("events.jsonl");
-        let file = open_append(&path)?;
-        let next = next_number(&path);
         Ok(Self {
-            file,
-            path,
+            file: RecordFile::open(folder)?,
             run,
-            next,
             audience,
             waiting: Vec::new(),
             unwritten: Vec::new(),
@@ -114,17 +87,13 @@ impl Recorder {
     async fn write(&mut self, event: Event) -> Result<(), FileError> {
         let record = Record {
             v: WIRE_VERSION,
-            seq: self.next,
+            seq: self.file.next_number(),
             at: Timestamp::now(),
             run: self.run.clone(),
             event,
         };
-        self.next += 1;
         if is_kept(&record.event) {
-            serde_json::to_writer(&mut self.unwritten, &record)
-                .map_err(std::io::Error::other)
-                .tried("write", &self.path)?;
-            self.unwritten.push(b'\n');
+            self.file.add(&mut self.unwritten, &record)?;
         }
         let is_of_agent = matches!(record.event, Event::Agent { .. });
         if !is_of_agent {
@@ -142,9 +111,8 @@ impl Recorder {
 
     fn write_down(&mut self) -> Result<(), FileError> {
         if !self.unwritten.is_empty() {
-            let written = self.file.write_all(&self.unwritten);
-            self.unwritten.clear();
-            written.tried("write", &self.path)?;
+            let lines = std::mem::take(&mut self.unwritten);
+            self.file.write(&lines)?;
         }
         Ok(())
     }

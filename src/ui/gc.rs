@@ -130,6 +130,9 @@ fn write_vaults(
         let kind = match (row.kind, &row.work_tree) {
             (VaultKind::SetAside, _) => "set aside for a new repository".to_owned(),
             (VaultKind::Vanished, Some(tree)) => format!("`{tree}` is gone"),
+            (VaultKind::Away, Some(tree)) => {
+                format!("`{tree}` is not there at the moment")
+            }
             (_, Some(tree)) => format!("of `{tree}`"),
             (_, None) => "of no known work tree".to_owned(),
         };

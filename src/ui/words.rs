@@ -200,7 +200,7 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
         }
         Outcome::Stopped => "stopped on request".to_owned(),
         Outcome::Limited { .. } => "a limit ended the run".to_owned(),
-        Outcome::Broken { .. } => "git or the system failed; nothing is lost".to_owned(),
+        Outcome::Broken { .. } => "git or the system failed".to_owned(),
     }
 }
 

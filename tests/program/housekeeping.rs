@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::sandbox::{self, GOOD, Sandbox, TASKS, listing, there, until};
+use crate::sandbox::{self, GOOD, Output, Sandbox, TASKS, listing, there, until};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -228,6 +228,8 @@ fn the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes() {
     );
 
     fs::remove_dir_all(&other).unwrap();
+    // As after its runs were removed: nothing in it is wanted.
+    fs::remove_file(notes.parent().unwrap().with_file_name("journal")).unwrap();
     assert_eq!(gc(&["--yes"])[0]["reason"], "not old enough");
     // Only on request are other vaults looked at.
     let output = sandbox.run(&["gc", "--older-than", "0s", "--yes"]);
@@ -261,20 +263,9 @@ fn an_unfinished_run_keeps_the_vault_of_a_work_tree_that_is_gone() {
     until("the agent", || there(&sandbox.root.join("here")));
     running.signal(rustix::process::Signal::KILL);
     running.end();
-    fs::rename(&sandbox.repo, sandbox.root.join("moved")).unwrap();
-    let moved = sandbox.root.join("moved").display().to_string();
-    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
-    command.current_dir(&sandbox.root);
-    command.args([
-        "-C",
-        &moved,
-        "gc",
-        "--all-vaults",
-        "--older-than",
-        "0s",
-        "--yes",
-    ]);
-    let output = sandbox.start_command(command).end().ends_with(0);
+    fs::remove_dir_all(&sandbox.repo).unwrap();
+    let output = gc_outside(&sandbox, &["--all-vaults", "--older-than", "0s", "--yes"]);
+    let output = output.ends_with(0);
     assert!(
         output.stdout.contains("was never finished"),
         "{}",
@@ -283,239 +274,98 @@ fn an_unfinished_run_keeps_the_vault_of_a_work_tree_that_is_gone() {
     assert_eq!(vaults(&sandbox), ["repo"]);
 }
 
+/// `gc` given in a folder that is no repository.
+fn gc_outside(sandbox: &Sandbox, flags: &[&str]) -> Output {
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.current_dir(&sandbox.root).arg("gc").args(flags);
+    sandbox.start_command(command).end()
+}
+
+/// The name of the only vault.
+fn vault_name(sandbox: &Sandbox) -> String {
+    let vault = sandbox.vault();
+    vault.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
 #[test]
-fn a_vault_that_was_set_aside_goes_when_it_is_old() {
+fn a_vault_with_something_in_it_goes_only_when_it_is_named() {
+    let sandbox = Sandbox::new();
+    let failing = "[ $attempt != 1 ] || { failed once; exit; }";
+    sandbox.agent(&format!("{failing}\n{GOOD}"));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    fs::remove_dir_all(&sandbox.repo).unwrap();
+    let name = vault_name(&sandbox);
+    let all = ["--all-vaults", "--older-than", "0s", "--yes"];
+    let output = gc_outside(&sandbox, &all).ends_with(0);
+    let why = format!(
+        "it holds a kept run of `c`, 2 parked attempts, the state before its last run: \
+         `ralphtool gc --forget {name}` removes it"
+    );
+    assert!(output.stdout.contains(&why), "{}", output.stdout);
+    assert!(sandbox.vault().join("journal").exists());
+
+    let asked = gc_outside(&sandbox, &["--forget", &name]).ends_with(2);
+    assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
+    assert!(sandbox.vault().join("journal").exists());
+    let unknown = gc_outside(&sandbox, &["--forget", "x", "--yes"]).ends_with(2);
+    assert!(
+        unknown.stderr.contains("found no vault `x`"),
+        "{}",
+        unknown.stderr
+    );
+    gc_outside(&sandbox, &["--forget", &name, "--yes"]).ends_with(0);
+    assert_eq!(vaults(&sandbox), [""; 0]);
+}
+
+#[test]
+fn a_vault_whose_disk_is_not_mounted_stays_and_is_found_again() {
+    let mut sandbox = Sandbox::new();
+    let (disk, away) = (sandbox.root.join("disk"), sandbox.root.join("away"));
+    fs::create_dir(&disk).unwrap();
+    fs::rename(&sandbox.repo, disk.join("repo")).unwrap();
+    sandbox.repo = disk.join("repo");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    // An empty mount point, then none at all.
+    fs::rename(&disk, &away).unwrap();
+    let all = ["--all-vaults", "--older-than", "0s", "--yes", "--json"];
+    for _ in 0..2 {
+        let output = gc_outside(&sandbox, &all).ends_with(0);
+        let vault = &json(&output.stdout)["vaults"][0];
+        assert_eq!(
+            (&vault["kind"], &vault["fate"]),
+            (&"away".into(), &"stays".into())
+        );
+        match disk.exists() {
+            true => fs::remove_dir(&disk).unwrap(),
+            false => fs::create_dir(&disk).unwrap(),
+        }
+    }
+    let _ = fs::remove_dir(&disk);
+    fs::rename(&away, &disk).unwrap();
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+}
+
+#[test]
+fn a_vault_that_was_set_aside_stays_until_it_is_named() {
     let sandbox = Sandbox::new();
     run(&sandbox);
     fs::remove_dir_all(sandbox.repo.join(".git")).unwrap();
     sandbox.git("init -q -b main");
     sandbox.git("add -A");
-    sandbox.git("commit -q -m anew");
+    sandbox.git("commit -q -m again");
     sandbox.run(&["gc", "--dry-run"]).ends_with(0);
     assert_eq!(vaults(&sandbox), ["repo", "repo"]);
     let output = sandbox.run(&["gc", "--older-than", "0s", "--json", "--yes"]);
     let report = json(&output.ends_with(0).stdout);
-    assert_eq!(report["vaults"][0]["kind"], "set_aside");
+    let vault = &report["vaults"][0];
+    assert_eq!(
+        (&vault["kind"], &vault["fate"]),
+        (&"set_aside".into(), &"stays".into())
+    );
+    let folder = vault["folder"].as_str().unwrap();
+    sandbox
+        .run(&["gc", "--forget", folder, "--yes"])
+        .ends_with(0);
     assert_eq!(vaults(&sandbox), ["repo"]);
-}
-
-#[test]
-fn without_a_vault_there_is_nothing_to_do_and_nothing_is_made() {
-    let sandbox = Sandbox::new();
-    let output = sandbox.run(&["gc", "--yes"]).ends_with(0);
-    assert!(
-        output.stdout.contains("nothing to remove"),
-        "{}",
-        output.stdout
-    );
-    assert!(!sandbox.root.join("state").exists());
-    let output = sandbox.run(&["-C", "/", "gc"]).ends_with(2);
-    assert!(output.stderr.contains("is not inside a git repository"));
-}
-
-/// What the doctor says, as level and message of each check of one name; its exit code.
-#[track_caller]
-fn doctor(sandbox: &Sandbox, check: &str, code: i32) -> Vec<(String, String)> {
-    let before = sandbox::everything(&sandbox.repo);
-    let state = state(sandbox);
-    let output = sandbox.run(&["doctor", "--json"]).ends_with(code);
-    assert_eq!(sandbox::everything(&sandbox.repo), before);
-    assert_eq!(self::state(sandbox), state);
-    let diagnosis = json(&output.stdout);
-    assert_eq!(diagnosis["can_run"], code == 0);
-    let findings = diagnosis["findings"].as_array().unwrap();
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
-    findings
-        .iter()
-        .filter(|finding| finding["check"] == check)
-        .map(|finding| {
-            let message = sandbox.neutral(&text(finding, "message"));
-            (text(finding, "level"), message)
-        })
-        .collect()
-}
-
-/// Everything in the state directory.
-fn state(sandbox: &Sandbox) -> Vec<(String, String)> {
-    let folder = sandbox.root.join("state");
-    if !folder.exists() {
-        return Vec::new();
-    }
-    listing(&folder).into_iter().collect()
-}
-
-fn warning(message: &str) -> Vec<(String, String)> {
-    vec![("warning".to_owned(), message.to_owned())]
-}
-
-#[test]
-fn the_doctor_finds_a_healthy_repository_healthy() {
-    let sandbox = Sandbox::new();
-    let output = sandbox.run(&["doctor"]).ends_with(0);
-    assert!(
-        output.stdout.ends_with("\nall is well\n"),
-        "{}",
-        output.stdout
-    );
-    assert!(!sandbox.root.join("state").exists());
-    run(&sandbox);
-    let output = sandbox.run(&["doctor"]).ends_with(0);
-    assert!(
-        output.stdout.ends_with("\nall is well\n"),
-        "{}",
-        output.stdout
-    );
-    let vault = doctor(&sandbox, "vault", 0);
-    assert!(vault[0].1.contains("1 run, ") && vault[0].1.ends_with("of at most 20GB"));
-    assert_eq!(doctor(&sandbox, "run", 0), []);
-}
-
-#[test]
-fn the_doctor_says_what_would_keep_a_run_from_starting() {
-    let sandbox = Sandbox::bare_folder();
-    let output = sandbox.run(&["doctor"]).ends_with(2);
-    assert!(
-        output.stdout.contains("is not inside a git repository"),
-        "{}",
-        output.stdout
-    );
-    assert!(
-        output.stdout.contains("→ run `git init` first"),
-        "{}",
-        output.stdout
-    );
-
-    let sandbox = Sandbox::new();
-    sandbox.write(".git/MERGE_HEAD", "");
-    let found = doctor(&sandbox, "repository", 2);
-    assert_eq!(found[1].1, "a merge is in progress in this repository");
-    fs::remove_file(sandbox.repo.join(".git/MERGE_HEAD")).unwrap();
-
-    sandbox.write("ralphtool.toml", "max_retry = 1\n");
-    let found = doctor(&sandbox, "settings", 2);
-    assert_eq!(found[0].1, "ralphtool.toml:1:1: unknown key `max_retry`");
-    sandbox.write(
-        "ralphtool.toml",
-        "agent = \"x\"\n[agents.x]\ncommand = [\"no-such-agent\"]\n",
-    );
-    let found = doctor(&sandbox, "agent", 2);
-    let missing = "the agent `x` needs `no-such-agent`, which was not found";
-    assert_eq!(found[0].1, missing);
-    sandbox.config("");
-
-    sandbox.write(".git/index.lock", "");
-    let found = doctor(&sandbox, "lock", 2);
-    #[cfg(target_os = "linux")]
-    assert_eq!(
-        found[0].1,
-        "`ROOT/repo/.git/index.lock` was left by a git that is no more"
-    );
-    assert_eq!(found.len(), 1);
-}
-
-/// A run that was killed while its agent worked.
-fn killed(sandbox: &Sandbox) {
-    sandbox.agent("echo half > half.txt; touch $root/here; exec sleep 60");
-    let running = sandbox.start(&["loop", "c"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    running.signal(rustix::process::Signal::KILL);
-    running.end();
-}
-
-#[test]
-fn the_doctor_says_what_an_interrupted_run_left() {
-    let sandbox = Sandbox::new();
-    killed(&sandbox);
-    let found = doctor(&sandbox, "run", 0);
-    let message = "a run of `c` is not finished: an attempt was under way";
-    assert_eq!(found, warning(message));
-    let output = sandbox.run(&["doctor"]).ends_with(0);
-    let hint = "`ralphtool resume`: what it left is parked";
-    assert!(output.stdout.contains(hint), "{}", output.stdout);
-
-    // A line the crash cut off, and a lock nobody holds: both are mended by the next start.
-    let journal = sandbox.vault().join("journal");
-    let whole = fs::read(&journal).unwrap();
-    fs::write(&journal, [&whole[..], b"0123 {\"torn"].concat()).unwrap();
-    sandbox.write(".git/index.lock", "");
-    assert_eq!(doctor(&sandbox, "journal", 0).len(), 1);
-    #[cfg(target_os = "linux")]
-    assert_eq!(doctor(&sandbox, "lock", 0).len(), 1);
-    fs::write(&journal, [&whole[..], b"no line\nat all\n"].concat()).unwrap();
-    assert_eq!(doctor(&sandbox, "journal", 4)[0].0, "fault");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_doctor_finds_processes_of_a_run_that_is_no_more() {
-    let sandbox = Sandbox::new();
-    let first = run(&sandbox);
-    assert_eq!(doctor(&sandbox, "processes", 0), []);
-    let mut left = sandbox.command("sleep");
-    let mut left = left.arg("60").env("RALPHTOOL_RUN", &first).spawn().unwrap();
-    let found = until("the process", || {
-        let found = doctor(&sandbox, "processes", 0);
-        (!found.is_empty()).then_some(found)
-    });
-    left.kill().unwrap();
-    left.wait().unwrap();
-    assert_eq!(
-        found,
-        warning("left running by a run that is no more: sleep 60")
-    );
-}
-
-#[test]
-fn the_doctor_says_who_works_in_the_tree() {
-    let sandbox = Sandbox::new();
-    sandbox.agent(&format!("touch $root/here; wait_for $root/go\n{GOOD}"));
-    let running = sandbox.start(&["loop", "c"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    let output = sandbox.run(&["doctor"]).ends_with(0);
-    assert!(
-        output.stdout.contains("a run works here: process"),
-        "{}",
-        output.stdout
-    );
-    assert!(!output.stdout.contains("not finished"), "{}", output.stdout);
-    fs::write(sandbox.root.join("go"), "").unwrap();
-    running.end().ends_with(0);
-}
-
-#[test]
-fn the_doctor_finds_what_belongs_to_no_run_and_to_no_work_tree() {
-    let sandbox = Sandbox::new();
-    let other = sandbox.root.join("other");
-    copy(&sandbox, &sandbox.repo, &other);
-    let other_flag = other.display().to_string();
-    sandbox.run(&["-C", &other_flag, "loop", "c"]).ends_with(0);
-    sandbox.run(&["loop", "c"]).ends_with(0);
-    assert_eq!(doctor(&sandbox, "vaults", 0), []);
-    fs::remove_dir_all(&other).unwrap();
-    let found = doctor(&sandbox, "vaults", 0);
-    assert_eq!(found.len(), 1);
-    assert!(
-        found[0].1.starts_with("no work tree is behind `other-"),
-        "{found:?}"
-    );
-
-    let state = sandbox.root.join("state/ralphtool");
-    let vaults = fs::read_dir(state)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut own = vaults.filter(|path| path.to_string_lossy().contains("repo-"));
-    let own = own.next().unwrap();
-    for name in [
-        "snapshots/20200101-000000-abcdef",
-        "trash/20200101-000000-000-restore",
-    ] {
-        fs::create_dir(own.join(name)).unwrap();
-    }
-    let found = doctor(&sandbox, "vault", 0);
-    assert!(
-        found[1].1.starts_with("2 snapshots, trash or log folders"),
-        "{found:?}"
-    );
-    sandbox.run(&["gc", "--yes"]).ends_with(0);
-    assert_eq!(doctor(&sandbox, "vault", 0).len(), 1);
 }

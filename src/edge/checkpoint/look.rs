@@ -7,6 +7,7 @@ use std::path::Path;
 use super::Result;
 use super::gc::folders::Folders;
 use super::gc::runs;
+use super::parked::parked_attempts;
 use super::run_state::{OpenRun, Phase, RunState};
 use crate::domain::housekeeping::{PastRun, Tally};
 use crate::edge::files::read_if_present;
@@ -31,6 +32,10 @@ pub(crate) struct Look {
     pub(crate) open: Option<OpenRun>,
     /// How far that run got, and what the next start does about it; none where it just stopped.
     pub(crate) half_way: Option<(&'static str, &'static str)>,
+    /// The change of the kept run, where the last run was kept.
+    pub(crate) kept: Option<String>,
+    /// How many attempts are parked.
+    pub(crate) parked: usize,
     /// All runs.
     pub(crate) runs: Vec<PastRun>,
     /// Whether the journal can be read.
@@ -45,6 +50,8 @@ pub(crate) fn look(vault: &Path) -> Result<Look> {
     let state = RunState::from_journal(&lines);
     let open = state.open_run();
     Ok(Look {
+        kept: state.kept().map(|kept| kept.intent.change.clone()),
+        parked: parked_attempts(&lines).len(),
         runs: runs::of_journal(&lines, &state),
         half_way: match (&state.moving, &state.current) {
             (Some(_), _) => Some(HALF_DONE),

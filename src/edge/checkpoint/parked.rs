@@ -122,7 +122,7 @@ impl Shelf {
 }
 
 /// The parked attempts a journal names.
-fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
+pub(super) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
     let parked = lines.iter().filter_map(|line| match &line.step {
         Step::Parked {
             attempt,

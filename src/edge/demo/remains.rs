@@ -5,8 +5,9 @@ use std::path::Path;
 use super::stage::{OWN_EDIT, OWN_FILE, Stage, StageError, git};
 use super::{CHANGE, EDITED, ORIGINAL, UNTRACKED};
 use crate::domain::demo::{Commit, OwnKind, OwnWork, ParkedAttempt, Remains, touches};
-use crate::domain::event::{Event, Record};
+use crate::domain::event::Event;
 use crate::edge::files::{Tried, read_if_present};
+use crate::edge::run_records;
 
 /// What stands before each commit in the log.
 const COMMIT_MARK: char = '\u{1}';
@@ -91,12 +92,10 @@ fn commit(entry: &str) -> Option<Commit> {
 
 /// Name and reason of every attempt that failed, from the run's records.
 fn failed_attempts(run_folder: &Path) -> Result<Vec<(String, String)>, StageError> {
-    let records = read_if_present(&run_folder.join("events.jsonl"))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&records);
-    let records = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Record>(line).ok());
-    Ok(records
+    let found = run_records::read(run_folder)?.unwrap_or_default();
+    Ok(found
+        .records
+        .into_iter()
         .filter_map(|record| match record.event {
             Event::AttemptFailed { parked, reason, .. } => Some((parked, reason)),
             _ => None,

@@ -125,7 +125,8 @@ fn other_vaults(place: &Place<'_>) -> Option<Finding> {
         names.join(", "),
         rounded(bytes)
     );
-    let hint = "`ralphtool gc --all-vaults` says more and removes them";
+    let hint = "`ralphtool gc --all-vaults --dry-run` says what is in them; a repository that was moved \
+                finds its vault again at its next run";
     Some(Finding::warning("vaults", message).hint(hint))
 }
 

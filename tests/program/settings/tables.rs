@@ -516,6 +516,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--all-vaults",
                 "housekeeping::the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes",
             ),
+            (
+                "--forget",
+                "housekeeping::a_vault_with_something_in_it_goes_only_when_it_is_named",
+            ),
             ("--dry-run", OLD_RUNS),
             ("-y", SHORT),
             ("--yes", OLD_RUNS),
