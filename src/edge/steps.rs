@@ -10,6 +10,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -314,6 +315,8 @@ pub(crate) struct Journal {
     barriers: Vec<PathBuf>,
     /// The uptime lines are written in.
     uptime: Option<String>,
+    /// When it was made, where it was there and had no line.
+    empty_since: Option<SystemTime>,
 }
 
 impl Journal {
@@ -322,6 +325,7 @@ impl Journal {
         path: &Path,
         barriers: Vec<PathBuf>,
     ) -> Result<(Self, Vec<Line>), FileError> {
+        let found = std::fs::metadata(path).and_then(|found| found.modified());
         let mut file = open_append(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).tried("read", path)?;
@@ -341,8 +345,15 @@ impl Journal {
             path: path.to_owned(),
             uptime: uptime(&barriers),
             barriers,
+            empty_since: found.ok().filter(|_| lines.is_empty()),
         };
         Ok((journal, lines))
+    }
+
+    /// When the journal was made, in nanoseconds, where an earlier process made it and wrote no line.
+    pub(crate) fn empty_since(&self) -> Option<i128> {
+        let age = self.empty_since?.duration_since(SystemTime::UNIX_EPOCH);
+        age.ok().and_then(|age| age.as_nanos().try_into().ok())
     }
 
     /// The uptime lines are written in; none where the system does not tell.

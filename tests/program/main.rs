@@ -36,6 +36,7 @@ mod meanwhile;
 mod model;
 mod moved;
 mod notify;
+mod outage;
 mod outcome;
 mod prompts;
 mod readme;

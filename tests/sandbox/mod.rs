@@ -128,6 +128,24 @@ impl Sandbox {
         Self::within(&std::env::temp_dir()).furnished()
     }
 
+    /// A sandbox on a disk that is mounted at the given folder, and outlives this. Nothing is touched:
+    /// it is either there, or made with [`Sandbox::made`].
+    pub(crate) fn on(disk: &Path) -> Self {
+        let root = disk.join("user");
+        Self {
+            folder: tempfile::tempdir_in(swift_folder()).unwrap(),
+            repo: root.join("repo"),
+            root,
+            user: None,
+        }
+    }
+
+    /// Makes everything of a sandbox on a disk.
+    pub(crate) fn made(self) -> Self {
+        fs::create_dir(&self.root).unwrap();
+        self.prepared().furnished()
+    }
+
     fn furnished(self) -> Self {
         let sandbox = self;
         sandbox.git("init -q -b main --template=");
@@ -151,18 +169,23 @@ impl Sandbox {
         let folder = tempfile::tempdir_in(folder).unwrap();
         let root = folder.path().canonicalize().unwrap();
         let repo = root.join("repo");
-        for name in ["repo", "home", "tmp"] {
-            fs::create_dir(root.join(name)).unwrap();
-        }
-        let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n\
-                    [maintenance]\n\tauto = false\n";
-        fs::write(root.join("home/.gitconfig"), user).unwrap();
         Self {
             folder,
             root,
             repo,
             user: None,
         }
+        .prepared()
+    }
+
+    fn prepared(self) -> Self {
+        for name in ["repo", "home", "tmp"] {
+            fs::create_dir(self.root.join(name)).unwrap();
+        }
+        let user = "[user]\n\tname = User\n\temail = user@example.com\n[gc]\n\tauto = 0\n\
+                    [maintenance]\n\tauto = false\n";
+        fs::write(self.root.join("home/.gitconfig"), user).unwrap();
+        self
     }
 
     /// Leaves the folder around all where it is, for people to look at.

@@ -31,7 +31,7 @@ const LARGEST_IGNORED: u64 = 10 * 1024 * 1024;
 const ALL_IGNORED: u64 = 256 * 1024 * 1024;
 
 /// Files up to this size are read whole; larger ones are copied and then hashed.
-const READ_WHOLE: u64 = 4 * 1024 * 1024;
+pub(super) const READ_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// Turns suspects into entries, keeping their bytes.
 pub(super) struct Keeper {

@@ -3,14 +3,16 @@
 //! is built on it.
 //!
 //! Not synced, and so affected: objects written since the last barrier, by us or by an agent's git,
-//! and branch and index of a save that was not followed by an attempt. Everything else is either
+//! plain copies in the vault, and branch and index of a save that was not followed by an attempt. Everything else is either
 //! synced before a line speaks of it, or put back by undoing the attempt.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::keeping::READ_WHOLE;
 use super::objects::link;
 use super::recover::Recovery;
 use super::run_state::Current;
@@ -18,7 +20,7 @@ use super::save::descends;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Result, blocking, lock};
 use crate::edge::files::{Tried, absent, create_private_folder, move_away};
-use crate::edge::object_id::ObjectId;
+use crate::edge::object_id::{ObjectFormat, ObjectId};
 use crate::edge::repository::Head;
 use crate::edge::steps::Step;
 
@@ -42,15 +44,37 @@ impl Checkpoints {
         last.uptime.is_some() && last.uptime.as_ref() != lock(&self.journal).uptime()
     }
 
-    /// Moves objects aside that have lost their bytes. Git takes an object that has a file for one
-    /// that it need not write: the next commit with the same content would be without it.
-    pub(super) async fn set_damaged_objects_aside(&self) -> Result<()> {
+    /// Moves files aside that lost their bytes in an outage; needed before the first change by every
+    /// start, even where no run is open. Whatever is written next takes a file of the right name for
+    /// one that is already there: the next commit or snapshot with the same content would be without
+    /// it.
+    pub(crate) async fn set_damage_aside(&self) -> Result<()> {
+        let Some(since) = self.unsynced_since() else {
+            return Ok(());
+        };
         let trash = self.new_trash("outage");
-        let since = self
-            .state
-            .durable_at
-            .map_or(0, jiff::Timestamp::as_nanosecond)
-            - TICK_NS;
+        self.set_damaged_objects_aside(since, &trash).await?;
+        let folder = self.places.vault.raw();
+        for copy in damaged_copies(&folder, since, self.places.repository.format)? {
+            let name = copy.file_name().unwrap_or_default();
+            move_away(&copy, &trash.join("raw").join(name))?;
+        }
+        Ok(())
+    }
+
+    /// The time since which an outage may have taken what was written; none where there was no
+    /// outage.
+    fn unsynced_since(&self) -> Option<i128> {
+        if self.state.last.is_none() {
+            // The very first run may have been cut off while it began.
+            return lock(&self.journal).empty_since().map(|at| at - TICK_NS);
+        }
+        let durable_at = self.state.durable_at;
+        self.is_after_outage()
+            .then(|| durable_at.map_or(0, jiff::Timestamp::as_nanosecond) - TICK_NS)
+    }
+
+    async fn set_damaged_objects_aside(&self, since: i128, trash: &Path) -> Result<()> {
         for (name, folder) in [
             ("objects", self.places.repository.objects()),
             ("store", self.places.vault.store().join("objects")),
@@ -189,16 +213,47 @@ fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<Young>> {
             if ObjectId::parse(id.as_bytes()).is_none() || !metadata.is_file() {
                 continue;
             }
-            let changed =
-                i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
             let is_empty = metadata.size() == 0;
-            if is_empty || changed >= since_ns {
+            if is_empty || changed_ns(&metadata) >= since_ns {
                 let path = entry.path();
                 young.push(Young { id, path, is_empty });
             }
         }
     }
     Ok(young)
+}
+
+/// The plain copies that changed since a time and do not have the bytes they are named after. A large
+/// one has another name, and is compared with its file before it is used.
+fn damaged_copies(folder: &Path, since_ns: i128, format: ObjectFormat) -> Result<Vec<PathBuf>> {
+    let listing = match fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error).tried("list", folder).map_err(Into::into),
+    };
+    let mut damaged = Vec::new();
+    for entry in listing {
+        let entry = entry.tried("list", folder)?;
+        let Ok(metadata) = entry.metadata() else {
+            continue;
+        };
+        let Some(id) = ObjectId::parse(entry.file_name().as_bytes()) else {
+            continue;
+        };
+        if !metadata.is_file() || metadata.size() > READ_WHOLE || changed_ns(&metadata) < since_ns {
+            continue;
+        }
+        let path = entry.path();
+        let bytes = fs::read(&path).tried("read", &path)?;
+        if ObjectId::of_object(format, "blob", &bytes) != id {
+            damaged.push(path);
+        }
+    }
+    Ok(damaged)
+}
+
+fn changed_ns(metadata: &fs::Metadata) -> i128 {
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }
 
 /// The id in what git says of an object it cannot read.

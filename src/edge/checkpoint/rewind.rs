@@ -1,6 +1,8 @@
 //! Rewind: back to the checkpoint before a story, ticks included. What comes after stays in the
 //! vault.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::moving::PreparedMove;
@@ -70,7 +72,8 @@ impl Checkpoints {
     /// what the present one knows of files that did not change.
     async fn remake_index(&self, present: &str, snapshot: &str, commit: ObjectId) -> Result<()> {
         let wanted = Snapshot::index(&self.places.vault, snapshot);
-        if wanted.exists() {
+        // One that an earlier rewind made may have lost its bytes in an outage.
+        if wanted.exists() && self.is_index_of(&wanted, commit).await? {
             return Ok(());
         }
         let scratch = self.places.vault.scratch("rewind-index");
@@ -83,6 +86,15 @@ impl Checkpoints {
             .run(["read-tree", "--reset", &commit.to_string()])
             .await?;
         blocking(move || Ok(copy_with_time(&scratch, &wanted).map(drop)?)).await
+    }
+
+    /// True where git can read an index, and it holds what a commit does.
+    async fn is_index_of(&self, index: &Path, commit: ObjectId) -> Result<bool> {
+        let commit = commit.to_string();
+        let args = ["diff-index", "--cached", "--quiet", &commit].map(OsString::from);
+        let git = self.work.patient().with_index(index);
+        let output = git.output(&args, &[]).await?;
+        Ok(output.status.success())
     }
 
     /// Copies the index kept with one snapshot to another.
