@@ -338,6 +338,9 @@ pub(super) fn no_repository(error: &RepositoryError) -> Failure {
             Some("clone it, or add a work tree with `git worktree add DIR`")
         }
         RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
+        RepositoryError::Pipe(_) => {
+            Some("run `ralphtool resume` where a run was interrupted; it moves the pipe aside")
+        }
         RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
     };
     let failure = Failure::refused(error.to_string());

@@ -22,6 +22,7 @@
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
 //! | `recover` | what an interrupted run left is mended |
 //! | `outage` | what a machine that stopped had not yet on disk is found and put right |
+//! | `interrupted` | what it left in place of parts of the git directory is moved aside |
 //! | `plain_commit` | a commit without git, of files it would store as they are |
 //! | `conversions` | which files those are |
 //! | `first_index` | what is in the user's index, and which files have the bytes it names |
@@ -35,6 +36,7 @@
 //! | `keeping` | bytes git does not hold, copied into the vault |
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
+//! | `shape` | kinds and modes of what is in the git directory |
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `vanished` | the same where the program was ended before it could |
@@ -58,6 +60,7 @@ mod gate_changes;
 mod gc;
 mod guarding;
 mod incoming;
+mod interrupted;
 mod isolated;
 mod keeping;
 mod look;
@@ -80,6 +83,7 @@ mod rewind;
 mod room;
 mod run_state;
 mod save;
+mod shape;
 mod shown;
 mod snapshot;
 mod stage_again;
@@ -322,6 +326,7 @@ impl Checkpoints {
         command_timeout: Duration,
     ) -> Result<Self> {
         let (from, state) = (directory.to_owned(), state_directory.to_owned());
+        interrupted::straighten(directory, state_directory)?;
         let rebuilt = blocking(move || vanished::bring_back(&from, &state)).await?;
         let repository = Repository::discover(directory).await?;
         let mut checkpoints = Self::open_in(repository, state_directory, command_timeout).await?;

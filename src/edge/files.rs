@@ -2,7 +2,7 @@
 //! when they can be moved, and durable when it is said that they are.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -51,9 +51,29 @@ impl<T> Tried<T> for io::Result<T> {
     }
 }
 
+/// Opens a file to read it; anything but a file is an error. A pipe is never waited for.
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let error = io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file");
+    Err(error)
+}
+
+/// Reads a whole file; anything but a file is an error. A pipe is never waited for.
+pub(crate) fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads a file that may be absent.
 pub(crate) fn read_if_present(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match fs::read(path) {
+    match read_plain(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if absent(&error) => Ok(None),
         Err(error) => Err(FileError::new("read", path, error)),
@@ -162,7 +182,7 @@ fn filled(
 ///
 /// An index copied with a new time hides edits made in the second of its last write from git.
 pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
-    let source = match File::open(from) {
+    let source = match open_plain(from) {
         Ok(file) => file,
         Err(error) if absent(&error) => return Ok(false),
         Err(error) => return Err(FileError::new("read", from, error)),

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::files::read_plain;
 use super::walk::absolute;
 use wildmatch::{Outcome, wildmatch};
 
@@ -52,7 +53,7 @@ impl<'a> IgnoreRules<'a> {
         if cfg!(target_os = "macos") || git_dir.join("info/sparse-checkout").exists() {
             return None;
         }
-        let config = fs::read_to_string(git_dir.join("config")).ok()?;
+        let config = String::from_utf8(read_plain(&git_dir.join("config")).ok()?).ok()?;
         let mut common = Vec::new();
         let mut files = vec![git_dir.join("info/exclude")];
         match configured(&config) {

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::files::read_plain;
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
 
@@ -134,7 +135,7 @@ impl RefReader {
             return Some(Arc::clone(&known.refs));
         }
         let at_ns = now_ns();
-        let refs = Arc::new(parse_packed(&fs::read(&path).ok()?, repository.format)?);
+        let refs = Arc::new(parse_packed(&read_plain(&path).ok()?, repository.format)?);
         let is_still = at_ns - stamp.changed_ns.max(stamp.modified_ns) > RACY_NS;
         self.packed = is_still.then(|| Packed {
             stamp,
@@ -153,7 +154,7 @@ impl Setup {
             return None;
         }
         let files = [
-            Some(fs::read(shared.join("config")).ok()?),
+            Some(read_plain(&shared.join("config")).ok()?),
             super::files::read_if_present(&own.join("config.worktree")).ok()?,
             super::files::read_if_present(&own.join("commondir")).ok()?,
         ];
@@ -231,7 +232,7 @@ impl Loose {
     }
 
     fn take(&mut self, path: &Path, name: String, format: ObjectFormat) -> Option<()> {
-        let bytes = fs::read(path).ok()?;
+        let bytes = read_plain(path).ok()?;
         if let Some(id) = id_in(&bytes, format) {
             self.refs.insert(name, id);
         } else {
@@ -277,7 +278,7 @@ fn is_head_fine(repository: &Repository) -> bool {
     if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
         return false;
     }
-    let bytes = fs::read(&path).unwrap_or_default();
+    let bytes = read_plain(&path).unwrap_or_default();
     target_in(&bytes).is_some() || id_in(&bytes, repository.format).is_some()
 }
 

@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
+use super::files::read_plain;
 use super::git::{Git, GitError, harden};
 use super::object_id::{ObjectFormat, ObjectId};
 
@@ -48,6 +50,9 @@ pub(crate) enum RepositoryError {
         /// What git said.
         stderr: String,
     },
+    /// Git would wait for a named pipe for ever.
+    #[error("`{0}` is a named pipe, where git expects a file")]
+    Pipe(PathBuf),
     /// Git did not work.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -105,6 +110,9 @@ pub(crate) type Refs = BTreeMap<String, ObjectId>;
 impl Repository {
     /// Finds the repository that holds `directory`.
     pub(crate) async fn discover(directory: &Path) -> Result<Self, RepositoryError> {
+        if let Some(pipe) = find_pipe(directory) {
+            return Err(RepositoryError::Pipe(pipe));
+        }
         let questions = [
             "--is-bare-repository",
             "--is-inside-work-tree",
@@ -191,7 +199,7 @@ impl Repository {
 
     /// Where HEAD points, given the refs just read.
     pub(crate) async fn head(&self, git: &Git, refs: &Refs) -> Result<Head, GitError> {
-        let file = std::fs::read(self.git_dir.join("HEAD")).unwrap_or_default();
+        let file = read_plain(&self.git_dir.join("HEAD")).unwrap_or_default();
         let text = String::from_utf8_lossy(&file).trim().to_owned();
         if let Some(name) = text.strip_prefix("ref: ")
             && name != "refs/heads/.invalid"
@@ -228,6 +236,19 @@ async fn ask(directory: &Path, questions: &[&str]) -> Result<std::process::Outpu
     harden(&mut command);
     command.stdin(std::process::Stdio::null());
     command.output().await.map_err(GitError::Spawn)
+}
+
+/// A named pipe in place of a file that git reads to find the repository of a folder.
+fn find_pipe(directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    let git_dirs = directory.ancestors().map(|folder| folder.join(".git"));
+    let git_dir = git_dirs
+        .into_iter()
+        .find(|path| std::fs::symlink_metadata(path).is_ok())?;
+    let inside = ["HEAD", "config", "config.worktree", "commondir"].map(|name| git_dir.join(name));
+    std::iter::once(git_dir)
+        .chain(inside)
+        .find(|path| std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo()))
 }
 
 fn branch_head(name: &str, refs: &Refs) -> Head {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Checkpoints;
 use super::run_state::Current;
+use crate::edge::files::read_plain;
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
 
@@ -119,7 +120,7 @@ impl Checkpoints {
         if !self.agent_ran(current, MOVING) || self.moved_after_agent(current, &log) {
             return false;
         }
-        let Ok(visited) = std::fs::read(self.places.repository.git_dir.join("logs/HEAD")) else {
+        let Ok(visited) = read_plain(&self.places.repository.git_dir.join("logs/HEAD")) else {
             // Without a log all that is known is that it may have been the agent.
             return true;
         };
@@ -143,7 +144,7 @@ impl Checkpoints {
             return false;
         }
         let log = self.places.repository.git_dir.join("logs/HEAD");
-        let log = std::fs::read(log).unwrap_or_default();
+        let log = read_plain(&log).unwrap_or_default();
         last_switch(&log).is_some_and(|line| !line.ends_with(b"ralphtool: switch"))
             && !self.agent_ran(current, SWITCHING)
     }
@@ -210,7 +211,7 @@ fn last_switch(log: &[u8]) -> Option<&[u8]> {
 
 /// When a ref was last moved, by its log, in seconds.
 fn last_move(log: &Path) -> Option<i64> {
-    let text = std::fs::read(log).ok()?;
+    let text = read_plain(log).ok()?;
     let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
     // `old new Name <mail> seconds zone<TAB>message`
     let head = line.split(|byte| *byte == b'\t').next()?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Result;
+use super::shape::{Shape, Strictness};
 use crate::edge::files::{
     Tried, absent, create_private_folder, move_away, read_if_present, write_whole,
 };
@@ -45,7 +46,7 @@ pub(super) const IN_PROGRESS: &[&str] = &[
 ];
 
 /// Files of the git directory shared by all work trees.
-const SHARED_FILES: &[&str] = &["config", "shallow", "logs/refs/stash"];
+const SHARED_FILES: &[&str] = &["config", "description", "shallow", "logs/refs/stash"];
 
 /// Folders of the shared git directory.
 const SHARED_FOLDERS: &[&str] = &["hooks", "info"];
@@ -86,6 +87,9 @@ pub(super) struct Control {
     files: Vec<ControlFile>,
     /// The `.git` file of a linked work tree.
     pointer: Option<Vec<u8>>,
+    /// Kinds and modes of everything in the git directory.
+    #[serde(default)]
+    pub(super) shape: Shape,
 }
 
 impl Control {
@@ -129,6 +133,7 @@ impl Control {
             refs,
             files,
             pointer,
+            shape: Shape::take(repository),
         })
     }
 
@@ -177,7 +182,8 @@ impl Control {
         repository: &Repository,
         trash: &Path,
     ) -> Result<Vec<String>> {
-        let mut changed = Vec::new();
+        let strict = Strictness::AfterFailure;
+        let mut changed = self.shape.straighten(repository, strict, trash)?;
         for (place, path) in present(repository)? {
             if self.find(place, &path).is_none() && path != "logs/refs/stash" {
                 let full = root(repository, place).join(&path);
@@ -201,6 +207,8 @@ impl Control {
                 changed.push(".git".to_owned());
             }
         }
+        changed.sort_unstable();
+        changed.dedup();
         Ok(changed)
     }
 
@@ -320,6 +328,8 @@ fn present(repository: &Repository) -> Result<Vec<(Place, String)>> {
     Ok(found)
 }
 
+/// Lists the files of a folder and of the folders in it. Only the first may be a link: one that was
+/// there at the checkpoint.
 fn list_files(base: &Path, folder: &str, found: &mut Vec<(Place, String)>) -> Result<()> {
     let path = base.join(folder);
     let listing = match fs::read_dir(&path) {
@@ -328,10 +338,14 @@ fn list_files(base: &Path, folder: &str, found: &mut Vec<(Place, String)>) -> Re
         Err(error) => return Err(error).tried("list", &path).map_err(Into::into),
     };
     for entry in listing {
-        let name = entry.tried("list", &path)?.file_name();
+        let entry = entry.tried("list", &path)?;
+        let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        if !name.ends_with(".sample") && path.join(name).is_file() {
-            found.push((Place::Shared, format!("{folder}/{name}")));
+        let inner = format!("{folder}/{name}");
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list_files(base, &inner, found)?;
+        } else if !name.ends_with(".sample") && path.join(name).is_file() {
+            found.push((Place::Shared, inner));
         }
     }
     Ok(())

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::objects::link;
 use super::run_state::Current;
+use super::shape::Strictness;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, make_writable, move_away, write_whole};
+use crate::edge::files::{Tried, make_writable, move_away, read_plain, write_whole};
 use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
 use crate::edge::pack_index::PackIndexes;
@@ -27,6 +28,13 @@ pub(super) enum Care {
     ForSave,
     /// Whatever a restore may bring back, old stashes too.
     ForRestore,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    Missing,
+    Unreadable,
 }
 
 /// A git directory that can be used.
@@ -49,6 +57,19 @@ impl Checkpoints {
     ) -> Result<Mended> {
         let mut notices = Vec::new();
         let repository = &self.places.repository;
+        let strictness = match care {
+            Care::ForSave => Strictness::AfterSuccess,
+            Care::ForRestore => Strictness::AfterFailure,
+        };
+        let shape = &checkpoint.control.shape;
+        let moved = shape.straighten(repository, strictness, trash)?;
+        if !moved.is_empty() {
+            notices.push(told_moved(&moved));
+        }
+        if moved.iter().any(|path| path.starts_with("objects/")) {
+            let store = self.places.vault.store().join("objects");
+            link_back(&store, &repository.objects())?;
+        }
         unlock(repository, &current.intent.refs());
         if is_half_removed(&self.places) || !self.places.vault.belongs_to(repository)? {
             let places = Arc::clone(&self.places);
@@ -71,9 +92,14 @@ impl Checkpoints {
         for name in names {
             self.move_broken_ref(name, trash)?;
         }
+        self.restore_packed_refs(checkpoint, trash, Damage::Missing)?;
         let mut seen = self.observe().await;
         if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
+            seen = self.observe().await;
+        }
+        if seen.is_err() {
+            self.restore_packed_refs(checkpoint, trash, Damage::Unreadable)?;
         }
         if self.bring_back_pruned(current, care).await? || seen.is_err() {
             seen = self.observe().await;
@@ -111,11 +137,41 @@ impl Checkpoints {
         )])
     }
 
-    /// A ref file that is empty or garbage cannot be updated by git; it is moved aside.
+    /// Writes the list of packed refs from the checkpoint where it is missing or cannot be read.
+    fn restore_packed_refs(
+        &self,
+        checkpoint: &Snapshot,
+        trash: &Path,
+        damage: Damage,
+    ) -> Result<()> {
+        let path = self.places.repository.common_dir.join("packed-refs");
+        let is_there = fs::symlink_metadata(&path).is_ok();
+        if !checkpoint.control.shape.has_packed_refs() || is_there && damage == Damage::Missing {
+            return Ok(());
+        }
+        if is_there {
+            move_away(&path, &trash.join("git/packed-refs"))?;
+        }
+        let mut text = String::from("# pack-refs with: sorted \n");
+        for (name, id) in &checkpoint.control.refs {
+            let _ = writeln!(text, "{id} {name}");
+        }
+        Ok(write_whole(&path, text.as_bytes(), 0o644)?)
+    }
+
+    /// A ref file that is empty or garbage, or a folder in its place or in that of its log, cannot
+    /// be updated by git; it is moved aside.
     fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<bool> {
-        let path = self.places.repository.common_dir.join(name);
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let broken = path.is_file() && ObjectId::parse(text.trim().as_bytes()).is_none();
+        let shared = &self.places.repository.common_dir;
+        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+        let log = shared.join("logs").join(name);
+        if is_folder(&log) {
+            move_away(&log, &trash.join("git/logs").join(name))?;
+        }
+        let path = shared.join(name);
+        let text = read_plain(&path).unwrap_or_default();
+        let broken =
+            is_folder(&path) || path.is_file() && ObjectId::parse(text.trim_ascii()).is_none();
         if broken {
             move_away(&path, &trash.join("git").join(name))?;
         }
@@ -248,6 +304,16 @@ fn unlock(repository: &Repository, refs: &[&str]) {
             make_writable(&folder);
         }
     }
+}
+
+fn told_moved(paths: &[String]) -> Notice {
+    Notice::new(
+        "git_files_replaced",
+        format!(
+            "moved aside because another kind of file belongs there: {}",
+            paths.join(", ")
+        ),
+    )
 }
 
 /// What is said of a git directory that was made from what the vault holds.

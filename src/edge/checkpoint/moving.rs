@@ -222,6 +222,7 @@ impl Checkpoints {
         if intent.with_control {
             self.restore_replacements(&after, &refs).await?;
             notices.extend(self.restore_stash_of(&after, &trash).await?);
+            after.control.shape.restore(&self.places.repository)?;
         }
         Ok(notices)
     }

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Result;
-use crate::edge::files::{Tried, absent, create_private_folder, write_whole};
+use crate::edge::files::{Tried, absent, create_private_folder, read_plain, write_whole};
 
 /// A folder changed this recently is looked at again: its time may not show the next change.
 const RACY_NS: i128 = 2_000_000_000;
@@ -32,7 +32,7 @@ impl ObjectLinks {
 
     fn link_folder(&mut self, from: &Path, to: &Path, name: &str) -> Result<()> {
         let source = from.join(name);
-        let metadata = match fs::metadata(&source) {
+        let metadata = match fs::symlink_metadata(&source) {
             Ok(metadata) => metadata,
             Err(error) if absent(&error) => return Ok(()),
             Err(error) => return Err(error).tried("look at", &source).map_err(Into::into),
@@ -49,11 +49,16 @@ impl ObjectLinks {
         let target = to.join(name);
         create_private_folder(&target)?;
         let mut names = Vec::new();
-        for entry in fs::read_dir(&source).tried("list", &source)? {
+        let listing = match fs::read_dir(&source) {
+            // Another user's, and nothing that a checkpoint of this user's needs.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            listing => listing.tried("list", &source)?,
+        };
+        for entry in listing {
             let entry = entry.tried("list", &source)?;
-            // In an overlay a device stands for an object that is gone.
+            // In an overlay a device stands for an object that is gone; links and pipes are no objects.
             let kind = entry.file_type().tried("look at", &entry.path())?;
-            if !kind.is_char_device() {
+            if kind.is_file() {
                 names.push(entry.file_name());
             }
         }
@@ -93,7 +98,11 @@ pub(super) fn link(from: &Path, to: &Path) -> Result<()> {
         Err(error) if absent(&error) => Ok(()),
         Err(_) => {
             let temporary = to.with_extension("copying");
-            fs::copy(from, &temporary).tried("copy", from)?;
+            match fs::copy(from, &temporary) {
+                // Another user's, and nothing that a checkpoint of this user's needs.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+                copied => copied.tried("copy", from)?,
+            };
             fs::rename(&temporary, to).tried("create", to)?;
             Ok(())
         }
@@ -103,9 +112,10 @@ pub(super) fn link(from: &Path, to: &Path) -> Result<()> {
 /// Objects the repository borrows from elsewhere are borrowed by the store too.
 fn copy_alternates(from: &Path, to: &Path) -> Result<()> {
     let source = from.join("info/alternates");
-    let Ok(text) = fs::read_to_string(&source) else {
+    let Ok(bytes) = read_plain(&source) else {
         return Ok(());
     };
+    let text = String::from_utf8_lossy(&bytes);
     let mut lines = String::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let path = from.join(line);

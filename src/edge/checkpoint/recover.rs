@@ -11,7 +11,7 @@ use super::save::descends;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Control, Result, blocking};
 use crate::domain::event::FailureKind;
-use crate::edge::files::is_temporary;
+use crate::edge::files::{is_temporary, read_plain};
 use crate::edge::repository::Head;
 use crate::edge::steps::{Step, StoryNote};
 
@@ -279,7 +279,8 @@ impl Checkpoints {
     fn refuse_moved_head(&self, current: &Current) -> Result<()> {
         let branch = &current.intent.branch;
         let git_dir = &self.places.repository.git_dir;
-        let head = std::fs::read_to_string(git_dir.join("HEAD")).unwrap_or_default();
+        let head = read_plain(&git_dir.join("HEAD")).unwrap_or_default();
+        let head = String::from_utf8_lossy(&head);
         let elsewhere = head.trim().strip_prefix("ref: ") != Some(branch.as_str());
         if !elsewhere || !self.moved_after_agent(current, &git_dir.join("logs/HEAD")) {
             return Ok(());

@@ -93,6 +93,7 @@ impl Checkpoints {
         self.forget_caches(base);
         self.restore_refs(current, base, &trash).await?;
         self.put_index_back(&index, &trash).await?;
+        base.control.shape.restore(&self.places.repository)?;
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)

@@ -9,6 +9,7 @@ use super::snapshot::Snapshot;
 use super::taking::Taken;
 use super::visible::check_ignore;
 use super::{Checkpoints, Result};
+use crate::edge::files::read_plain;
 use crate::edge::git::nul_separated;
 use crate::edge::manifest::{Entry, Kind, Lane};
 use crate::edge::walk::absolute;
@@ -88,7 +89,7 @@ impl Checkpoints {
     /// True where a repository is at the path and `.gitmodules` names it.
     fn is_submodule(&self, path: &[u8]) -> bool {
         let top = &self.places.repository.work_tree;
-        let named = std::fs::read(top.join(".gitmodules")).unwrap_or_default();
+        let named = read_plain(&top.join(".gitmodules")).unwrap_or_default();
         let line = [b"path = ", path].concat();
         let mut lines = named.split(|byte| *byte == b'\n');
         lines.any(|named| named.trim_ascii() == line) && absolute(top, path).join(".git").exists()

@@ -12,7 +12,7 @@ use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
     FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
-    write_whole,
+    read_plain, write_whole,
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
@@ -342,7 +342,8 @@ impl Checkpoints {
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
     pub(super) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");
-        let text = fs::read_to_string(&path).unwrap_or_default();
+        let text = read_plain(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let fine = text.trim().starts_with("ref: refs/")
             || ObjectId::parse(text.trim().as_bytes()).is_some();
         if fine {
@@ -367,7 +368,7 @@ fn held(lock: &Path) -> CheckpointError {
 fn is_same_index(one: &Path, other: &Path) -> bool {
     let of = |path: &Path| {
         let modified = fs::symlink_metadata(path).ok()?.modified().ok()?;
-        Some((modified, fs::read(path).ok()?))
+        Some((modified, read_plain(path).ok()?))
     };
     of(one).is_some_and(|one| of(other) == Some(one))
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::upper::{Kind, is_opaque, kind_of};
-use crate::edge::files::{FileError, Tried, copy_with_time, create_private_folder};
+use crate::edge::files::{FileError, Tried, copy_with_time, create_private_folder, read_plain};
 use crate::edge::vault::TOKEN_FILE;
 
 /// Folders of a git directory that say nothing of what its refs, HEAD and settings are.
@@ -22,7 +22,7 @@ pub(crate) fn keeps_git(tree: &Path, upper: &Path) -> bool {
         (Ok(Kind::Folder), Err(_)) => !is_opaque(&git),
         (Ok(Kind::Folder), Ok(Kind::File)) => {
             let own = tree.join(".git").join(TOKEN_FILE);
-            fs::read(token).ok() == fs::read(own).ok()
+            read_plain(&token).ok() == read_plain(&own).ok()
         }
         _ => false,
     }

@@ -10,6 +10,7 @@ mod filters;
 mod git_by_agent;
 mod ignored;
 mod index;
+mod kinds;
 mod names;
 mod nested;
 mod repair;

@@ -1,0 +1,67 @@
+//! What an interrupted attempt left in place of parts of the git directory is moved aside before git
+//! is asked where the repository is: git would wait for a named pipe for ever.
+
+use std::fs;
+use std::path::Path;
+
+use super::Result;
+use super::run_state::{Phase, RunState};
+use super::shape::Strictness;
+use super::snapshot::Snapshot;
+use super::switch::trash_name;
+use crate::edge::files::write_whole;
+use crate::edge::object_id::ObjectFormat;
+use crate::edge::repository::Repository;
+use crate::edge::steps::read;
+use crate::edge::vault::{Vault, VaultError};
+
+/// Straightens the git directory of the folder or one above, where a run was interrupted while an
+/// agent was at work or its attempt was being restored.
+pub(super) fn straighten(directory: &Path, state: &Path) -> Result<()> {
+    let Ok(directory) = directory.canonicalize() else {
+        return Ok(());
+    };
+    let mut above = directory.ancestors();
+    let has_git = |folder: &&Path| fs::symlink_metadata(folder.join(".git")).is_ok();
+    let Some(work_tree) = above.find(has_git) else {
+        return Ok(());
+    };
+    let git_dir = work_tree.join(".git");
+    if !fs::symlink_metadata(&git_dir).is_ok_and(|it| it.is_dir()) {
+        return Ok(());
+    }
+    let repository = Repository {
+        work_tree: work_tree.to_owned(),
+        common_dir: git_dir.clone(),
+        git_dir,
+        format: ObjectFormat::Sha1,
+    };
+    let folder = Vault::folder_for(state, &repository);
+    let Some(current) = RunState::from_journal(&read(&folder.join("journal"))?).current else {
+        return Ok(());
+    };
+    let strictness = match current.phase {
+        Phase::Beginning | Phase::Still => return Ok(()),
+        Phase::Working(_) | Phase::Restoring => Strictness::AfterFailure,
+        Phase::Verified(_) | Phase::Saving(_) => Strictness::AfterSuccess,
+    };
+    let vault = match Vault::open(&folder) {
+        Ok(vault) => vault,
+        // A run is at work; to open the vault again says so.
+        Err(VaultError::Locked { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let snapshot = Snapshot::read(&vault, &current.snapshot)?;
+    let trash = vault.trash(&trash_name("recover"));
+    snapshot
+        .control
+        .shape
+        .straighten(&repository, strictness, &trash)?;
+    // Without a HEAD git sees no repository; where it was is decided later.
+    let head = repository.git_dir.join("HEAD");
+    if fs::symlink_metadata(&head).is_err() {
+        let text = format!("ref: {}\n", current.intent.branch);
+        write_whole(&head, text.as_bytes(), 0o644)?;
+    }
+    Ok(())
+}

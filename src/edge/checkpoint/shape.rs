@@ -1,0 +1,483 @@
+//! The shape of the git directory: which of its paths are folders, files or links, with which
+//! modes. Recorded with every checkpoint. Before anything in the git directory is read, written or
+//! given to git, what is not of its recorded kind is moved aside: no link that was not there at the
+//! checkpoint is followed, and no pipe is opened.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata, Permissions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use super::Result;
+use super::control::IN_PROGRESS;
+use crate::edge::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
+use crate::edge::repository::Repository;
+use crate::edge::vault::TOKEN_FILE;
+
+/// Folders below the git directory that are looked into, with all below them.
+const DEEP: &[&str] = &["hooks", "info", "logs", "objects/info", "refs", "worktrees"];
+
+/// Folders that are looked into, but not what is in their subfolders.
+const FLAT: &[&str] = &["", "objects", "objects/pack"];
+
+/// Folders in which every file is recorded, not just what is no file.
+const FEW_FILES: &[&str] = &["", "hooks", "info", "objects/info", "worktrees"];
+
+/// Paths that are folders wherever they are present.
+const FOLDERS: &[&str] = &[
+    "hooks",
+    "info",
+    "logs",
+    "logs/refs",
+    "logs/refs/heads",
+    "modules",
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "refs",
+    "refs/heads",
+    "refs/tags",
+    "worktrees",
+];
+
+/// Paths that are files wherever they are present, besides operations in progress and locks.
+const FILES: &[&str] = &[
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "HEAD",
+    "ORIG_HEAD",
+    "config",
+    "config.worktree",
+    "description",
+    "gc.log",
+    "index",
+    "info/attributes",
+    "info/exclude",
+    "info/sparse-checkout",
+    "logs/HEAD",
+    "logs/refs/stash",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+    "objects/pack/multi-pack-index",
+    "packed-refs",
+    "refs/stash",
+    "shallow",
+    TOKEN_FILE,
+];
+
+/// Operations in progress that are folders.
+const OPERATION_FOLDERS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
+
+/// The socket of git's own file system monitor.
+const MONITOR: &str = "fsmonitor--daemon.ipc";
+
+/// What a path of the git directory is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Node {
+    Folder { mode: u32 },
+    File { mode: u32 },
+    Link { to: PathBuf },
+    Special,
+}
+
+impl Node {
+    fn of(path: &Path, metadata: &Metadata) -> Self {
+        let mode = metadata.mode() & 0o7777;
+        if metadata.is_dir() {
+            Self::Folder { mode }
+        } else if metadata.is_file() {
+            Self::File { mode }
+        } else if metadata.is_symlink() {
+            let to = fs::read_link(path).unwrap_or_default();
+            Self::Link { to }
+        } else {
+            Self::Special
+        }
+    }
+
+    fn is_same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Link { to }, Self::Link { to: other }) => to == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// How much is made as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// A story is done: links among hooks and in `info` may be part of it.
+    AfterSuccess,
+    /// Nothing of the attempt stays.
+    AfterFailure,
+}
+
+/// The kinds and modes of the paths of the git directory, and the mode of the top folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Shape {
+    /// Mode of the work tree's top folder; none in snapshots of earlier versions.
+    top: Option<u32>,
+    /// Where `.git` of the work tree points, if it is a link.
+    pointer: Option<PathBuf>,
+    shared: BTreeMap<String, Node>,
+    /// The same of the work tree's own git directory, if that is another one.
+    own: BTreeMap<String, Node>,
+}
+
+impl Shape {
+    /// Records the shape as it is now.
+    pub(super) fn take(repository: &Repository) -> Self {
+        let top = fs::symlink_metadata(&repository.work_tree).ok();
+        let record = |root: &Path| {
+            let mut found = BTreeMap::new();
+            visit(root, "", &mut |path, node, _| {
+                let is_fan_out = is_fan_out(path) && matches!(node, Node::Folder { .. });
+                let is_plain = matches!(node, Node::File { .. }) && !has_few_files(path);
+                if !is_fan_out && !is_plain {
+                    found.insert(path.to_owned(), node.clone());
+                }
+                Ok(true)
+            })
+            .map(|()| found)
+            .unwrap_or_default()
+        };
+        Self {
+            top: top.map(|it| it.mode() & 0o7777),
+            pointer: fs::read_link(repository.work_tree.join(".git")).ok(),
+            shared: record(&repository.common_dir),
+            own: if repository.git_dir == repository.common_dir {
+                BTreeMap::new()
+            } else {
+                record(&repository.git_dir)
+            },
+        }
+    }
+
+    /// Moves everything aside that is not of its kind, and opens what its owner locked. Gives the
+    /// paths that were moved. What is then missing is restored by those who know its content.
+    pub(super) fn straighten(
+        &self,
+        repository: &Repository,
+        strictness: Strictness,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let mut moved = Vec::new();
+        self.straighten_top(repository, trash, &mut moved)?;
+        let own = (repository.git_dir != repository.common_dir).then_some(&self.own);
+        let roots = [
+            (&repository.common_dir, Some(&self.shared)),
+            (&repository.git_dir, own),
+        ];
+        for (root, recorded) in roots {
+            let Some(recorded) = recorded else { continue };
+            if fs::symlink_metadata(root).is_ok_and(|it| it.is_dir()) {
+                Straightening {
+                    root,
+                    recorded,
+                    strictness,
+                    trash,
+                }
+                .carry_out(&mut moved)?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The top folder and the git directory are folders: their paths had no link in them when the
+    /// repository was found.
+    fn straighten_top(
+        &self,
+        repository: &Repository,
+        trash: &Path,
+        moved: &mut Vec<String>,
+    ) -> Result<()> {
+        let top = &repository.work_tree;
+        if !is_folder(top)? {
+            if fs::symlink_metadata(top).is_ok() {
+                set_aside(top, "top", trash)?;
+                moved.push(top.display().to_string());
+            }
+            fs::create_dir_all(top).tried("create", top)?;
+        }
+        make_writable(top);
+        let pointer = top.join(".git");
+        if let Some(to) = &self.pointer
+            && fs::read_link(&pointer).ok().as_ref() != Some(to)
+        {
+            if fs::symlink_metadata(&pointer).is_ok() {
+                set_aside(&pointer, ".git", trash)?;
+            }
+            std::os::unix::fs::symlink(to, &pointer).tried("create", &pointer)?;
+            moved.push(".git".to_owned());
+        }
+        for folder in [&repository.common_dir, &repository.git_dir] {
+            let is_link = fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink());
+            if is_link {
+                set_aside(folder, ".git", trash)?;
+                moved.push(folder.display().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Restores folders, links and modes that were recorded.
+    pub(super) fn restore(&self, repository: &Repository) -> Result<()> {
+        let roots = [
+            (&repository.common_dir, &self.shared),
+            (&repository.git_dir, &self.own),
+        ];
+        for (root, recorded) in roots {
+            for (path, node) in recorded {
+                restore_missing(&root.join(path), node)?;
+            }
+            for (path, node) in recorded.iter().rev() {
+                restore_mode(&root.join(path), node)?;
+            }
+        }
+        if let Some(mode) = self.top {
+            restore_mode(&repository.work_tree, &Node::Folder { mode })?;
+        }
+        Ok(())
+    }
+
+    /// True where the list of packed refs was a file.
+    pub(super) fn has_packed_refs(&self) -> bool {
+        matches!(self.shared.get("packed-refs"), Some(Node::File { .. }))
+    }
+}
+
+struct Straightening<'a> {
+    root: &'a Path,
+    recorded: &'a BTreeMap<String, Node>,
+    strictness: Strictness,
+    trash: &'a Path,
+}
+
+impl Straightening<'_> {
+    fn carry_out(&self, moved: &mut Vec<String>) -> Result<()> {
+        visit(self.root, "", &mut |path, node, metadata| {
+            let full = self.root.join(path);
+            if self.is_wrong(path, node, metadata) {
+                set_aside(&full, path, self.trash)?;
+                moved.push(path.to_owned());
+                return Ok(false);
+            }
+            if !open(&full, path, node, metadata) {
+                // Another user's folder cannot be moved either, and is left.
+                if set_aside(&full, path, self.trash).is_ok() {
+                    moved.push(path.to_owned());
+                }
+                return Ok(false);
+            }
+            if path.starts_with("logs/") && metadata.is_file() && metadata.nlink() > 1 {
+                // Logs are appended to: what has another name elsewhere must not grow.
+                copy_with_time(&full, &full)?;
+            }
+            Ok(true)
+        })?;
+        if self.strictness == Strictness::AfterFailure {
+            self.check_objects(moved)?;
+        }
+        // What is behind a link of the user's is restored, too.
+        for (path, node) in self.recorded {
+            if matches!(node, Node::Link { .. }) {
+                restore_missing(&self.root.join(path), node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects are files that may be read.
+    fn check_objects(&self, moved: &mut Vec<String>) -> Result<()> {
+        let names = (0..=255u8).map(|number| format!("objects/{number:02x}"));
+        for folder in names.chain(["objects/pack".to_owned()]) {
+            let full = self.root.join(&folder);
+            if !fs::symlink_metadata(&full).is_ok_and(|it| it.is_dir()) {
+                continue;
+            }
+            let listing = fs::read_dir(&full).into_iter().flatten();
+            for entry in listing.filter_map(std::result::Result::ok) {
+                let Ok(metadata) = entry.metadata() else {
+                    continue;
+                };
+                let mode = metadata.mode() & 0o7777;
+                if !metadata.is_file() {
+                    let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+                    set_aside(&entry.path(), &path, self.trash)?;
+                    moved.push(path);
+                } else if mode & 0o400 == 0 {
+                    let opened = Permissions::from_mode(mode | 0o400);
+                    let _ = fs::set_permissions(entry.path(), opened);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_wrong(&self, path: &str, node: &Node, metadata: &Metadata) -> bool {
+        if let Some(recorded) = self.recorded.get(path) {
+            return !recorded.is_same_kind(node);
+        }
+        match node {
+            Node::Folder { .. } => is_file_path(path),
+            Node::File { .. } => FOLDERS.contains(&path) || is_fan_out(path),
+            Node::Link { .. } => {
+                let may_be_new = ["hooks", "info"].iter().any(|it| is_at_or_below(path, it));
+                self.strictness == Strictness::AfterFailure || !may_be_new
+            }
+            Node::Special => !(metadata.file_type().is_socket() && path == MONITOR),
+        }
+    }
+}
+
+/// Opens a path its owner may not use; false where it may not be read and cannot be opened.
+fn open(full: &Path, path: &str, node: &Node, metadata: &Metadata) -> bool {
+    let needed = match node {
+        Node::Folder { .. } => 0o700,
+        Node::File { .. } if path.starts_with("logs/") => 0o600,
+        Node::File { .. } => 0o400,
+        _ => return true,
+    };
+    let mode = metadata.mode() & 0o7777;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if is_ours && mode & needed == needed {
+        return true;
+    }
+    let is_folder = metadata.is_dir();
+    // Another name of a file elsewhere: its mode is not ours to change.
+    if is_ours && (is_folder || metadata.nlink() == 1) {
+        let opened = Permissions::from_mode(mode | needed);
+        return fs::set_permissions(full, opened).is_ok();
+    }
+    let wanted = if is_folder {
+        Access::READ_OK | Access::EXEC_OK
+    } else {
+        Access::READ_OK
+    };
+    access(full, wanted).is_ok()
+}
+
+/// Moves a path to the trash under a name of its own: a link there must not stand in the way of
+/// what is moved to the trash later.
+fn set_aside(full: &Path, path: &str, trash: &Path) -> Result<()> {
+    let name = path.replace('/', ":");
+    let to = free_name(&trash.join("replaced").join(name));
+    Ok(move_away(full, &to)?)
+}
+
+fn is_folder(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(metadata.is_dir()),
+        Err(error) if absent(&error) => Ok(false),
+        Err(error) => Err(error).tried("look at", path).map_err(Into::into),
+    }
+}
+
+fn restore_missing(full: &Path, node: &Node) -> Result<()> {
+    if fs::symlink_metadata(full).is_ok() {
+        return Ok(());
+    }
+    match node {
+        Node::Folder { .. } => fs::create_dir_all(full).tried("create", full)?,
+        Node::Link { to } => {
+            if let Some(parent) = full.parent() {
+                fs::create_dir_all(parent).tried("create", parent)?;
+            }
+            std::os::unix::fs::symlink(to, full).tried("create", full)?;
+        }
+        Node::File { .. } | Node::Special => {}
+    }
+    Ok(())
+}
+
+fn restore_mode(full: &Path, node: &Node) -> Result<()> {
+    let (Node::Folder { mode } | Node::File { mode }) = node else {
+        return Ok(());
+    };
+    let Ok(metadata) = fs::symlink_metadata(full) else {
+        return Ok(());
+    };
+    let is_same_kind = Node::of(full, &metadata).is_same_kind(node);
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_same_kind || !is_ours || metadata.mode() & 0o7777 == *mode {
+        return Ok(());
+    }
+    if metadata.is_file() && metadata.nlink() > 1 {
+        // The other name of the file keeps its mode: this one becomes a file of its own.
+        copy_with_time(full, full)?;
+    }
+    let permissions = Permissions::from_mode(*mode);
+    Ok(fs::set_permissions(full, permissions).tried("set the mode of", full)?)
+}
+
+/// Goes through the folders that are looked into, following no link. `see` is called for each path
+/// before what is below it, and says whether to look below.
+fn visit(
+    root: &Path,
+    path: &str,
+    see: &mut dyn FnMut(&str, &Node, &Metadata) -> Result<bool>,
+) -> Result<()> {
+    let full = root.join(path);
+    let Ok(metadata) = fs::symlink_metadata(&full) else {
+        return Ok(());
+    };
+    let node = Node::of(&full, &metadata);
+    let below = see(path, &node, &metadata)?;
+    if !below || !metadata.is_dir() || !is_looked_into(path) {
+        return Ok(());
+    }
+    let Ok(listing) = fs::read_dir(&full) else {
+        return Ok(());
+    };
+    for entry in listing.filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let child = if path.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{path}/{name}")
+        };
+        visit(root, &child, see)?;
+    }
+    Ok(())
+}
+
+fn is_looked_into(path: &str) -> bool {
+    FLAT.contains(&path) || DEEP.iter().any(|folder| is_at_or_below(path, folder))
+}
+
+fn is_at_or_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn has_few_files(path: &str) -> bool {
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    has_few_files_in(parent)
+}
+
+fn has_few_files_in(folder: &str) -> bool {
+    FEW_FILES.iter().any(|few| {
+        if few.is_empty() {
+            folder.is_empty()
+        } else {
+            is_at_or_below(folder, few)
+        }
+    })
+}
+
+/// True for `objects/ab`.
+fn is_fan_out(path: &str) -> bool {
+    path.strip_prefix("objects/")
+        .is_some_and(|name| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// True for a path that git has as a file.
+fn is_file_path(path: &str) -> bool {
+    let is_operation = IN_PROGRESS.contains(&path) && !OPERATION_FOLDERS.contains(&path);
+    FILES.contains(&path) || is_operation || path.as_bytes().ends_with(b".lock")
+}
