@@ -27,6 +27,7 @@ pub(crate) mod run_records;
 pub(crate) mod settings;
 pub(crate) mod shell;
 pub(crate) mod source;
+pub(crate) mod sparse;
 pub(crate) mod steps;
 pub(crate) mod survey;
 pub(crate) mod text_window;

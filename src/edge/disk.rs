@@ -1,6 +1,7 @@
 //! How much room things take up on disk, and making room: whole folders, locked ones too.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -36,6 +37,13 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
 
 /// Removes a file or a whole folder; what is gone already is no error.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), FileError> {
+    match remove_by_path(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => remove_deep(path),
+        other => other,
+    }
+}
+
+fn remove_by_path(path: &Path) -> Result<(), FileError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if absent(&error) => return Ok(()),
@@ -44,7 +52,7 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), FileError> {
     let removed = if metadata.is_dir() {
         make_writable(path);
         for entry in fs::read_dir(path).tried("list", path)? {
-            remove_tree(&entry.tried("list", path)?.path())?;
+            remove_by_path(&entry.tried("list", path)?.path())?;
         }
         fs::remove_dir(path)
     } else {
@@ -54,6 +62,43 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), FileError> {
         Err(error) if !absent(&error) => Err(FileError::new("remove", path, error)),
         _ => Ok(()),
     }
+}
+
+/// Removes a folder in which something is nested too deep to be named: every folder in it is moved to
+/// its top first, and has a short path there.
+fn remove_deep(top: &Path) -> Result<(), FileError> {
+    let mut folders = vec![top.to_owned()];
+    let mut emptied = Vec::new();
+    let mut number = 0_u64;
+    while let Some(folder) = folders.pop() {
+        make_writable(&folder);
+        for entry in fs::read_dir(&folder).tried("list", &folder)? {
+            let entry = entry.tried("list", &folder)?;
+            let path = entry.path();
+            if !entry.file_type().tried("look at", &path)?.is_dir() {
+                fs::remove_file(&path).tried("remove", &path)?;
+            } else if folder == top {
+                folders.push(path);
+            } else {
+                // A folder may not be moved where its owner may not write in it.
+                make_writable(&path);
+                let raised = loop {
+                    number += 1;
+                    let name = top.join(format!(".raised-{number}"));
+                    if fs::symlink_metadata(&name).is_err() {
+                        break name;
+                    }
+                };
+                fs::rename(&path, &raised).tried("move", &path)?;
+                folders.push(raised);
+            }
+        }
+        emptied.push(folder);
+    }
+    for folder in emptied.iter().rev() {
+        fs::remove_dir(folder).tried("remove", folder)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -77,6 +122,14 @@ mod tests {
         remove_tree(&gone).unwrap();
         remove_tree(&gone).unwrap();
         assert!(!gone.exists() && stays.join("file").exists());
+    }
+
+    #[test]
+    fn a_folder_with_what_is_nested_too_deep_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        crate::edge::files::tests::make_deep(folder.path());
+        remove_tree(&folder.path().join("deep")).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::kill_point::{Point, reached};
+use super::sparse;
 
 /// A fault in the file system, with what was tried on what.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {action} `{}`", path.display())]
+#[error("could not {action} `{}`", shortened(&path.to_string_lossy()))]
 pub(crate) struct FileError {
     action: &'static str,
     path: PathBuf,
@@ -37,6 +38,18 @@ impl FileError {
     pub(crate) fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
+}
+
+/// A path for people: of a very long one the start and the end.
+pub(crate) fn shortened(path: &str) -> String {
+    const SHOWN: usize = 120;
+    let length = path.chars().count();
+    if length <= 2 * SHOWN + 20 {
+        return path.to_owned();
+    }
+    let start: String = path.chars().take(SHOWN).collect();
+    let end: String = path.chars().skip(length - SHOWN).collect();
+    format!("{start}…{end}")
 }
 
 /// Turns an I/O result into one that says what was tried on what.
@@ -230,7 +243,7 @@ pub(crate) fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let parent = from.parent().unwrap_or(Path::new("/"));
             let mode = make_writable(parent);
-            let moved = move_by_copy(from, to);
+            let moved = move_pieces_by_copy(from, to);
             if let Some(mode) = mode {
                 let _ = fs::set_permissions(parent, fs::Permissions::from_mode(mode));
             }
@@ -286,6 +299,59 @@ pub(crate) fn make_writable(folder: &Path) -> Option<u32> {
     Some(mode)
 }
 
+/// Moves a folder to another file system. What is nested too deep to be named there is moved beside
+/// it, piece by piece.
+fn move_pieces_by_copy(from: &Path, to: &Path) -> Result<(), FileError> {
+    let mut pieces = vec![from.to_owned()];
+    while let Some(piece) = pieces.pop() {
+        cut_deep(&piece, &piece, &mut pieces)?;
+        let target = if piece == from {
+            to.to_owned()
+        } else {
+            free_name(to)
+        };
+        move_by_copy(&piece, &target)?;
+    }
+    Ok(())
+}
+
+/// A piece of a tree has no longer path below its top.
+const LONGEST_PIECE: usize = 2000;
+
+/// Moves folders that are nested too deep to the side of the top, where they are pieces of their own.
+fn cut_deep(top: &Path, folder: &Path, pieces: &mut Vec<PathBuf>) -> Result<(), FileError> {
+    if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
+    make_writable(folder);
+    for entry in fs::read_dir(folder).tried("list", folder)? {
+        let entry = entry.tried("list", folder)?;
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        let below = path.as_os_str().len() - top.as_os_str().len();
+        if below < LONGEST_PIECE {
+            cut_deep(top, &path, pieces)?;
+            continue;
+        }
+        let beside = top.parent().unwrap_or(Path::new("/"));
+        // A name that recovery knows, should this be interrupted.
+        let piece = beside_name(beside);
+        fs::rename(&path, &piece).tried("move", &path)?;
+        pieces.push(piece);
+    }
+    Ok(())
+}
+
+/// A name of ours for something in a folder, which nothing has yet.
+fn beside_name(folder: &Path) -> PathBuf {
+    let name = |number: u32| format!("{TEMPORARY}{}-{number:0RANDOM$}", std::process::id());
+    let mut names = (0..).map(|number| folder.join(name(number)));
+    let free = names.find(|path| fs::symlink_metadata(path).is_err());
+    free.unwrap_or_else(|| folder.join(TEMPORARY))
+}
+
 fn move_by_copy(from: &Path, to: &Path) -> Result<(), FileError> {
     let metadata = fs::symlink_metadata(from).tried("look at", from)?;
     if metadata.is_dir() {
@@ -315,14 +381,14 @@ fn copy_whole(from: &Path, to: &Path, metadata: &fs::Metadata) -> Result<(), Fil
         let readable = fs::Permissions::from_mode(mode | 0o400);
         let _ = fs::set_permissions(from, readable);
     }
-    let mut source = File::open(from).tried("copy", from)?;
-    let mut target = OpenOptions::new()
+    let source = File::open(from).tried("copy", from)?;
+    let target = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(to)
         .tried("create", to)?;
-    io::copy(&mut source, &mut target)
+    sparse::copy(&source, &target)
         .and_then(|_| target.set_permissions(fs::Permissions::from_mode(mode)))
         .and_then(|()| target.set_times(FileTimes::new().set_modified(metadata.modified()?)))
         .and_then(|()| target.sync_all())
@@ -351,7 +417,7 @@ pub(crate) fn device(path: &Path) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -373,6 +439,53 @@ mod tests {
         mode(&to.join("inner"), 0o700);
         mode(&to.join("inner/file"), 0o600);
         assert_eq!(fs::read(to.join("inner/file")).unwrap(), b"bytes");
+    }
+
+    /// A folder in `top` with a path of more than 6,000 bytes below it, and a file in the last one.
+    pub(crate) fn make_deep(top: &Path) {
+        let part = vec!["d".repeat(200); 10].join("/");
+        let mut inner = None;
+        for number in 0..3 {
+            let folder = top.join(format!("part-{number}"));
+            fs::create_dir_all(folder.join(&part)).unwrap();
+            match inner {
+                None => fs::write(folder.join(&part).join("file"), "deep").unwrap(),
+                Some(inner) => fs::rename(inner, folder.join(&part).join("next")).unwrap(),
+            }
+            inner = Some(folder);
+        }
+        fs::rename(inner.unwrap(), top.join("deep")).unwrap();
+    }
+
+    #[test]
+    fn a_move_by_copy_takes_along_what_is_nested_too_deep() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("to");
+        make_deep(folder.path());
+        fs::create_dir(&to).unwrap();
+        move_pieces_by_copy(&folder.path().join("deep"), &to.join("deep")).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let mut folders = vec![to];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => files.push(fs::read_to_string(path).unwrap()),
+                }
+            }
+        }
+        assert_eq!(files, ["deep"]);
+    }
+
+    #[test]
+    fn a_long_path_is_shown_in_short() {
+        let long = Path::new("/start").join("middle".repeat(1000)).join("end");
+        let error = FileError::new("read", &long, io::ErrorKind::NotFound.into());
+        let text = error.to_string();
+        assert!(text.starts_with("could not read `/start/middle"), "{text}");
+        assert!(text.ends_with("/end`") && text.len() < 300, "{text}");
     }
 
     #[test]

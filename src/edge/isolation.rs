@@ -21,9 +21,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use probe::{IsolationError, probe};
 
+use super::disk::remove_tree;
 use super::files::{
-    FileError, Tried, create_private_folder, free_name, make_writable, read_if_present,
-    sync_file_system, write_whole,
+    FileError, Tried, create_private_folder, free_name, read_if_present, sync_file_system,
+    write_whole,
 };
 
 /// What is mounted: an upper layer over the work tree.
@@ -131,6 +132,16 @@ impl Overlay {
         write_whole(&self.folder.join("merged"), b"", 0o600)
     }
 
+    /// Notes that the real tree did not take all of it.
+    pub(crate) fn note_left_out(&self) -> Result<(), FileError> {
+        write_whole(&self.folder.join("left-out"), b"", 0o600)
+    }
+
+    /// True where the real tree did not take all of it.
+    pub(crate) fn has_left_out(&self) -> bool {
+        self.folder.join("left-out").exists()
+    }
+
     /// The snapshot of the real tree before the merge, where that was not the checkpoint.
     pub(crate) fn before(&self) -> Result<Option<String>, FileError> {
         let text = read_if_present(&self.folder.join("merging"))?.unwrap_or_default();
@@ -143,7 +154,7 @@ impl Overlay {
         // The kernel's scratch, which nobody may look into.
         let work = self.folder.join("work");
         if work.exists() {
-            remove_folder(&work)?;
+            remove_tree(&work)?;
         }
         let aside = free_name(&self.folder.with_extension("parked"));
         fs::rename(&self.folder, aside).tried("set aside", &self.folder)
@@ -151,21 +162,6 @@ impl Overlay {
 
     /// Removes it once all it holds is saved elsewhere.
     pub(crate) fn remove(&self) -> Result<(), FileError> {
-        remove_folder(&self.folder)
+        remove_tree(&self.folder)
     }
-}
-
-/// Removes a folder of ours, locked folders in it included.
-fn remove_folder(folder: &Path) -> Result<(), FileError> {
-    make_writable(folder);
-    for entry in fs::read_dir(folder).tried("list", folder)? {
-        let entry = entry.tried("list", folder)?;
-        let path = entry.path();
-        if entry.file_type().tried("look at", &path)?.is_dir() {
-            remove_folder(&path)?;
-        } else {
-            fs::remove_file(&path).tried("remove", &path)?;
-        }
-    }
-    fs::remove_dir(folder).tried("remove", folder)
 }

@@ -29,6 +29,7 @@ use crate::edge::git::GitError;
 use crate::edge::loose_object;
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::edge::object_id::ObjectId;
+use crate::edge::sparse;
 use crate::edge::walk::absolute;
 
 /// Objects are fetched from git in portions of this size.
@@ -403,9 +404,9 @@ impl Writer<'_> {
                 })?;
             }
             (Kind::File, Content::Raw(id)) => {
-                let mut source = open_raw(self.places, id)?;
+                let source = open_raw(self.places, id)?;
                 place(full, |file| {
-                    io::copy(&mut source, file)?;
+                    sparse::copy(&source, file)?;
                     file.set_permissions(mode)
                 })?;
             }

@@ -2,7 +2,7 @@
 //! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,8 @@ use crate::edge::git::{Git, nul_separated};
 use crate::edge::manifest::{Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
-use crate::edge::walk::{Found, Walk};
+use crate::edge::sparse;
+use crate::edge::walk::{Found, Walk, absolute};
 
 /// How many files a notice names.
 const NAMED: usize = 10;
@@ -82,7 +83,7 @@ impl Checkpoints {
         git: &Git,
         suspects: &Suspects,
         known: &Known,
-        (base, walk): (&Manifest, &Walk),
+        (base, walk, top): (&Manifest, &Walk, &Path),
     ) -> Result<Lanes> {
         let nested = nested_repositories(walk, base, known);
         let mut lanes = Lanes::new();
@@ -90,14 +91,19 @@ impl Checkpoints {
         let in_question = suspects
             .touched
             .iter()
-            .filter(|found| self.is_in_question(base, found));
+            .filter(|found| self.is_in_question(base, found) || has_long_holes(top, found));
         for found in suspects.created.iter().chain(in_question) {
             if is_module_path(&found.path) {
                 lanes.insert(found.path.clone(), Lane::Kept);
             } else if !matches!(found.kind, Kind::File | Kind::Link) {
                 // Git knows of neither folders nor pipes.
             } else if known.tracked.contains(&found.path) {
-                lanes.insert(found.path.clone(), Lane::Committed);
+                let lane = if has_long_holes(top, found) {
+                    Lane::Kept
+                } else {
+                    Lane::Committed
+                };
+                lanes.insert(found.path.clone(), lane);
             } else if !under_any(&found.path, &nested) {
                 asked.push(found);
             }
@@ -110,7 +116,7 @@ impl Checkpoints {
         for found in asked {
             let lane = if ignored.contains(&found.path) {
                 Lane::Ignored
-            } else if self.guard_of(found).is_some() {
+            } else if self.guard_of(found).is_some() || has_long_holes(top, found) {
                 Lane::Kept
             } else {
                 Lane::Committed
@@ -149,8 +155,10 @@ impl Checkpoints {
             }
             let why = if looks_like_secret(path) {
                 "looks like a secret".to_owned()
-            } else {
+            } else if self.limits.largest_file.is_exceeded_by(entry.stat.size) {
                 format!("{}, more than `largest_file`", rounded(entry.stat.size))
+            } else {
+                format!("{}, mostly holes", rounded(entry.stat.size))
             };
             named.push(format!("`{}` ({why})", show(path)));
         }
@@ -296,6 +304,16 @@ impl Checkpoints {
             format!("looks like a secret and is in the branch, {why}: {named}"),
         ))
     }
+}
+
+/// True for a long file that is mostly holes: git would read every one of them.
+fn has_long_holes(top: &Path, found: &Found) -> bool {
+    // A length that cannot be one of those needs no look at the file.
+    if found.kind != Kind::File || found.stat.size <= sparse::SHORT {
+        return false;
+    }
+    let metadata = std::fs::symlink_metadata(absolute(top, &found.path));
+    metadata.is_ok_and(|metadata| sparse::is_mostly_holes(&metadata))
 }
 
 /// Names in a row, not all where there are many; none where there is none.

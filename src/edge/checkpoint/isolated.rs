@@ -14,6 +14,7 @@ use super::snapshot::Snapshot;
 use super::taking::show;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::AttemptId;
+use crate::edge::files::shortened;
 use crate::edge::isolation::merge::{Merge, Merged};
 use crate::edge::isolation::view::keeps_git;
 use crate::edge::isolation::{IsolationError, Overlay, Progress, probe};
@@ -93,6 +94,9 @@ impl Checkpoints {
                 caches: &caches,
             };
             let merged = merge.run()?;
+            if !merged.too_deep.is_empty() {
+                layers.note_left_out()?;
+            }
             layers.note_merged()?;
             Ok(merged)
         })
@@ -143,7 +147,8 @@ impl Checkpoints {
         };
         let places = Arc::clone(&self.places);
         let end = move || {
-            let ended = if keeps_git(&places.repository.work_tree, &overlay.upper()) {
+            let keeps_git = keeps_git(&places.repository.work_tree, &overlay.upper());
+            let ended = if keeps_git && !overlay.has_left_out() {
                 overlay.remove()
             } else {
                 overlay.set_aside()
@@ -191,6 +196,15 @@ fn notices(merged: &Merged, trash: &Path) -> Vec<Notice> {
             ),
         ));
     }
+    if !merged.too_deep.is_empty() {
+        notices.push(Notice::new(
+            "too_deep",
+            format!(
+                "nested too deep, so it stays in the overlay of the attempt: {}",
+                named(&merged.too_deep)
+            ),
+        ));
+    }
     if merged.git_left_alone {
         notices.push(Notice::new(
             "git_left_alone",
@@ -204,7 +218,7 @@ fn named(paths: &[Vec<u8>]) -> String {
     let shown: Vec<String> = paths
         .iter()
         .take(NAMED)
-        .map(|path| format!("`{}`", show(path)))
+        .map(|path| format!("`{}`", shortened(&show(path))))
         .collect();
     match paths.len().saturating_sub(NAMED) {
         0 => shown.join(", "),

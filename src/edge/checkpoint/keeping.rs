@@ -21,6 +21,7 @@ use crate::edge::files::{FileError, Tried, absent, place};
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
+use crate::edge::sparse;
 use crate::edge::walk::{Found, absolute, look};
 use large::Seen;
 
@@ -130,9 +131,19 @@ impl Keeper {
                 }
                 ignored += size;
             }
-            sum = sum.saturating_add(size);
+            sum = sum.saturating_add(self.room_of(found));
         }
         sum
+    }
+
+    /// The room a copy of a file takes up: holes take none.
+    fn room_of(&self, found: &Found) -> u64 {
+        let size = found.stat.size;
+        if size <= READ_WHOLE {
+            return size;
+        }
+        let metadata = fs::symlink_metadata(self.full(&found.path));
+        metadata.map_or(size, |metadata| size.min(sparse::allocated(&metadata)))
     }
 
     /// Where the bytes of a path are, once they are kept; none where it is gone by now.
@@ -212,8 +223,11 @@ impl Keeper {
     fn has_bytes(&self, found: &Found, id: &ObjectId) -> bool {
         let format = self.places.repository.format;
         let hashed = open_no_link(&self.full(&found.path)).and_then(|file| {
-            let size = file.metadata()?.size();
-            ObjectId::of_blob(format, size, file)
+            let metadata = file.metadata()?;
+            if sparse::is_mostly_holes(&metadata) {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            ObjectId::of_blob(format, metadata.size(), file)
         });
         // What cannot be read, or changes meanwhile, is told of where it is kept.
         hashed.is_ok_and(|hashed| hashed == *id)
@@ -320,7 +334,7 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
         return Ok(id);
     }
     let temporary = tempfile::NamedTempFile::new_in(places.vault.raw()).tried("copy", full)?;
-    io::copy(&mut &source, &mut temporary.as_file()).tried("copy", full)?;
+    sparse::copy(&source, temporary.as_file()).tried("copy", full)?;
     let copied = temporary.as_file().metadata().tried("copy", full)?.size();
     let id = match naming {
         Naming::ByBytes => {
@@ -365,6 +379,12 @@ fn raw_path(places: &Places, id: &ObjectId) -> PathBuf {
         return earlier;
     }
     places.vault.raw().join(text)
+}
+
+/// The room the plain copy of a blob takes up; none where there is no copy.
+pub(super) fn room_of_raw(places: &Places, id: &ObjectId) -> Option<u64> {
+    let metadata = fs::metadata(raw_path(places, id)).ok()?;
+    Some(sparse::allocated(&metadata))
 }
 
 /// Opens the plain copy of a blob.

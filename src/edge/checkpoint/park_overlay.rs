@@ -210,13 +210,14 @@ impl Checkpoints {
         let tree = self.places.repository.work_tree.clone();
         let base = Arc::clone(&base.manifest);
         let to = to.to_owned();
+        let longest = self.longest_folder(&upper);
         blocking(move || {
             create_private_folder(&to)?;
             let ground = Ground {
                 folder: &upper,
                 name: b"",
                 base: &Manifest::default(),
-                enter: &|_: &[u8], _: &Path| true,
+                enter: &|path: &[u8], _: &Path| path.len() <= longest,
             };
             let mut walk = walk(ground, b"")?;
             let Suspects {

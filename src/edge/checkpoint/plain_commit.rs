@@ -23,6 +23,9 @@ use crate::edge::object_id::ObjectId;
 use crate::edge::pack_index::PackIndexes;
 use crate::edge::walk::{absolute, stat};
 
+/// File systems take times from a clock that is up to a tick behind the one that `taken_ns` is from.
+const TICK_NS: i64 = 20_000_000;
+
 /// How many objects are worth a second thread.
 const MANY: usize = 64;
 
@@ -218,7 +221,7 @@ fn carry_out(
     }
     // Git looks again at files that are not older than the index it has: none of what changed
     // since the tree was looked at may pass for older.
-    let taken = u64::try_from(order.manifest.taken_ns).unwrap_or_default();
+    let taken = u64::try_from(order.manifest.taken_ns - TICK_NS).unwrap_or_default();
     let taken = SystemTime::UNIX_EPOCH + Duration::from_nanos(taken);
     place(to, |file| {
         use std::io::Write as _;
@@ -262,6 +265,9 @@ fn staged(places: &Places, conversions: &Conversions, order: &Order) -> Option<(
             continue;
         };
         if !entry.is_visible() {
+            return None;
+        }
+        if entry.kind == Kind::Link && is_modules_file(path) {
             return None;
         }
         let converted = conversions.of(top, path, &mut folders);
@@ -313,6 +319,12 @@ fn is_plain_name(path: &[u8]) -> bool {
             || !part.is_ascii() && part[0] == b'.'
     };
     !path.split(|byte| *byte == b'/').any(odd)
+}
+
+/// True for a file that names submodules: git stores no link of that name.
+pub(super) fn is_modules_file(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b".gitmodules"))
 }
 
 fn mode_of(entry: &Entry) -> u32 {

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use super::keeping::room_of_raw;
 use super::{CheckpointError, Checkpoints, Result};
 use crate::domain::size::rounded;
-use crate::edge::manifest::{Kind, Manifest};
+use crate::edge::manifest::{Content, Entry, Kind, Manifest};
 
 impl Checkpoints {
     /// Refuses where the bytes of some paths do not fit into a folder.
@@ -19,7 +20,15 @@ impl Checkpoints {
             .into_iter()
             .filter_map(|path| manifest.entries.get(path))
             .filter(|entry| entry.kind == Kind::File);
-        let needed = entries.fold(0, |sum: u64, entry| sum.saturating_add(entry.stat.size));
+        // Holes of a copy take up no room where it is written to.
+        let room = |entry: &Entry| {
+            let copied = match &entry.content {
+                Content::Raw(id) => room_of_raw(&self.places, id),
+                _ => None,
+            };
+            copied.unwrap_or(entry.stat.size)
+        };
+        let needed = entries.fold(0, |sum: u64, entry| sum.saturating_add(room(entry)));
         check(folder, needed, self.limits.least_free)
     }
 }

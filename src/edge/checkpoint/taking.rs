@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::guarding::list;
 use super::keeping::Keeper;
 use super::modules::{is_module_path, walk_modules};
 use super::visible::check_ignore;
 use super::{Checkpoints, Notice, Result, blocking, lock};
+use crate::edge::files::shortened;
 use crate::edge::git::Git;
 use crate::edge::index_file::Staged;
 use crate::edge::manifest::{Changes, Entries, Entry, Manifest, Suspects};
@@ -46,6 +48,15 @@ const CACHE_FOLDERS: &[&str] = &[
     "DerivedData",
     "vendor",
 ];
+
+/// No call takes a longer path.
+const LONGEST_PATH: usize = 4095;
+
+/// No name in a folder is longer, with what is added to one.
+const LONGEST_NAME: usize = 320;
+
+/// What paths in the vault have before that of a file in the tree.
+const LONGEST_IN_VAULT: usize = 160;
 
 /// Cache folders: which were looked at, and whether they are passed over.
 #[derive(Debug, Default)]
@@ -223,7 +234,7 @@ impl Checkpoints {
             walk,
             suspects,
         } = seen;
-        let mut notices = Vec::new();
+        let mut notices: Vec<Notice> = self.tell_too_deep(&scene, &walk).into_iter().collect();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
                 "unreadable",
@@ -231,7 +242,7 @@ impl Checkpoints {
             ));
         }
         let lanes = self
-            .lanes(&scene.git, &suspects, &known, (base, &walk))
+            .lanes(&scene.git, &suspects, &known, (base, &walk, &scene.top))
             .await?;
         let keeper = Keeper {
             places: Arc::clone(&self.places),
@@ -254,6 +265,32 @@ impl Checkpoints {
         })
     }
 
+    /// The longest path of a folder that is entered: what is in it must have a path short enough to
+    /// name it in the tree, in the trash and in an overlay.
+    pub(super) fn longest_folder(&self, top: &Path) -> usize {
+        let vault = self.places.vault.folder().as_os_str().len() + LONGEST_IN_VAULT;
+        let prefix = top.as_os_str().len().max(vault);
+        LONGEST_PATH.saturating_sub(prefix + LONGEST_NAME)
+    }
+
+    /// Names folders that were not entered because they are nested too deep.
+    fn tell_too_deep(&self, scene: &Scene, walk: &Walk) -> Option<Notice> {
+        let longest = self.longest_folder(&scene.top);
+        let deep = walk.not_entered.iter().filter(|path| path.len() > longest);
+        let new = deep.filter(|path| lock(&self.told).insert((*path).clone()));
+        let named: Vec<String> = new
+            .map(|path| format!("`{}`", shortened(&show(path))))
+            .collect();
+        let named = list(&named)?;
+        Some(Notice::new(
+            "too_deep",
+            format!(
+                "nested too deep, so what is in it is in no commit and not restored: {named}; where a \
+                 failed attempt made it, it goes to the vault's trash as a whole"
+            ),
+        ))
+    }
+
     /// Walks the tree against a manifest; cache folders seen for the first time are decided by
     /// git's ignore rules and by what the base has in them.
     pub(super) async fn walk(
@@ -269,8 +306,9 @@ impl Checkpoints {
             let opaque = Arc::clone(&self.opaque);
             let before = Arc::clone(against);
             let folders = std::mem::take(&mut starts);
+            let longest = self.longest_folder(&top);
             let (part, undecided) =
-                blocking(move || walk_part(&top, &opaque, &folders, &before)).await?;
+                blocking(move || walk_part((&top, longest), &opaque, &folders, &before)).await?;
             whole.extend(part);
             if undecided.is_empty() {
                 break;
@@ -302,14 +340,20 @@ impl Checkpoints {
 
 /// Walks the given folders, not entering cache folders that are passed over or undecided.
 fn walk_part(
-    top: &Path,
+    (top, longest): (&Path, usize),
     opaque: &Mutex<Opaque>,
     starts: &[Vec<u8>],
     base: &Manifest,
 ) -> Result<(Walk, Vec<Vec<u8>>)> {
     let undecided = Mutex::new(Vec::new());
-    let enter = |path: &[u8], on_disk: &Path| match lock(opaque).decided.get(path) {
+    let decided = |path: &[u8]| lock(opaque).decided.get(path).copied();
+    let enter = |path: &[u8], on_disk: &Path| match decided(path) {
         Some(pass_over) => !pass_over,
+        // What is in it has paths that no call takes.
+        None if path.len() > longest => {
+            lock(opaque).decided.insert(path.to_vec(), true);
+            false
+        }
         None if is_cache(path, on_disk) => {
             lock(&undecided).push(path.to_vec());
             false

@@ -4,17 +4,20 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::control::Control;
 use super::frozen_config::flat;
+use super::plain_commit::is_modules_file;
 use super::snapshot::Snapshot;
 use super::taking::{Taken, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
 use crate::edge::ignore_rules::IgnoreRules;
-use crate::edge::manifest::{Changes, Content, Entry, Manifest};
+use crate::edge::manifest::{Changes, Content, Entry, Lane, Manifest};
 use crate::edge::object_id::ObjectId;
 
 /// The identity of commits where the user has configured none.
@@ -81,10 +84,11 @@ impl Checkpoints {
             for (name, bytes) in files {
                 write_whole(&folder.join(name), &bytes, 0o600)?;
             }
-            // Git LFS keeps its objects in the git directory; they belong into the user's.
-            let lfs = folder.join("lfs");
-            if fs::symlink_metadata(&lfs).is_err() {
-                std::os::unix::fs::symlink(shared.join("lfs"), &lfs).tried("create", &lfs)?;
+            if let Some(section) = lead_to_lfs(&folder, &shared, |place, link| symlink(place, link))
+            {
+                let config = folder.join("config");
+                let text = fs::read_to_string(&config).tried("read", &config)?;
+                write_whole(&config, format!("{text}{section}").as_bytes(), 0o600)?;
             }
             Ok(())
         })
@@ -97,7 +101,7 @@ impl Checkpoints {
             return Ok(Vec::new());
         }
         match update(git, paths).await {
-            Ok(()) => return Ok(Vec::new()),
+            Ok(()) => return Ok(self.tell_links_to_modules(paths)),
             // No path is to blame, and trying them one by one would not help.
             Err(error) if is_disk_full(error.stderr()) => return Err(error.into()),
             Err(_) => {}
@@ -109,7 +113,31 @@ impl Checkpoints {
             .cloned()
             .partition(|path| is_behind_link(top, path));
         forget(git, &gone).await?;
-        self.update_one_by_one(git, &present).await
+        let mut notices = self.update_one_by_one(git, &present).await?;
+        notices.extend(self.tell_links_to_modules(paths));
+        Ok(notices)
+    }
+
+    /// Names links in the place of `.gitmodules`, which git silently keeps out of the index.
+    fn tell_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
+        let top = &self.places.repository.work_tree;
+        let is_link = |path: &Vec<u8>| {
+            let metadata = fs::symlink_metadata(crate::edge::walk::absolute(top, path));
+            metadata.is_ok_and(|metadata| metadata.is_symlink())
+        };
+        let links = paths
+            .iter()
+            .filter(|path| is_modules_file(path) && is_link(path));
+        let notice = |path: &Vec<u8>| {
+            Notice::new(
+                "not_committed",
+                format!(
+                    "git stores no symbolic link named `.gitmodules`, so `{}` is only in the vault",
+                    show(path)
+                ),
+            )
+        };
+        links.map(notice).collect()
     }
 
     /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
@@ -203,6 +231,26 @@ impl Checkpoints {
     }
 }
 
+/// Git LFS keeps its objects in the git directory; they belong into the user's. A link leads there, or,
+/// on a file system without links (exFAT), a setting: the section that is returned.
+fn lead_to_lfs(
+    folder: &Path,
+    shared: &Path,
+    link: fn(&Path, &Path) -> io::Result<()>,
+) -> Option<String> {
+    let lfs = folder.join("lfs");
+    if fs::symlink_metadata(&lfs).is_ok_and(|metadata| metadata.is_symlink()) {
+        return None;
+    }
+    let place = shared.join("lfs");
+    link(&place, &lfs).err()?;
+    let quoted = place
+        .to_string_lossy()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"");
+    Some(format!("[lfs]\n\tstorage = \"{quoted}\"\n"))
+}
+
 fn bytes_of(control: &Control, path: &str) -> Vec<u8> {
     control.shared(path).unwrap_or_default().to_vec()
 }
@@ -216,15 +264,16 @@ pub(super) fn visible_paths(
     let is_visible = |manifest: &Manifest, path: &Vec<u8>| {
         manifest.entries.get(path).is_some_and(Entry::is_visible)
     };
-    // A file that may not be read cannot be stored.
-    let is_readable = |path: &Vec<u8>| {
+    // A file that may not be read cannot be stored, and one that is kept out now stays in commits as it
+    // was.
+    let is_storable = |path: &Vec<u8>| {
         let entry = after.entries.get(path);
-        entry.is_none_or(|entry| entry.content != Content::Unkept)
+        entry.is_none_or(|entry| entry.content != Content::Unkept && entry.lane != Lane::Kept)
     };
     changes
         .paths()
         .filter(|path| is_visible(before, path) || is_visible(after, path))
-        .filter(|path| is_readable(path))
+        .filter(|path| is_storable(path))
         .cloned()
         .collect()
 }
@@ -370,4 +419,33 @@ fn lacks_identity(stderr: &str) -> bool {
         || stderr.contains("no email was given")
         || stderr.contains("no name was given")
         || stderr.contains("auto-detect email")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vault_without_links_names_the_place_of_lfs_objects_in_its_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Path::new("/a \"b\"/.git");
+        let refused = |_: &Path, _: &Path| Err(io::ErrorKind::PermissionDenied.into());
+        let section = lead_to_lfs(folder.path(), shared, refused).unwrap();
+        let config = folder.path().join("config");
+        fs::write(&config, section).unwrap();
+        let output = std::process::Command::new("git")
+            .args(["config", "--file"])
+            .arg(&config)
+            .args(["--get", "lfs.storage"])
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"/a \"b\"/.git/lfs\n");
+        assert_eq!(
+            lead_to_lfs(folder.path(), shared, |place, link| symlink(place, link)),
+            None
+        );
+        let link = fs::read_link(folder.path().join("lfs")).unwrap();
+        assert_eq!(link, shared.join("lfs"));
+        assert_eq!(lead_to_lfs(folder.path(), shared, refused), None);
+    }
 }

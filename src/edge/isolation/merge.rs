@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes, Metadata};
-use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, fchown, lchown, symlink};
 use std::path::Path;
 
@@ -15,6 +14,7 @@ use crate::edge::files::{
 };
 use crate::edge::manifest::{Content, Manifest, Stat};
 use crate::edge::os;
+use crate::edge::sparse;
 use crate::edge::walk::{absolute, look};
 
 /// What goes where.
@@ -40,6 +40,8 @@ pub(crate) struct Merged {
     pub(crate) displaced: Vec<Vec<u8>>,
     /// Pipes, sockets and devices, which are not merged.
     pub(crate) left_out: Vec<Vec<u8>>,
+    /// Folders nested too deep, which are not merged.
+    pub(crate) too_deep: Vec<Vec<u8>>,
     /// The attempt removed or replaced the git directory, which is left as it is.
     pub(crate) git_left_alone: bool,
 }
@@ -96,6 +98,10 @@ impl Merge<'_> {
                 merged.left_out.push(path.clone());
                 Ok(())
             }
+            Kind::Deep => {
+                merged.too_deep.push(path.clone());
+                Ok(())
+            }
         };
         if let Some(mode) = locked {
             let _ = fs::set_permissions(&parent, fs::Permissions::from_mode(mode));
@@ -138,13 +144,13 @@ impl Merge<'_> {
             }
         }
         let opened = make_readable(&source, &new);
-        let mut bytes = File::open(&source).tried("read", &source)?;
+        let bytes = File::open(&source).tried("read", &source)?;
         if opened {
             let _ = fs::set_permissions(&source, fs::Permissions::from_mode(new.mode() & 0o7777));
         }
         let modified = new.modified().tried("look at", &source)?;
         place(target, |file| {
-            io::copy(&mut bytes, file)?;
+            sparse::copy(&bytes, file)?;
             // The owner first: a change of it clears some bits of the mode.
             if os::is_root() {
                 let _ = fchown(&*file, Some(new.uid()), Some(new.gid()));
@@ -274,20 +280,10 @@ fn is_same(
     if stat(new) != stat(old) {
         return Ok(false);
     }
-    let (Ok(mut one), Ok(mut two)) = (File::open(source), File::open(target)) else {
+    let (Ok(one), Ok(two)) = (File::open(source), File::open(target)) else {
         return Ok(false);
     };
-    let (mut left, mut right) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
-    loop {
-        let length = one.read(&mut left).tried("read", source)?;
-        if length == 0 {
-            return Ok(true);
-        }
-        let part = &mut right[..length];
-        if two.read_exact(part).is_err() || left[..length] != *part {
-            return Ok(false);
-        }
-    }
+    sparse::same_bytes(&one, &two).tried("read", source)
 }
 
 /// A file its owner may not read is opened for us; true where that was needed.

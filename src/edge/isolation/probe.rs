@@ -100,7 +100,7 @@ pub(crate) fn probe(work_tree: &Path, scratch: &Path) -> Result<(), IsolationErr
     let tried = try_in(work_tree, folder.path());
     // The kernel leaves a folder in there that nobody may look into.
     let folder = folder.keep();
-    let removed = super::remove_folder(&folder);
+    let removed = super::remove_tree(&folder);
     tried?;
     Ok(removed?)
 }

@@ -25,7 +25,12 @@ pub(crate) enum Kind {
     Special,
     /// Nothing, whatever the lower layer has.
     Gone,
+    /// A folder nested so deep that what is in it cannot be named.
+    Deep,
 }
+
+/// A folder with a longer path is not looked into.
+const LONGEST_FOLDER: usize = 4095 - 320;
 
 /// One path of the upper layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +110,13 @@ fn list_folder(
             kind,
             mode: metadata.mode() & 0o7777,
         });
+        // What is in it has paths that no call takes.
+        if kind == Kind::Folder && source.as_os_str().len() > LONGEST_FOLDER {
+            if let Some(item) = items.last_mut() {
+                item.kind = Kind::Deep;
+            }
+            continue;
+        }
         if kind == Kind::Folder {
             list_folder(upper, lower, &path, items)?;
         }

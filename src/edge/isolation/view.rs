@@ -57,7 +57,7 @@ fn copy_folder(lower: &Path, upper: &Path, to: &Path, left_out: &[&str]) -> Resu
                 let link = fs::read_link(source).tried("read", source)?;
                 std::os::unix::fs::symlink(link, &target).tried("create", &target)?;
             }
-            Kind::Gone | Kind::Special => {}
+            Kind::Gone | Kind::Special | Kind::Deep => {}
         }
     }
     Ok(())

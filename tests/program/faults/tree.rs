@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
 
 use pretty_assertions::assert_eq;
 
@@ -134,4 +135,216 @@ fn undo_restores_a_link_in_the_place_of_a_folder_of_the_attempt() {
         fs::read_dir(sandbox.root.join("outside")).unwrap().count(),
         1
     );
+}
+
+/// The length, the room on disk and the marked bytes of a file with holes.
+fn long_file(path: &Path) -> (u64, bool, [u8; 6]) {
+    use std::os::unix::fs::FileExt;
+    let file = fs::File::open(path).unwrap();
+    let metadata = file.metadata().unwrap();
+    let mut bytes = [0; 6];
+    file.read_exact_at(&mut bytes, 300 << 30).unwrap();
+    (metadata.len(), metadata.blocks() * 512 < 10_000_000, bytes)
+}
+
+const LONG: (u64, bool, [u8; 6]) = (500 << 30, true, *b"marked");
+
+/// A shell function that makes a file of 500 GB with a few bytes in it: `long FILE`.
+const MAKE_LONG: &str = "long() {
+    truncate -s 500G \"$1\"
+    printf marked | dd of=\"$1\" bs=1 seek=322122547200 conv=notrunc 2> /dev/null
+}
+";
+
+#[test]
+fn a_failed_attempt_restores_files_with_long_holes_and_its_own_go() {
+    let sandbox = prepared(&format!(
+        "{MAKE_LONG} long disk.img; long other.img; echo t > tracked; git add tracked; git commit -qm t"
+    ));
+    sandbox.agent(&format!(
+        "{MAKE_LONG} rm disk.img; echo short > other.img; long made.img; long tracked; failed no"
+    ));
+    sandbox
+        .run(&["loop", "c", "--max-retries", "1"])
+        .ends_with(1);
+    for name in ["disk.img", "other.img"] {
+        assert_eq!(long_file(&sandbox.repo.join(name)), LONG);
+    }
+    assert!(!sandbox.exists("made.img"));
+    assert_eq!(sandbox.read("tracked"), "t\n");
+    sandbox.run(&["attempts", "restore", "1.1"]).ends_with(0);
+    assert_eq!(long_file(&sandbox.repo.join("made.img")), LONG);
+    assert_eq!(long_file(&sandbox.repo.join("tracked")), LONG);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    for name in ["disk.img", "other.img"] {
+        assert_eq!(long_file(&sandbox.repo.join(name)), LONG);
+    }
+    assert!(!sandbox.exists("made.img"));
+    assert_eq!(sandbox.read("tracked"), "t\n");
+}
+
+#[test]
+fn a_story_that_makes_a_file_with_long_holes_is_saved_without_it() {
+    let sandbox = Sandbox::new();
+    sandbox.config("largest_file = \"off\"");
+    sandbox.agent(&format!(
+        "{MAKE_LONG} long made.img; long a.txt; echo work > done.txt; tick $RALPHTOOL_STORY; complete"
+    ));
+    sandbox
+        .run(&["loop", "c", "--story", "1", "--on-finish", "keep"])
+        .ends_with(0);
+    let committed = sandbox.git("ls-tree --name-only ralph/c");
+    assert!(committed.contains("done.txt") && !committed.contains("made.img"));
+    assert_eq!(sandbox.git("show ralph/c:a.txt"), "one\n");
+    let kept_out = sandbox.warnings().join("\n");
+    assert!(
+        kept_out.contains("`made.img` (536 GB, mostly holes)"),
+        "{kept_out}"
+    );
+    assert_eq!(long_file(&sandbox.repo.join("made.img")), LONG);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert!(!sandbox.exists("made.img"));
+}
+
+/// A shell function that makes a folder with a path of more than 6,000 bytes in it: `deep FOLDER`.
+const MAKE_DEEP: &str = "deep() {
+    name=$(printf '%0200d' 1); part=$name
+    for number in 1 2 3 4 5 6 7 8 9; do part=$part/$name; done
+    mkdir -p one/$part two/$part three/$part
+    echo deep > one/$part/deep.txt; echo near > three/near.txt
+    mv one two/$part/; mv two three/$part/; mv three \"$1\"
+}
+";
+
+/// How many of the files that are nested deepest are below a folder.
+fn deep_files(folder: &Path) -> usize {
+    let mut find = std::process::Command::new("find");
+    let output = find
+        .arg(folder)
+        .args(["-name", "deep.txt"])
+        .output()
+        .unwrap();
+    output
+        .stdout
+        .split(|byte| *byte == 0 || *byte == b'\n')
+        .count()
+        - 1
+}
+
+#[test]
+fn a_failed_attempt_that_makes_paths_longer_than_any_call_takes_is_undone() {
+    let sandbox = prepared("");
+    attempts_start_from_the_same_tree(
+        &sandbox,
+        &[
+            &format!("{MAKE_DEEP} deep made"),
+            &format!("{MAKE_DEEP} deep dir/made; echo x > dir/b.txt"),
+            &format!("{MAKE_DEEP} rm -r dir; deep dir"),
+        ],
+        &[],
+    );
+    assert_eq!(deep_files(&sandbox.vault().join("trash")), 3);
+    goes_on(&sandbox);
+    sandbox
+        .run(&["attempts", "restore", "1.1", "made/near.txt"])
+        .ends_with(0);
+    assert_eq!(sandbox.read("made/near.txt"), "near\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_isolated_attempt_that_makes_paths_longer_than_any_call_takes_is_parked_or_saved() {
+    if !crate::isolate::possible() {
+        return;
+    }
+    let sandbox = Sandbox::on_disk();
+    let deep = format!("{MAKE_DEEP} deep made");
+    attempts_start_from_the_same_tree(&sandbox, &[&deep, "echo junk > junk"], &["--isolate"]);
+    sandbox.agent(&format!(
+        "{MAKE_DEEP} deep made; echo work > done.txt; tick 1; complete"
+    ));
+    sandbox
+        .run(&[
+            "loop",
+            "c",
+            "--story",
+            "1",
+            "--isolate",
+            "--on-finish",
+            "keep",
+        ])
+        .ends_with(0);
+    assert_eq!(sandbox.git("show ralph/c:made/near.txt"), "near\n");
+    assert_eq!(deep_files(&sandbox.vault().join("runs")), 2);
+}
+
+#[test]
+fn a_story_that_makes_paths_longer_than_any_call_takes_is_saved_and_abandoned() {
+    let sandbox = Sandbox::new();
+    let before = files(&sandbox.repo);
+    sandbox.agent(&format!(
+        "{MAKE_DEEP} [ $RALPHTOOL_STORY = 2 ] || deep made; tick $RALPHTOOL_STORY; complete"
+    ));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+    assert_eq!(sandbox.git("show ralph/c:made/near.txt"), "near\n");
+    let told = sandbox.warnings();
+    let told: Vec<_> = told
+        .iter()
+        .filter(|told| told.starts_with("too_deep"))
+        .collect();
+    assert!(told.len() == 1 && told[0].len() < 600, "{told:?}");
+    assert_eq!(deep_files(&sandbox.repo), 1);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(files(&sandbox.repo), before);
+    sandbox
+        .run(&["gc", "--older-than", "0d", "--yes"])
+        .ends_with(0);
+}
+
+#[test]
+fn a_users_own_paths_longer_than_any_call_takes_stop_no_run_and_stay() {
+    let sandbox = prepared(&format!("{MAKE_DEEP} deep mine"));
+    sandbox.agent("echo x > a.txt; rm mine/near.txt; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert_eq!(sandbox.read("mine/near.txt"), "near\n");
+    assert_eq!(deep_files(&sandbox.repo), 1);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(deep_files(&sandbox.repo), 1);
+}
+
+#[test]
+fn a_link_named_like_the_file_of_submodules_stays_out_of_commits_and_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(
+        "ln -s a.txt .gitmodules; mkdir sub; ln -s ../a.txt sub/.GitModules
+         echo work > done.txt; tick $RALPHTOOL_STORY; complete",
+    );
+    sandbox
+        .run(&["loop", "c", "--story", "1", "--on-finish", "keep"])
+        .ends_with(0);
+    let committed = sandbox.git("ls-tree -r --name-only ralph/c");
+    assert!(committed.contains("done.txt"), "{committed}");
+    assert!(
+        !committed.to_lowercase().contains(".gitmodules"),
+        "{committed}"
+    );
+    assert_eq!(sandbox.git("fsck --strict --no-dangling"), "");
+    let told = sandbox.warnings().join("\n");
+    assert!(
+        told.contains("not_committed: git stores no symbolic link"),
+        "{told}"
+    );
+    assert!(sandbox.exists(".gitmodules"));
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert!(!sandbox.exists(".gitmodules"));
 }

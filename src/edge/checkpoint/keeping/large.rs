@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -14,11 +14,9 @@ use crate::edge::checkpoint::{Places, Result, lock};
 use crate::edge::files::Tried;
 use crate::edge::manifest::{Content, Entry, RACY_NS, Stat};
 use crate::edge::object_id::ObjectId;
+use crate::edge::sparse;
 use crate::edge::vault::random_name;
 use crate::edge::walk::Found;
-
-/// How much is compared at once.
-const PORTION: usize = 1024 * 1024;
 
 /// Large files that have the bytes of a copy: their fields, the copy, and when they were looked at.
 pub(in crate::edge::checkpoint) type Seen = HashMap<Vec<u8>, (Stat, ObjectId, i64)>;
@@ -91,51 +89,10 @@ fn has_size(places: &Places, id: &ObjectId, size: u64) -> bool {
     copy.is_ok_and(|copy| copy.size() == size)
 }
 
-/// True where both can be read and have the same bytes; what cannot be read is kept anew.
+/// True where both can be read and have the same bytes; what cannot be read is kept again.
 fn same_bytes(one: io::Result<File>, other: io::Result<File>) -> bool {
     let (Ok(one), Ok(other)) = (one, other) else {
         return false;
     };
-    compare(one, other).unwrap_or(false)
-}
-
-fn compare(mut one: impl Read, mut other: impl Read) -> io::Result<bool> {
-    let mut buffers = (vec![0; PORTION], vec![0; PORTION]);
-    loop {
-        let count = fill(&mut one, &mut buffers.0)?;
-        if fill(&mut other, &mut buffers.1)? != count || buffers.0[..count] != buffers.1[..count] {
-            return Ok(false);
-        }
-        if count == 0 {
-            return Ok(true);
-        }
-    }
-}
-
-/// Reads until the buffer is full or nothing is left.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    while count < buffer.len() {
-        match reader.read(&mut buffer[count..])? {
-            0 => break,
-            more => count += more,
-        }
-    }
-    Ok(count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_the_same_or_not() {
-        let long = vec![7; PORTION + 10];
-        let mut other = long.clone();
-        assert!(compare(&long[..], &other[..]).unwrap());
-        other[PORTION + 5] = 8;
-        assert!(!compare(&long[..], &other[..]).unwrap());
-        assert!(!compare(&long[..], &long[..PORTION]).unwrap());
-        assert!(compare(&[][..], &[][..]).unwrap());
-    }
+    sparse::same_bytes(&one, &other).unwrap_or(false)
 }
