@@ -23,6 +23,7 @@ pub(crate) mod pack_index;
 pub(crate) mod process;
 pub(crate) mod ref_files;
 pub(crate) mod repository;
+pub(crate) mod repository_lock;
 pub(crate) mod run_records;
 pub(crate) mod settings;
 pub(crate) mod shell;

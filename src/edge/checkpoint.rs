@@ -107,6 +107,7 @@ use super::isolation::Overlay;
 use super::object_id::ObjectId;
 use super::ref_files::RefReader;
 use super::repository::{Refs, Repository, RepositoryError};
+use super::repository_lock::RepositoryLock;
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError, where_now};
 use crate::domain::guard::Limits;
@@ -258,6 +259,7 @@ struct Places {
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     places: Arc<Places>,
+    _repository_lock: RepositoryLock,
     /// Git on the user's repository; only refs and HEAD are touched through it.
     git: Git,
     /// Git with a configuration of our own, so that nothing an agent writes into the
@@ -270,6 +272,8 @@ pub(crate) struct Checkpoints {
     /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
     committer: tokio::sync::OnceCell<Option<String>>,
     links: Arc<Mutex<ObjectLinks>>,
+    /// What the last save wrote into the repository's objects.
+    written: Mutex<Vec<ObjectId>>,
     module_links: Arc<Mutex<ModuleLinks>>,
     opaque: Arc<Mutex<Opaque>>,
     seen_large: Arc<Mutex<Seen>>,
@@ -341,14 +345,20 @@ impl Checkpoints {
         command_timeout: Duration,
     ) -> Result<Self> {
         let folder = Vault::folder_for(state_directory, &repository);
-        blocking(move || {
+        blocking(|| {
             let vault = Vault::open(&folder)?;
-            Self::open_vault(repository, vault, command_timeout)
+            let lock = RepositoryLock::take(state_directory, &repository, &folder)
+                .map_err(describe_owner)?;
+            Self::open_vault(repository, (vault, lock), command_timeout)
         })
         .await
     }
 
-    fn open_vault(repository: Repository, vault: Vault, command_timeout: Duration) -> Result<Self> {
+    fn open_vault(
+        repository: Repository,
+        (vault, repository_lock): (Vault, RepositoryLock),
+        command_timeout: Duration,
+    ) -> Result<Self> {
         let barriers = barriers(&repository, &vault);
         let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
         let state = RunState::from_journal(&lines);
@@ -389,6 +399,7 @@ impl Checkpoints {
         ref_reader.accept_present(&repository);
         let mut checkpoints = Self {
             places: Arc::new(Places { repository, vault }),
+            _repository_lock: repository_lock,
             git,
             work,
             store,
@@ -396,6 +407,7 @@ impl Checkpoints {
             ref_reader: Arc::new(Mutex::new(ref_reader)),
             committer: tokio::sync::OnceCell::new(),
             links: Arc::default(),
+            written: Mutex::default(),
             module_links: Arc::default(),
             opaque: Arc::default(),
             seen_large: Arc::default(),
@@ -589,6 +601,29 @@ pub(crate) fn peek_last(
 pub(crate) fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = Vault::folder_for(state_directory, repository);
     Ok(look::look(&folder)?.open)
+}
+
+/// Says which run has the repository, and where.
+fn describe_owner(error: VaultError) -> CheckpointError {
+    let VaultError::RepositoryLocked { owner } = error else {
+        return error.into();
+    };
+    let open = look::look(&owner.vault).ok().and_then(|found| found.open);
+    let who = open.map_or_else(
+        || "another ralphtool".to_owned(),
+        |open| format!("a run of `{}`", open.change),
+    );
+    let place = owner.work_tree.display();
+    CheckpointError::refused(
+        format!(
+            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
+            owner.process
+        ),
+        format!(
+            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
+             repositories: `git clone {place} DIR`"
+        ),
+    )
 }
 
 /// Folders whose file systems must be durable before a step is written, one per file system.

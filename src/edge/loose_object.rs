@@ -15,6 +15,9 @@ use super::files::{FileError, Tried, read_if_present};
 use super::kill_point::{Point, reached};
 use super::object_id::ObjectId;
 
+/// How often an object is written again whose folder, or whose temporary file, git removed meanwhile.
+const TRIES: u32 = 1000;
+
 /// Where an object of a repository is.
 pub(crate) fn path(objects: &Path, id: &ObjectId) -> PathBuf {
     let text = id.to_string();
@@ -98,23 +101,14 @@ impl<'a> Writer<'a> {
 
     fn place(&self, target: &Path, deflated: &[u8]) -> Result<(), FileError> {
         let folder = target.parent().unwrap_or(self.objects);
-        if !folder.is_dir() {
-            fs::create_dir_all(folder).tried("create", folder)?;
+        let mut tries = TRIES;
+        loop {
+            match place_once(folder, target, deflated) {
+                // `git gc` removes folders that it finds empty, and files that look left over.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries > 0 => tries -= 1,
+                other => return other,
+            }
         }
-        // The name by which git finds and removes what a dead process left.
-        let mut temporary = tempfile::Builder::new()
-            .prefix("tmp_obj_")
-            .permissions(fs::Permissions::from_mode(0o444))
-            .tempfile_in(folder)
-            .tried("write into", folder)?;
-        let written = temporary.as_file_mut().write_all(deflated);
-        written.tried("write", target)?;
-        reached(Point::Rename);
-        let placed = temporary.persist(target);
-        reached(Point::Renamed);
-        placed
-            .map(drop)
-            .map_err(|error| FileError::new("write", target, error.error))
     }
 
     fn deflated(&mut self, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
@@ -149,6 +143,26 @@ impl<'a> Writer<'a> {
         }
         Ok(out)
     }
+}
+
+fn place_once(folder: &Path, target: &Path, deflated: &[u8]) -> Result<(), FileError> {
+    if !folder.is_dir() {
+        fs::create_dir_all(folder).tried("create", folder)?;
+    }
+    // The name by which git finds and removes what a dead process left.
+    let mut temporary = tempfile::Builder::new()
+        .prefix("tmp_obj_")
+        .permissions(fs::Permissions::from_mode(0o444))
+        .tempfile_in(folder)
+        .tried("write into", folder)?;
+    let written = temporary.as_file_mut().write_all(deflated);
+    written.tried("write", target)?;
+    reached(Point::Rename);
+    let placed = temporary.persist(target);
+    reached(Point::Renamed);
+    placed
+        .map(drop)
+        .map_err(|error| FileError::new("write", target, error.error))
 }
 
 /// One without bytes is what a power cut leaves.
@@ -197,6 +211,37 @@ mod tests {
         writer.write_apart((&id, "blob"), b"hello\n").unwrap();
         let present = read(folder.path(), &id, "blob");
         assert_eq!(present.as_deref(), Some(&b"hello\n"[..]));
+    }
+
+    #[test]
+    fn objects_are_written_although_empty_folders_are_removed_meanwhile() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let objects = folder.path();
+        let is_over = AtomicBool::new(false);
+        let tidy = || {
+            while !is_over.load(Ordering::Relaxed) {
+                for number in 0..=255u8 {
+                    let _ = fs::remove_dir(objects.join(format!("{number:02x}")));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(tidy);
+            let mut writer = Writer::new(objects);
+            let mut written = Vec::new();
+            for number in 0..3000u32 {
+                let bytes = number.to_be_bytes();
+                let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", &bytes);
+                let result = writer.write((&id, "blob"), &bytes);
+                written.push(result.map(|()| path(objects, &id).exists()));
+                let _ = fs::remove_file(path(objects, &id));
+            }
+            is_over.store(true, Ordering::Relaxed);
+            for result in written {
+                assert!(result.unwrap());
+            }
+        });
     }
 
     #[test]

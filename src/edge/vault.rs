@@ -32,6 +32,15 @@ pub(crate) enum VaultError {
         /// Who.
         owner: String,
     },
+    /// Another run has the repository, in another of its work trees.
+    #[error(
+        "another ralphtool works on this repository, in `{}`: {}",
+        owner.work_tree.display(), owner.process
+    )]
+    RepositoryLocked {
+        /// Who, and where.
+        owner: super::repository_lock::Owner,
+    },
     /// The repository at this path is not the one the vault belongs to.
     #[error(
         "the git directory of `{}` is not the one an unfinished run began in",
@@ -196,22 +205,9 @@ impl Vault {
 
     /// Where the vault of a work tree is made.
     fn place_for(state: &Path, repository: &Repository) -> PathBuf {
-        let bytes = repository.work_tree.as_os_str().as_bytes();
-        let digest = sha1::Sha1::digest(bytes);
-        let hash = digest.iter().take(6).fold(String::new(), |mut hash, byte| {
-            let _ = write!(hash, "{byte:02x}");
-            hash
-        });
-        let name: String = repository
-            .work_tree
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .take(40)
-            .collect();
-        state.join("ralphtool").join(format!("{name}-{hash}"))
+        state
+            .join("ralphtool")
+            .join(named_after(&repository.work_tree))
     }
 
     /// Opens and locks the vault, making its folders where they are missing.
@@ -459,22 +455,44 @@ pub(crate) fn work_tree_of(folder: &Path) -> Result<Option<PathBuf>, FileError> 
     Ok(Meta::read(folder)?.map(|meta| PathBuf::from(meta.work_tree)))
 }
 
+/// A file name of our own for a path: its last part, and what tells it from others.
+pub(super) fn named_after(path: &Path) -> String {
+    let digest = sha1::Sha1::digest(path.as_os_str().as_bytes());
+    let hash = digest.iter().take(6).fold(String::new(), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    });
+    let name: String = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .take(40)
+        .collect();
+    format!("{name}-{hash}")
+}
+
 fn lock(folder: &Path) -> Result<File, VaultError> {
-    let path = folder.join("lock");
+    lock_file(&folder.join("lock"), b"")
+}
+
+/// Locks a file, and writes into it who did, with more on lines of its own.
+pub(super) fn lock_file(path: &Path, more: &[u8]) -> Result<File, VaultError> {
     let mut file = fs::OpenOptions::new()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
-        .open(&path)
-        .tried("open", &path)?;
+        .open(path)
+        .tried("open", path)?;
     let mut patience = LOCK_PATIENCE;
     while let Err(error) = file.try_lock() {
         let TryLockError::WouldBlock = error else {
             let error = std::io::Error::from(error);
-            return Err(FileError::new("lock", &path, error).into());
+            return Err(FileError::new("lock", path, error).into());
         };
-        let owner = fs::read_to_string(&path).unwrap_or_default();
+        let owner = fs::read_to_string(path).unwrap_or_default();
         // A child that a dead owner was just starting still has the lock for a moment.
         if patience == 0 || is_alive(&owner) {
             return Err(VaultError::Locked {
@@ -489,11 +507,16 @@ fn lock(folder: &Path) -> Result<File, VaultError> {
         std::process::id(),
         jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC")
     );
+    let mut text = owner.into_bytes();
+    if !more.is_empty() {
+        text.extend_from_slice(more);
+        text.push(b'\n');
+    }
     let written = file
         .set_len(0)
         .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(owner.as_bytes()));
-    written.tried("write", &path)?;
+        .and_then(|()| file.write_all(&text));
+    written.tried("write", path)?;
     Ok(file)
 }
 

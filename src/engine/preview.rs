@@ -23,6 +23,7 @@ use crate::edge::checkpoint::{
 use crate::edge::isolation::probe;
 use crate::edge::learnings;
 use crate::edge::repository::Repository;
+use crate::edge::repository_lock::owner;
 use crate::edge::shell::quoted;
 use crate::edge::tree_state::tree_state;
 use crate::edge::vault::{Vault, holder};
@@ -65,6 +66,16 @@ async fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> 
     if let Some(owner) = holder(&vault).ok().flatten() {
         // All else is that run's doing.
         let text = format!("another ralphtool is at work in this tree: {owner}");
+        let hint = "wait until it ends, or stop it with Ctrl-C there";
+        return vec![Remark::stops(text).hint(hint)];
+    }
+    if let Some(owner) = owner(plan.state, repository) {
+        let text = format!(
+            "another ralphtool is at work in `{}`, which shares the git directory of this work \
+             tree: {}",
+            owner.work_tree.display(),
+            owner.process
+        );
         let hint = "wait until it ends, or stop it with Ctrl-C there";
         return vec![Remark::stops(text).hint(hint)];
     }

@@ -287,26 +287,3 @@ fn a_failed_attempt_does_not_undo_what_the_user_did_in_another_work_tree() {
     assert!(!sandbox.exists("junk.txt"));
     assert_eq!(sandbox.git("-C ../other log -1 --format=%s"), "theirs\n");
 }
-
-#[test]
-fn runs_in_two_work_trees_do_not_disturb_each_other() {
-    let sandbox = Sandbox::new();
-    sandbox.write("openspec/changes/d/tasks.md", sandbox::TASKS);
-    sandbox.git("add -A");
-    sandbox.git("commit -q -m d");
-    sandbox.git("worktree add -q -b side ../other");
-    sandbox.agent(FAILS_AFTER_THE_OTHERS);
-    let first = sandbox.start(&["loop", "c", "--max-retries", "0"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    let other = sandbox.root.join("other").display().to_string();
-    sandbox.run(&["-C", &other, "loop", "d"]).ends_with(0);
-    std::fs::write(sandbox.root.join("go"), "").unwrap();
-    first.end().ends_with(1);
-    assert_eq!(
-        sandbox.git("log --format=%s main..ralph/d"),
-        "checkpoint: 2\ncheckpoint: 1\ninitial state\n"
-    );
-    assert_eq!(sandbox.git("-C ../other status --porcelain"), "");
-    assert_eq!(sandbox.git("status --porcelain"), "");
-    assert_eq!(sandbox.commits(), ["initial state"]);
-}

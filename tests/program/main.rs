@@ -13,6 +13,7 @@ mod terminal;
 mod world;
 
 mod afterwards;
+mod beside;
 mod broken;
 mod budgets;
 mod commands;

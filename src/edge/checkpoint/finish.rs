@@ -71,6 +71,7 @@ impl Checkpoints {
     /// Makes a finish ready.
     pub(crate) async fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
         let current = self.current()?;
+        self.return_pruned()?;
         let (choice, notices) = possible(&current, choice);
         let (refs, head) = self.observe().await?;
         let tip = refs.get(&current.intent.branch).copied();

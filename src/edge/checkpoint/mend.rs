@@ -203,6 +203,7 @@ impl Checkpoints {
     /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
     /// something was missing.
     async fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+        self.return_pruned()?;
         // A commit of ours lies loose until somebody packs or prunes.
         if care == Care::ForSave && is_loose(&self.places, current.commit) {
             return Ok(false);

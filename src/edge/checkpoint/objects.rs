@@ -11,6 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::Result;
 use crate::edge::files::{Tried, absent, create_private_folder, read_plain, write_whole};
 
+/// How often a link is made again whose folder git removed meanwhile.
+const TRIES: u32 = 1000;
+
 /// A folder changed this recently is looked at again: its time may not show the next change.
 const RACY_NS: i128 = 2_000_000_000;
 
@@ -50,6 +53,7 @@ impl ObjectLinks {
         create_private_folder(&target)?;
         let mut names = Vec::new();
         let listing = match fs::read_dir(&source) {
+            Err(error) if absent(&error) => return Ok(()),
             // Another user's, and nothing that a checkpoint of this user's needs.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
             listing => listing.tried("list", &source)?,
@@ -57,7 +61,10 @@ impl ObjectLinks {
         for entry in listing {
             let entry = entry.tried("list", &source)?;
             // In an overlay a device stands for an object that is gone; links and pipes are no objects.
-            let kind = entry.file_type().tried("look at", &entry.path())?;
+            let kind = match entry.file_type() {
+                Err(error) if absent(&error) => continue,
+                kind => kind.tried("look at", &entry.path())?,
+            };
             if kind.is_file() {
                 names.push(entry.file_name());
             }
@@ -90,22 +97,38 @@ pub(super) fn fan_out(objects: &Path) {
     }
 }
 
-/// Links one file; where links do not work, copies it.
+/// Links one file; where links do not work, copies it. One that is gone is no error: git may have
+/// packed it.
 pub(super) fn link(from: &Path, to: &Path) -> Result<()> {
+    let mut tries = TRIES;
+    loop {
+        match link_once(from, to) {
+            // `git gc` removes folders that it finds empty.
+            Err(error) if absent(&error) && fs::symlink_metadata(from).is_ok() && tries > 0 => {
+                tries -= 1;
+                if let Some(folder) = to.parent() {
+                    fs::create_dir_all(folder).tried("create", folder)?;
+                }
+            }
+            Err(error) if absent(&error) => return Ok(()),
+            other => return other.tried("link", to).map_err(Into::into),
+        }
+    }
+}
+
+fn link_once(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if absent(&error) => Ok(()),
-        Err(_) => {
+        Err(error) if !absent(&error) => {
             let temporary = to.with_extension("copying");
             match fs::copy(from, &temporary) {
                 // Another user's, and nothing that a checkpoint of this user's needs.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
-                copied => copied.tried("copy", from)?,
+                copied => copied?,
             };
-            fs::rename(&temporary, to).tried("create", to)?;
-            Ok(())
+            fs::rename(&temporary, to)
         }
+        other => other,
     }
 }
 

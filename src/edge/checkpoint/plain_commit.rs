@@ -26,6 +26,9 @@ use crate::edge::walk::{absolute, stat};
 /// File systems take times from a clock that is up to a tick behind the one that `taken_ns` is from.
 const TICK_NS: i64 = 20_000_000;
 
+/// How often objects are written again that git removed before they were kept.
+const TRIES: u32 = 20;
+
 /// How many objects are worth a second thread.
 const MANY: usize = 64;
 
@@ -58,13 +61,34 @@ impl Checkpoints {
         if !is_told || self.conversions().await?.always {
             return Ok(None);
         }
-        let places = Arc::clone(&self.places);
-        let conversions = Arc::clone(&self.conversions);
-        blocking(move || match conversions.get() {
-            Some(known) => carry_out(&places, known, &order),
-            None => Ok(None),
-        })
-        .await
+        let Some(known) = self.conversions.get() else {
+            return Ok(None);
+        };
+        let mut written = Vec::new();
+        let root = carry_out(&self.places, known, &order, &mut written)?;
+        if order.objects == self.places.repository.objects() {
+            *lock(&self.written) = written;
+        }
+        Ok(root)
+    }
+
+    /// Links objects of the last save into the repository again that a `git gc --prune=now` took
+    /// while no ref named them yet.
+    pub(super) fn return_pruned(&self) -> Result<()> {
+        let written = lock(&self.written);
+        let (store, objects) = (
+            self.places.vault.store().join("objects"),
+            self.places.repository.objects(),
+        );
+        let mut packs = None;
+        for id in written.iter() {
+            let object = loose_object::path(&objects, id);
+            let open = || PackIndexes::open(&objects, self.places.repository.format);
+            if !object.exists() && !packs.get_or_insert_with(open).hold(id) {
+                link(&loose_object::path(&store, id), &object)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a commit of a tree. None where git has to do it.
@@ -79,12 +103,17 @@ impl Checkpoints {
         };
         let text = identity.commit((tree, parents), message, &jiff::Zoned::now());
         let id = ObjectId::of_object(self.places.repository.format, "commit", text.as_bytes());
-        let places = Arc::clone(&self.places);
-        let objects = objects.to_owned();
-        blocking(move || {
-            Writer::new(&objects).write((&id, "commit"), text.as_bytes())?;
-            keep_in_store(&places, &objects, &[id])?;
-            Ok(Some(id))
+        blocking(|| {
+            for _ in 0..TRIES {
+                Writer::new(objects).write((&id, "commit"), text.as_bytes())?;
+                if keep_in_store(&self.places, objects, &[id])? {
+                    if objects == self.places.repository.objects() {
+                        lock(&self.written).push(id);
+                    }
+                    return Ok(Some(id));
+                }
+            }
+            Ok(None)
         })
         .await
     }
@@ -190,6 +219,7 @@ fn carry_out(
     places: &Places,
     conversions: &Conversions,
     order: &Order,
+    written: &mut Vec<ObjectId>,
 ) -> Result<Option<ObjectId>> {
     let Some(old) = read_if_present(&order.from)? else {
         return Ok(None);
@@ -201,18 +231,29 @@ fn carry_out(
         return Ok(None);
     };
     let Edited { bytes, trees, root } = edited;
-    if !write_blobs(places, &order.objects, &blobs)? {
-        return Ok(None);
-    }
-    let mut writer = Writer::new(&order.objects);
-    for (id, bytes) in &trees {
-        writer.write((id, "tree"), bytes)?;
-    }
+    written.extend(blobs.iter().map(|blob| blob.id));
+    written.extend(trees.iter().map(|(id, _)| *id));
     let in_store = |blob: &&Blob| matches!(blob.source, Source::Store);
-    let blobs = blobs.iter().filter(|blob| !in_store(blob));
-    let ids = blobs.map(|blob| blob.id);
+    let ids = blobs.iter().filter(|blob| !in_store(blob));
+    let ids = ids.map(|blob| blob.id);
     let ids: Vec<ObjectId> = ids.chain(trees.iter().map(|(id, _)| *id)).collect();
-    keep_in_store(places, &order.objects, &ids)?;
+    let mut tries = TRIES;
+    loop {
+        if !write_blobs(places, &order.objects, &blobs)? {
+            return Ok(None);
+        }
+        let mut writer = Writer::new(&order.objects);
+        for (id, bytes) in &trees {
+            writer.write((id, "tree"), bytes)?;
+        }
+        if keep_in_store(places, &order.objects, &ids)? {
+            break;
+        }
+        tries -= 1;
+        if tries == 0 {
+            return Ok(None);
+        }
+    }
     let Some(to) = &order.to else {
         return Ok(Some(root));
     };
@@ -427,20 +468,26 @@ fn is_without_returns(objects: &Path, id: &ObjectId) -> bool {
     loose_object::read(objects, id, "blob").is_some_and(|bytes| !bytes.contains(&b'\r'))
 }
 
-/// Links objects just written into the vault's store, where they are not written there.
-fn keep_in_store(places: &Places, objects: &Path, ids: &[ObjectId]) -> Result<()> {
+/// Links objects just written into the vault's store, where they are not written there. False where
+/// one is gone again: no ref names it yet, so that a `git gc --prune=now` may take it.
+fn keep_in_store(places: &Places, objects: &Path, ids: &[ObjectId]) -> Result<bool> {
     let store = places.vault.store().join("objects");
     if objects == store {
-        return Ok(());
+        return Ok(true);
     }
+    let mut packs = None;
     for id in ids {
         let target = loose_object::path(&store, id);
         if let Some(folder) = target.parent().filter(|folder| !folder.exists()) {
             create_private_folder(folder)?;
         }
         link(&loose_object::path(objects, id), &target)?;
+        let open = || PackIndexes::open(&store, places.repository.format);
+        if !target.exists() && !packs.get_or_insert_with(open).hold(id) {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -281,7 +281,8 @@ impl Checkpoints {
         };
         self.point_head(&target, head).await?;
         let index = Snapshot::index(&self.places.vault, snapshot);
-        self.swap_index(&index, &trash).await
+        self.swap_index(&index, &trash).await?;
+        self.return_pruned()
     }
 
     async fn checkpoint_snapshot(
