@@ -207,6 +207,8 @@ impl fmt::Display for Program {
 pub(crate) fn program() -> impl Strategy<Value = Program> {
     let misdeed =
         (select(TARGETS), select(DEEDS)).prop_map(|(target, deed)| Misdeed { deed, target });
+    // A smaller program has fewer misdeeds, not others.
+    let misdeed = misdeed.no_shrink();
     let count = prop_oneof![3 => 1..=1usize, 2 => 2..=4usize];
     let misdeeds =
         count.prop_flat_map(move |count| prop::collection::vec(misdeed.clone(), 1..=count));

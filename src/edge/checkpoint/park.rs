@@ -229,7 +229,9 @@ impl Checkpoints {
             snapshot.write(&places.vault, Some(&base))?;
             let folder = Snapshot::folder(&places.vault, &snapshot.id);
             // What the attempt had staged is part of its state.
-            copy_with_time(&index, &folder.join("user-index"))?;
+            if std::fs::symlink_metadata(&index).is_ok_and(|it| it.is_file()) {
+                copy_with_time(&index, &folder.join("user-index"))?;
+            }
             Ok(snapshot)
         })
         .await

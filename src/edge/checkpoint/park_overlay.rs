@@ -3,6 +3,8 @@
 //! what the user did in it meanwhile is no part of the attempt.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,6 +61,7 @@ impl Checkpoints {
         let label = setback.attempt.to_string();
         let base = self.checkpoint().await?;
         self.link_objects().await?;
+        open_all(&overlay.upper(), false);
         self.link_upper_objects(overlay).await?;
         let view = tempfile::Builder::new()
             .prefix("view-")
@@ -247,6 +250,26 @@ impl Checkpoints {
             Ok(())
         })
         .await
+    }
+}
+
+/// Opens folders that the attempt locked, and files of its git directory and ignore rules. Nothing
+/// but the attempt's own layer is below the folder. What cannot be opened is reported when it is read.
+fn open_all(folder: &Path, in_git: bool) {
+    make_writable(folder);
+    let listing = fs::read_dir(folder).into_iter().flatten();
+    for entry in listing.filter_map(std::result::Result::ok) {
+        let Ok(metadata) = entry.metadata() else {
+            continue;
+        };
+        let name = entry.file_name();
+        let mode = metadata.mode() & 0o7777;
+        if metadata.is_dir() {
+            open_all(&entry.path(), in_git || name == ".git");
+        } else if metadata.is_file() && (in_git || name == ".gitignore") && mode & 0o400 == 0 {
+            let opened = fs::Permissions::from_mode(mode | 0o400);
+            let _ = fs::set_permissions(entry.path(), opened);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use pretty_assertions::assert_eq;
 
 use crate::faults::{fails, fails_without_a_trace, goes_on, shell};
-use crate::sandbox::{Sandbox, everything, listing, there, until};
+use crate::sandbox::{GOOD, Sandbox, everything, listing, there, until};
 
 /// A repository of a user who is not root, with hooks, a stash and packed refs, and a folder
 /// `outside` beside it that is no business of ralphtool's.
@@ -264,4 +264,41 @@ fn no_command_waits_for_a_named_pipe_that_a_killed_run_left_in_place_of_head() {
     goes_on(&sandbox);
     let head = fs::symlink_metadata(sandbox.repo.join(".git/HEAD")).unwrap();
     assert!(head.is_file());
+}
+
+/// Where the system allows no overlays, says nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked() {
+    let possible = Sandbox::on_disk().given_away();
+    if possible.run(&["loop", "c", "--isolate"]).code != 0 {
+        return;
+    }
+    for misdeed in [
+        "mkdir -p new/inner; chmod 000 new/inner new",
+        "echo '*.x' > dir/.gitignore; chmod 000 dir/.gitignore dir",
+        "chmod 000 .git/objects .git/refs .git/index",
+        "rm .git/index; mkdir .git/index",
+        "rm .git/HEAD; mkfifo .git/HEAD",
+    ] {
+        let sandbox = Sandbox::on_disk().given_away();
+        let before = everything(&sandbox.repo);
+        sandbox.agent(&format!("{misdeed}; failed no"));
+        sandbox
+            .run(&["loop", "c", "--isolate", "--max-retries", "0"])
+            .ends_with(1);
+        sandbox.agent(GOOD);
+        sandbox.run(&["resume", "--max-retries", "0"]).ends_with(0);
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        let after = everything(&sandbox.repo);
+        assert_eq!(without_token(&after), without_token(&before), "{misdeed}");
+    }
+}
+
+/// The token comes with the first run.
+fn without_token(state: &str) -> Vec<&str> {
+    let lines = state.lines();
+    lines
+        .filter(|line| !line.starts_with(".git/ralphtool.id"))
+        .collect()
 }
