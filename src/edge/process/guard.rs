@@ -1,8 +1,8 @@
 //! The guard: a step between this program and a process it starts.
 //!
 //! It begins a new session, asks to die with its parent (Linux) and becomes the process, where
-//! that is asked for on an overlay of the work tree. On Linux there is a supervisor between it and
-//! this program, in the same session.
+//! that is asked for on an overlay of the work tree. On Linux it stays as the supervisor of the
+//! process instead; on an overlay, of a second guard in the same session.
 //! Called as `ralphtool __guard PARENT [--kept] [--overlay TREE UPPER WORK] -- PROGRAM ARGUMENT...`;
 //! not for people. With an overlay and nothing after it, it only tries whether one can be had.
 
@@ -105,7 +105,7 @@ fn guard(args: &[OsString]) -> u8 {
 /// once that is over. None where this process is to become the program itself.
 #[cfg(target_os = "linux")]
 fn supervised(parent: &OsStr, args: &[OsString]) -> Option<u8> {
-    use super::supervisor::{die_by, supervise};
+    use super::supervisor::{Supervised, die_by, supervise};
     match args {
         [signal] if parent == DIE => return Some(die_by(signal)),
         [first, ..] if first == KEPT => return None,
@@ -119,11 +119,28 @@ fn supervised(parent: &OsStr, args: &[OsString]) -> Option<u8> {
     if !is_parent(parent) {
         return Some(NOT_EXECUTABLE);
     }
-    let mut inner: Vec<OsString> = call();
-    inner.push(KEPT.into());
-    inner.extend(args.iter().cloned());
-    // Without one, the agent dies with this program all the same; only its orphans do not.
-    supervise(parent, &inner).ok()
+    let (program, command) = child_of_supervisor(args);
+    match supervise(parent, command) {
+        Supervised::Ended(code) => Some(code),
+        Supervised::NotStarted(error) => Some(complain(&program, &error)),
+        // The agent itself dies with this program all the same; its orphans do not.
+        Supervised::Impossible => None,
+    }
+}
+
+/// What a supervisor starts: the program itself, or a second guard that enters the overlay first.
+#[cfg(target_os = "linux")]
+fn child_of_supervisor(args: &[OsString]) -> (OsString, Command) {
+    if let [dashes, program, rest @ ..] = args
+        && dashes == "--"
+    {
+        let mut command = Command::new(program);
+        command.args(rest);
+        return (program.clone(), command);
+    }
+    let mut command = Command::new("/proc/self/exe");
+    command.args(call()).arg(KEPT).args(args);
+    (WORD.into(), command)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -6,7 +6,7 @@
 //! dies it ends them all. When the agent ends, it ends the same way; what is left then is adopted
 //! by this program, which sweeps it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -21,42 +21,61 @@ use tokio::time::sleep;
 
 use super::guard::{DIE, WORD, is_parent};
 use super::sweep::{Patience, end_descendants};
+use crate::edge::os::own_program;
 
 /// How often it looks around, should a signal have been lost.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Why there is no supervisor; the agent runs without one.
-pub(super) struct Unsupervised;
+/// What became of an attempt to supervise.
+pub(super) enum Supervised {
+    /// The agent ended; the exit code to end with.
+    Ended(u8),
+    /// The agent could not be started.
+    NotStarted(io::Error),
+    /// There can be no supervisor here: the agent is to run without one.
+    Impossible,
+}
 
-/// Starts what `inner` says as a child and stays until it ends; gives the exit code to end with.
-/// `inner` is a command line of this program.
-pub(super) fn supervise(parent: &OsStr, inner: &[OsString]) -> Result<u8, Unsupervised> {
-    let program = crate::edge::os::own_program().map_err(|_| Unsupervised)?;
-    set_child_subreaper(Some(getpid())).map_err(|_| Unsupervised)?;
+/// Starts a command as a child and stays until it ends.
+pub(super) fn supervise(parent: &OsStr, command: Command) -> Supervised {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
-        .map_err(|_| Unsupervised)?;
+        .build();
+    let Ok(runtime) = runtime else {
+        return Supervised::Impossible;
+    };
+    if set_child_subreaper(Some(getpid())).is_err() {
+        return Supervised::Impossible;
+    }
     runtime.block_on(async {
         // Before the child: from here on no signal to the group ends this process.
-        let mut signals = Signals::listen().map_err(|_| Unsupervised)?;
-        let mut command = Command::new(&program);
-        let child = command.args(inner).spawn().map_err(|_| Unsupervised)?;
-        let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let child = child.ok_or(Unsupervised)?;
-        loop {
-            if let Some(status) = reap(child) {
-                return Ok(end_as(status, &program));
-            }
-            if !is_parent(parent) {
-                // As if it had asked for it itself: the kernel kills an agent with its parent.
-                let _ = kill_process(child, Signal::KILL);
-                end_descendants(Patience::USUAL).await;
-                return Ok(0);
-            }
-            signals.next().await;
+        match Signals::listen() {
+            Ok(signals) => watch(parent, command, signals).await,
+            Err(_) => Supervised::Impossible,
         }
     })
+}
+
+async fn watch(parent: &OsStr, mut command: Command, mut signals: Signals) -> Supervised {
+    let child = match command.spawn() {
+        Ok(child) => child.id(),
+        Err(error) => return Supervised::NotStarted(error),
+    };
+    let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) else {
+        return Supervised::NotStarted(io::Error::other("it has no process id"));
+    };
+    loop {
+        if let Some(status) = reap(child) {
+            return Supervised::Ended(end_as(status));
+        }
+        if !is_parent(parent) {
+            // Without grace, as the kernel would.
+            let _ = kill_process(child, Signal::KILL);
+            end_descendants(Patience::USUAL).await;
+            return Supervised::Ended(0);
+        }
+        signals.next().await;
+    }
 }
 
 /// Reaps all children that have ended, adopted ones too; gives how the agent ended.
@@ -71,12 +90,14 @@ fn reap(child: Pid) -> Option<WaitStatus> {
 }
 
 /// Ends as the agent did; by its signal, where one ended it.
-fn end_as(status: WaitStatus, program: &std::path::Path) -> u8 {
+fn end_as(status: WaitStatus) -> u8 {
     if let Some(signal) = status.terminating_signal() {
-        // Signals that are caught here are so no more in a new image.
-        let _ = Command::new(program)
-            .args([WORD, DIE, &signal.to_string()])
-            .exec();
+        // Signals that are caught here are no longer caught in a new image.
+        if let Ok(program) = own_program() {
+            let _ = Command::new(program)
+                .args([WORD, DIE, &signal.to_string()])
+                .exec();
+        }
         return by_signal(signal);
     }
     let code = status.exit_status().unwrap_or(-1);
