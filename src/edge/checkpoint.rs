@@ -17,6 +17,7 @@
 //! | `incoming` | what the original branch gained meanwhile |
 //! | `rewind` | back to before a story |
 //! | `parked` | parked attempts, looked at and put back |
+//! | `twins` | other names and the owner of a restored file |
 //! | `undo` | the last of these is taken back |
 //! | `moving` | how all of them move everything from one state to another |
 //! | `stage_again` | what the user had staged is staged again after a cleanup |
@@ -92,6 +93,7 @@ mod switch;
 mod taking;
 #[cfg(test)]
 mod tests;
+mod twins;
 mod undo;
 mod vanished;
 mod visible;

@@ -88,13 +88,16 @@ impl Checkpoints {
         let tracked: Vec<_> = known.tracked.iter().cloned().collect();
         let skipped = self.skipped(&listed);
         drop(listed);
+        let clean_to_git = known.clean_to_git();
         let taken = self
             .take(&Arc::new(Manifest::default()), known, &index)
             .await?;
         let start = self.snapshot(start_id, &taken, control.clone(), &submodules);
 
         let git = self.work.patient().with_index(&index);
-        let paths = to_update(&taken.manifest, &tracked, &skipped);
+        let mut paths = to_update(&taken.manifest, &tracked, &skipped);
+        // Git would not store them either.
+        paths.retain(|path| !clean_to_git.is_clean(path, &taken.manifest));
         self.check_room_for(&self.places.repository.objects(), &taken.manifest, &paths)?;
         let (tree, mut notices) = self
             .first_tree(&git, (&control, &submodules), &index, (paths, &taken))

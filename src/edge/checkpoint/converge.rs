@@ -20,6 +20,7 @@ use super::modules::is_module_path;
 use super::park::Parked;
 use super::snapshot::Snapshot;
 use super::taking::{show, under_any};
+use super::twins::{Twins, keep_owner};
 use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
 use crate::edge::files::{
@@ -102,8 +103,9 @@ impl Checkpoints {
                 .cloned()
                 .collect(),
         );
+        let twins = Arc::new(Twins::of(target, &wanted));
         notices.extend(self.trash_all(new_rules, trash).await?);
-        self.write_back(now, rules, trash).await?;
+        self.write_back((now, &twins), rules, trash).await?;
         let created: Vec<Vec<u8>> = changes
             .created
             .into_iter()
@@ -115,7 +117,7 @@ impl Checkpoints {
             .into_iter()
             .filter(|(path, _)| !is_rules(path))
             .collect();
-        self.write_back(now, others, trash).await?;
+        self.write_back((now, &twins), others, trash).await?;
         self.bring_back_module_objects(goal.snapshot).await?;
         self.index_times(target).await?;
         self.folder_modes(target).await?;
@@ -207,7 +209,7 @@ impl Checkpoints {
     /// Writes paths back, fetching what git holds in portions.
     pub(super) async fn write_back(
         &self,
-        now: &Arc<Manifest>,
+        (now, twins): (&Arc<Manifest>, &Arc<Twins>),
         wanted: Vec<Wanted>,
         trash: &Path,
     ) -> Result<()> {
@@ -223,17 +225,19 @@ impl Checkpoints {
             }
             let objects = self.fetch(&portion).await?;
             let places = Arc::clone(&self.places);
-            let now = Arc::clone(now);
+            let (now, twins) = (Arc::clone(now), Arc::clone(twins));
             let trash = trash.join("files");
             blocking(move || {
                 let writer = Writer {
                     places: &places,
                     objects: &objects,
                     trash: &trash,
+                    now: &now,
+                    twins: &twins,
                 };
                 portion
                     .iter()
-                    .try_for_each(|(path, entry)| writer.write(path, entry, now.entries.get(path)))
+                    .try_for_each(|(path, entry)| writer.write(path, entry))
             })
             .await?;
         }
@@ -348,10 +352,14 @@ struct Writer<'a> {
     places: &'a Places,
     objects: &'a HashMap<ObjectId, Vec<u8>>,
     trash: &'a Path,
+    /// The tree before the restore.
+    now: &'a Manifest,
+    twins: &'a Twins,
 }
 
 impl Writer<'_> {
-    fn write(&self, path: &[u8], wanted: &Entry, now: Option<&Entry>) -> Result<()> {
+    fn write(&self, path: &[u8], wanted: &Entry) -> Result<()> {
+        let now = self.now.entries.get(path);
         let full = self.places.full(path);
         let same_bytes = now.is_some_and(|now| {
             now.kind == wanted.kind
@@ -361,6 +369,7 @@ impl Writer<'_> {
         });
         if same_bytes && wanted.kind != Kind::Link {
             let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+            self.twins.note_written(path);
             return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
         }
         self.make_parents(&full)?;
@@ -376,7 +385,14 @@ impl Writer<'_> {
         let unlocked = full
             .parent()
             .and_then(|parent| Some((parent.to_owned(), make_writable(parent)?)));
-        let written = self.create(&full, wanted);
+        let written = if self.twins.link(path, &full, (self.places, self.now)) {
+            Ok(())
+        } else {
+            let written = self.create(&full, wanted);
+            keep_owner(&full, present.as_ref());
+            self.twins.note_written(path);
+            written
+        };
         if let Some((parent, mode)) = unlocked {
             let _ = fs::set_permissions(&parent, fs::Permissions::from_mode(mode));
         }

@@ -40,6 +40,8 @@ pub(super) struct Conversions {
     pub(super) always: bool,
     /// Line endings are converted, whatever attributes say.
     pub(super) lines: bool,
+    /// The user says something about line endings, and may have said something else before.
+    pub(super) names_line_endings: bool,
     /// Git keeps logs of branches, and of nothing that mostly has none.
     pub(super) logs: bool,
     /// Files with attributes outside of the work tree.
@@ -109,6 +111,9 @@ impl Conversions {
         Self {
             always: !ORDINARY.iter().all(|setting| is_ordinary(*setting)),
             lines: lines.is_some_and(|value| !value.eq_ignore_ascii_case("false")),
+            names_line_endings: ["core.autocrlf", "core.eol"]
+                .iter()
+                .any(|key| value_of(config, key).is_some()),
             logs: is_ordinary(LOGS),
             outside,
         }

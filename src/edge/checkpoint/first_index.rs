@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -15,11 +16,15 @@ use crate::edge::git::{Git, nul_separated};
 use crate::edge::index_file::{self, Staged, StagedStat};
 use crate::edge::manifest::RACY_NS;
 use crate::edge::object_id::ObjectId;
+use crate::edge::walk::absolute;
 
 /// What an index says a path is: the bits that tell, a file, and a submodule.
 const KIND: u32 = 0o170_000;
 const FILE: u32 = 0o100_000;
 const SUBMODULE: u32 = 0o160_000;
+
+/// How many files are read to see whether lines end with a carriage return.
+const SAMPLE: usize = 64;
 
 /// One entry of an index.
 #[derive(Debug)]
@@ -62,6 +67,7 @@ impl Checkpoints {
         }
         let is_compared_here =
             listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions().await?.always;
+        known.may_be_converted = self.was_converting(&known.tracked).await?;
         let mut unclean = self.converted(&git, &known.tracked).await?;
         if !is_compared_here {
             unclean.extend(self.modified(&git, &known.tracked).await?);
@@ -76,6 +82,21 @@ impl Checkpoints {
         files.retain(|(path, _)| !unclean.contains(path));
         known.clean = files.into_iter().map(clean).collect();
         Ok(known)
+    }
+
+    /// True where something says that git converted files when it wrote them. The settings it had then
+    /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
+    async fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> Result<bool> {
+        let repository = &self.places.repository;
+        if self.conversions().await?.names_line_endings
+            || repository.common_dir.join("lfs").exists()
+        {
+            return Ok(true);
+        }
+        let top = &repository.work_tree;
+        let step = tracked.len().div_ceil(SAMPLE).max(1);
+        let mut sample = tracked.iter().step_by(step);
+        Ok(sample.any(|path| starts_with_returns(&absolute(top, path))))
     }
 
     /// Tracked paths that git takes for modified.
@@ -155,7 +176,7 @@ impl Checkpoints {
     }
 
     fn is_on_disk(&self, path: &[u8]) -> bool {
-        let full = crate::edge::walk::absolute(&self.places.repository.work_tree, path);
+        let full = absolute(&self.places.repository.work_tree, path);
         fs::symlink_metadata(full).is_ok()
     }
 
@@ -213,6 +234,16 @@ async fn converted_of(git: &Git, asked: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>>
         }
     }
     Ok(paths)
+}
+
+/// True where a line in the first bytes of a file ends with a carriage return.
+fn starts_with_returns(file: &Path) -> bool {
+    let is_file = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
+    let mut start = Vec::new();
+    let read = |file: fs::File| file.take(8192).read_to_end(&mut start).ok();
+    is_file
+        && fs::File::open(file).ok().and_then(read).is_some()
+        && start.windows(2).any(|pair| pair == b"\r\n")
 }
 
 /// Splits `TAG MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.

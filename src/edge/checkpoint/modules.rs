@@ -136,7 +136,8 @@ impl Checkpoints {
         let wanted: Vec<_> = module_entries(&base.manifest)
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
-        self.write_back(&Arc::default(), wanted, trash).await?;
+        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)
+            .await?;
         self.bring_back_module_objects(base).await
     }
 }

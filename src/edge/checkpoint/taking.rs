@@ -91,6 +91,21 @@ pub(super) struct Clean {
     pub(super) staged: Option<Staged>,
 }
 
+/// Files that git does not read, because they have the fields its index has of them.
+#[derive(Debug, Default)]
+pub(super) struct CleanToGit(BTreeMap<Vec<u8>, Staged>);
+
+impl CleanToGit {
+    /// True where a file has the fields the index has.
+    pub(super) fn is_clean(&self, path: &[u8], manifest: &Manifest) -> bool {
+        let (Some(staged), Some(entry)) = (self.0.get(path), manifest.entries.get(path)) else {
+            return false;
+        };
+        staged.stat.is_of(&entry.stat)
+            && (staged.mode == 0o100_755) == (entry.stat.mode & 0o100 != 0)
+    }
+}
+
 /// How a file stands to its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Likeness {
@@ -146,6 +161,9 @@ pub(super) struct Known {
     pub(super) clean_ns: i64,
     /// The second in which the index was written: what was touched in it may differ unseen.
     pub(super) index_second: i64,
+    /// Git may have converted files when it wrote them, and does not any more: that a file is clean to
+    /// git then says nothing about its bytes.
+    pub(super) may_be_converted: bool,
     /// All tracked paths.
     pub(super) tracked: BTreeSet<Vec<u8>>,
     /// Submodules.
@@ -159,6 +177,19 @@ impl Known {
         self.clean_ns == 0
     }
 
+    /// The files whose fields git trusts though their bytes may be others than those of their objects.
+    pub(super) fn clean_to_git(&self) -> CleanToGit {
+        if !self.may_be_converted {
+            return CleanToGit::default();
+        }
+        let is_trusted = |staged: &Staged| staged.stat.is_before(self.index_second);
+        let trusted = self.clean.iter().filter_map(|(path, clean)| {
+            let staged = clean.staged.filter(is_trusted)?;
+            Some((path.clone(), staged))
+        });
+        CleanToGit(trusted.collect())
+    }
+
     /// How a file that was looked at stands to the object the index names. The rules are git's, but
     /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
     pub(super) fn likeness(&self, found: &Found) -> Likeness {
@@ -167,10 +198,13 @@ impl Known {
         };
         // A file that changed since git looked at it is not what git saw; and a file system may
         // keep time in whole seconds.
-        let is_older = found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
+        let is_older = !self.may_be_converted
+            && found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
         let Some(staged) = clean.staged else {
             return if is_older {
                 Likeness::Same(clean.id)
+            } else if self.may_be_converted {
+                Likeness::Perhaps(clean.id)
             } else {
                 Likeness::Other
             };

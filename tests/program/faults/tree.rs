@@ -1,5 +1,6 @@
 //! What a scan, a save and a restore make of the folders and files of a work tree.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -8,7 +9,7 @@ use std::path::Path;
 use pretty_assertions::assert_eq;
 
 use crate::faults::{goes_on, prepared, shell};
-use crate::sandbox::{Sandbox, everything, files};
+use crate::sandbox::{Sandbox, everything, files, until};
 
 /// Folders with rule files of their own: tracked, and untracked behind a rule that ignores itself.
 const FOLDERS_WITH_RULES: &str = "
@@ -347,4 +348,103 @@ fn a_link_named_like_the_file_of_submodules_stays_out_of_commits_and_is_named() 
     assert!(sandbox.exists(".gitmodules"));
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
     assert!(!sandbox.exists(".gitmodules"));
+}
+
+#[test]
+fn names_of_one_file_are_names_of_one_file_after_a_restore() {
+    let sandbox = prepared(
+        "echo l > link1; ln link1 link2; mkdir sub; ln link1 sub/link3; echo l > apart
+         echo t > t1; ln t1 t2; git add t1 t2; git commit -qm linked",
+    );
+    let files_of = |names: &[&str]| {
+        let inode = |name: &&str| fs::metadata(sandbox.repo.join(name)).unwrap().ino();
+        names.iter().map(inode).collect::<BTreeSet<u64>>().len()
+    };
+    for misdeed in [
+        "echo x > link1; echo x >> t2",
+        "rm link1 t1",
+        "sed -i s/l/x/ link2; sed -i s/t/x/ t2",
+        "rm -r link1 link2 sub t1 t2",
+        "mv sub other; chmod 600 link1",
+    ] {
+        sandbox.agent(&format!("{misdeed}; failed no"));
+        sandbox
+            .run(&["loop", "c", "--max-retries", "0"])
+            .ends_with(1);
+        assert_eq!(files_of(&["link1", "link2", "sub/link3"]), 1, "{misdeed}");
+        assert_eq!(files_of(&["t1", "t2"]), 1, "{misdeed}");
+        assert_eq!(files_of(&["link1", "apart"]), 2, "{misdeed}");
+        assert_eq!(
+            (sandbox.read("link2"), sandbox.read("t1")),
+            ("l\n".to_owned(), "t\n".to_owned())
+        );
+    }
+}
+
+#[test]
+fn root_restores_files_for_the_owner_they_had() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let sandbox = prepared("chown 65534:65533 a.txt dir dir/b.txt");
+    sandbox.agent("echo x > a.txt; rm dir/b.txt; echo junk > dir/junk; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    for name in ["a.txt", "dir/b.txt"] {
+        let metadata = fs::metadata(sandbox.repo.join(name)).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (65534, 65533), "{name}");
+    }
+}
+
+/// Waits until no file can have been written in the second of the index, or just now.
+fn let_files_age() {
+    let start = std::time::Instant::now();
+    until("files to be old enough", || {
+        (start.elapsed().as_millis() > 3100).then_some(())
+    });
+}
+
+/// Git says that such files are clean, and its objects have other bytes.
+#[test]
+fn restore_keeps_bytes_that_git_converted_before_a_setting_was_switched_off() {
+    let sandbox = prepared("git config core.autocrlf true; rm a.txt; git checkout -q a.txt");
+    let_files_age();
+    shell(
+        &sandbox,
+        "echo new > new.txt; git add new.txt; git commit -qm new
+         git config --unset core.autocrlf",
+    );
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    assert_eq!(sandbox.read("a.txt"), "one\r\n");
+    sandbox.agent("rm a.txt; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.read("a.txt"), "one\r\n");
+    assert_eq!(sandbox.git("diff --name-only main ralph/c"), "");
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(sandbox.read("a.txt"), "one\r\n");
+}
+
+#[test]
+fn restore_keeps_large_files_whose_attribute_was_removed() {
+    let sandbox = prepared(
+        "mkdir .git/lfs; echo '*.bin filter=lfs' > .gitattributes
+         git config filter.lfs.clean 'cat > .git/lfs/object; echo pointer'
+         git config filter.lfs.smudge 'cat .git/lfs/object'
+         echo large > large.bin; git add -A; git commit -qm large",
+    );
+    let_files_age();
+    shell(
+        &sandbox,
+        "git rm -q .gitattributes; git commit -qm 'no attributes'",
+    );
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    assert_eq!(sandbox.git("show HEAD:large.bin"), "pointer\n");
+    sandbox.agent("rm large.bin; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.read("large.bin"), "large\n");
 }
