@@ -17,8 +17,6 @@
     reason = "the figures are for the reader of the log"
 )]
 
-#[path = "history/ended.rs"]
-mod ended;
 #[path = "power_cut/mod.rs"]
 mod power_cut;
 mod sandbox;

@@ -13,7 +13,7 @@ use flate2::{Compress, Compression, FlushCompress};
 
 use super::files::{FileError, Tried, read_if_present};
 use super::kill_point::{Point, reached};
-use super::object_id::ObjectId;
+use super::object_id::{ObjectFormat, ObjectId};
 
 /// How often an object is written again whose folder, or whose temporary file, git removed meanwhile.
 const TRIES: u32 = 1000;
@@ -33,6 +33,14 @@ pub(crate) fn read(objects: &Path, id: &ObjectId, kind: &str) -> Option<Vec<u8>>
     let start = bytes.iter().position(|byte| *byte == 0)? + 1;
     let is_kind = bytes.starts_with(format!("{kind} ").as_bytes());
     is_kind.then(|| bytes.split_off(start))
+}
+
+/// True where a loose object can be read and does not have the bytes its id says.
+pub(crate) fn is_damaged(file: &Path, id: &ObjectId, format: ObjectFormat) -> bool {
+    let Ok(file) = fs::File::open(file) else {
+        return false;
+    };
+    !ObjectId::of_stream(format, ZlibDecoder::new(file)).is_ok_and(|found| found == *id)
 }
 
 /// Writes objects one after the other; what it takes to deflate one is used for the next.

@@ -109,6 +109,27 @@ impl ObjectId {
         Self::digest(format, &[bytes])
     }
 
+    /// The digest of everything a reader gives: of an inflated object, its id.
+    pub(crate) fn of_stream(format: ObjectFormat, reader: impl Read) -> io::Result<Self> {
+        match format {
+            ObjectFormat::Sha1 => Self::hash_stream(sha1::Sha1::new(), reader),
+            ObjectFormat::Sha256 => Self::hash_stream(sha2::Sha256::new(), reader),
+        }
+    }
+
+    fn hash_stream<D: Digest>(mut digest: D, mut reader: impl Read) -> io::Result<Self> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = reader.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            digest.update(&buffer[..count]);
+        }
+        Self::from_bytes(&digest.finalize())
+            .ok_or_else(|| io::Error::other("unexpected digest length"))
+    }
+
     fn digest(format: ObjectFormat, parts: &[&[u8]]) -> Self {
         match format {
             ObjectFormat::Sha1 => Self::digest_with::<sha1::Sha1>(format, parts),

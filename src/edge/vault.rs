@@ -286,12 +286,6 @@ impl Vault {
     /// `git init` would leave HEAD unsynced and copy the user's templates.
     pub(crate) fn ensure_store(&self, format: ObjectFormat) -> Result<(), VaultError> {
         let store = self.store();
-        if store.join("HEAD").exists() {
-            return Ok(());
-        }
-        for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
-            create_private_folder(&store.join(name))?;
-        }
         let extension = match format {
             ObjectFormat::Sha1 => "\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
             ObjectFormat::Sha256 => format!(
@@ -299,17 +293,22 @@ impl Vault {
                 format.name()
             ),
         };
-        write_whole(
-            &store.join("config"),
-            format!("[core]\n{extension}").as_bytes(),
-            0o600,
-        )?;
-        write_whole(
-            &store.join("info/attributes"),
-            b"* -text -filter -ident -working-tree-encoding\n",
-            0o600,
-        )?;
-        write_whole(&store.join("HEAD"), b"ref: refs/heads/none\n", 0o600)?;
+        let config = format!("[core]\n{extension}");
+        let attributes = "* -text -filter -ident -working-tree-encoding\n";
+        let files = [
+            ("config", config.as_str()),
+            ("info/attributes", attributes),
+            ("HEAD", "ref: refs/heads/none\n"),
+        ];
+        if files.iter().all(|(name, _)| has_bytes(&store.join(name))) {
+            return Ok(());
+        }
+        for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
+            create_private_folder(&store.join(name))?;
+        }
+        for (name, text) in files {
+            write_whole(&store.join(name), text.as_bytes(), 0o600)?;
+        }
         Ok(())
     }
 
@@ -392,6 +391,11 @@ impl Vault {
     fn meta(&self) -> Result<Option<Meta>, VaultError> {
         Ok(Meta::read(&self.folder)?)
     }
+}
+
+/// True for a small text file that did not lose its bytes in a power cut: it would be empty or zeros.
+fn has_bytes(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| !bytes.is_empty() && !bytes.contains(&0))
 }
 
 /// What all vaults know about their repositories.

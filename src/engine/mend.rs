@@ -54,7 +54,7 @@ pub(crate) async fn mend_with(
     });
     let mut said: Vec<Event> = moved.into_iter().collect();
     let Some(run) = checkpoints.unsettled_run() else {
-        let checked = checkpoints.set_damage_aside().await;
+        let checked = checkpoints.set_damage_aside();
         checked.map_err(|error| broken(&error))?;
         complete_last_record(checkpoints)?;
         return Ok(said);

@@ -1,6 +1,7 @@
 //! Records a history, cuts it, and counts.
 
 mod cut;
+mod ended;
 mod fuse;
 mod history;
 mod place;

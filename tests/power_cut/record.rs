@@ -13,10 +13,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::cut::{Event, Random};
+use super::ended::ended_state;
 use super::fuse::Recorded;
 use super::history::{ACTS, furnish};
 use super::place::{Mounted, Place, leave_namespace};
-use crate::ended::ended_state;
 use crate::sandbox::{Running, Sandbox, WholeState};
 
 /// Longer than any command of a history takes.

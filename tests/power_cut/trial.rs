@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::cut::{Cut, Event};
+use super::ended::ended_state;
 use super::history::{ACTS, Act, RECOVER, journal};
 use super::place::{Place, run};
 use super::record::{Reference, program};
-use crate::ended::ended_state;
 use crate::sandbox::{Output, Running, Sandbox, WholeState, line_difference};
 
 /// No command takes longer: the program must not hang.

@@ -13,19 +13,17 @@ use serde_json::Value;
 
 use crate::sandbox::{Sandbox, everything, listing, mode};
 
-/// Every file that a run writes while it begins and trusts later, objects and plain copies, by inode:
-/// those of the user are linked into the vault.
+/// Every file that a run writes while it begins, by inode: objects of the user are linked into the
+/// vault. The journal is not among them, of which every line is synced.
 fn written(sandbox: &Sandbox) -> BTreeMap<u64, PathBuf> {
     let mut found = BTreeMap::new();
-    for top in ["repo/.git/objects", "state"] {
+    for top in ["repo/.git", "state"] {
         let top = sandbox.root.join(top);
         if !top.exists() {
             continue;
         }
         for path in listing(&top).into_keys().map(|path| top.join(path)) {
-            let text = path.to_string_lossy();
-            let is_kept = text.contains("/objects/") || text.contains("/raw/");
-            if is_kept && path.is_file() {
+            if path.is_file() && !path.ends_with("journal") {
                 found.insert(fs::metadata(&path).unwrap().ino(), path);
             }
         }

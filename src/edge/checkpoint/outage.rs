@@ -3,8 +3,8 @@
 //! is built on it.
 //!
 //! Not synced, and so affected: objects written since the last barrier, by us or by an agent's git,
-//! plain copies in the vault, and branch and index of a save that was not followed by an attempt. Everything else is either
-//! synced before a line speaks of it, or put back by undoing the attempt.
+//! plain copies in the vault, and branch and index of a save that was not followed by an attempt.
+//! Everything else is either synced before a line speaks of it, or put back by undoing the attempt.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -13,26 +13,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::keeping::READ_WHOLE;
-use super::objects::link;
 use super::recover::Recovery;
 use super::run_state::Current;
 use super::save::descends;
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Result, blocking, lock};
-use crate::edge::files::{Tried, absent, create_private_folder, move_away};
+use super::{Checkpoints, Places, Result, blocking, lock};
+use crate::edge::files::{Tried, absent, move_away};
+use crate::edge::loose_object::is_damaged;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
 use crate::edge::repository::Head;
 use crate::edge::steps::Step;
 
 /// File systems take the time from a clock that may be a tick late.
 const TICK_NS: i128 = 1_000_000_000;
-
-/// A loose object that was not yet durable.
-struct Young {
-    id: String,
-    path: PathBuf,
-    is_empty: bool,
-}
 
 impl Checkpoints {
     /// True where what was not synced when the last line was written may be gone.
@@ -48,14 +41,23 @@ impl Checkpoints {
     /// start, even where no run is open. Whatever is written next takes a file of the right name for
     /// one that is already there: the next commit or snapshot with the same content would be without
     /// it.
-    pub(crate) async fn set_damage_aside(&self) -> Result<()> {
+    pub(crate) fn set_damage_aside(&self) -> Result<()> {
         let Some(since) = self.unsynced_since() else {
             return Ok(());
         };
         let trash = self.new_trash("outage");
-        self.set_damaged_objects_aside(since, &trash).await?;
-        let folder = self.places.vault.raw();
-        for copy in damaged_copies(&folder, since, self.places.repository.format)? {
+        let Places { repository, vault } = &*self.places;
+        for (name, folder) in [
+            ("objects", repository.objects()),
+            ("store", vault.store().join("objects")),
+        ] {
+            for (id, path) in young_objects(&folder, since)? {
+                if is_damaged(&path, &id, repository.format) {
+                    move_away(&path, &trash.join(name).join(id.to_string()))?;
+                }
+            }
+        }
+        for copy in damaged_copies(&vault.raw(), since, repository.format)? {
             let name = copy.file_name().unwrap_or_default();
             move_away(&copy, &trash.join("raw").join(name))?;
         }
@@ -72,50 +74,6 @@ impl Checkpoints {
         let durable_at = self.state.durable_at;
         self.is_after_outage()
             .then(|| durable_at.map_or(0, jiff::Timestamp::as_nanosecond) - TICK_NS)
-    }
-
-    async fn set_damaged_objects_aside(&self, since: i128, trash: &Path) -> Result<()> {
-        for (name, folder) in [
-            ("objects", self.places.repository.objects()),
-            ("store", self.places.vault.store().join("objects")),
-        ] {
-            let listed = folder.clone();
-            let young = blocking(move || young_objects(&listed, since)).await?;
-            let (empty, filled): (Vec<_>, Vec<_>) = young.into_iter().partition(|it| it.is_empty);
-            let damaged = self.damaged(filled).await?;
-            for object in empty.into_iter().chain(damaged) {
-                move_away(&object.path, &trash.join(name).join(&object.id))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Which of the objects git cannot read.
-    async fn damaged(&self, objects: Vec<Young>) -> Result<Vec<Young>> {
-        if objects.is_empty() {
-            return Ok(objects);
-        }
-        // Git looks at all objects of a folder: these get one of their own.
-        let scratch = self.places.vault.scratch("young-objects");
-        let folder = scratch.clone();
-        let objects = blocking(move || {
-            clear(&folder)?;
-            for object in &objects {
-                let (first, rest) = object.id.split_at(2);
-                create_private_folder(&folder.join(first))?;
-                link(&object.path, &folder.join(first).join(rest))?;
-            }
-            Ok(objects)
-        })
-        .await?;
-        let git = self.work.patient().with_objects(&scratch, None);
-        let args = ["fsck", "--no-dangling", "--no-reflogs", "--no-progress"];
-        // It fails for all that is missing in the folder, too: only its words are of use.
-        let output = git.output(&args.map(std::ffi::OsString::from), &[]).await?;
-        blocking(move || clear(&scratch)).await?;
-        let unreadable: Vec<&str> = output.stderr.lines().filter_map(unreadable).collect();
-        let is_unreadable = |object: &Young| unreadable.contains(&object.id.as_str());
-        Ok(objects.into_iter().filter(is_unreadable).collect())
     }
 
     /// Puts branch and index of a save right that was not yet on disk; what the user has done since
@@ -194,7 +152,7 @@ impl Checkpoints {
 }
 
 /// The loose objects that changed since a time, or are empty.
-fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<Young>> {
+fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf)>> {
     let mut young = Vec::new();
     for number in 0..=255u8 {
         let first = format!("{number:02x}");
@@ -210,13 +168,12 @@ fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<Young>> {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if ObjectId::parse(id.as_bytes()).is_none() || !metadata.is_file() {
-                continue;
-            }
-            let is_empty = metadata.size() == 0;
-            if is_empty || changed_ns(&metadata) >= since_ns {
-                let path = entry.path();
-                young.push(Young { id, path, is_empty });
+            let is_young = metadata.size() == 0 || changed_ns(&metadata) >= since_ns;
+            if let Some(id) = ObjectId::parse(id.as_bytes())
+                && metadata.is_file()
+                && is_young
+            {
+                young.push((id, entry.path()));
             }
         }
     }
@@ -254,21 +211,4 @@ fn damaged_copies(folder: &Path, since_ns: i128, format: ObjectFormat) -> Result
 
 fn changed_ns(metadata: &fs::Metadata) -> i128 {
     i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
-}
-
-/// The id in what git says of an object it cannot read.
-fn unreadable(line: &str) -> Option<&str> {
-    let (id, fault) = line.strip_prefix("error: ")?.split_once(": ")?;
-    let faults = ["object corrupt or missing", "hash-path mismatch"];
-    faults
-        .iter()
-        .any(|known| fault.starts_with(known))
-        .then_some(id)
-}
-
-fn clear(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if !absent(&error) => Err(error).tried("remove", folder).map_err(Into::into),
-        _ => Ok(()),
-    }
 }

@@ -30,7 +30,7 @@ impl Checkpoints {
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
         self.clear_git_halves(&self.new_trash("recover"))?;
         let after_outage = self.is_after_outage();
-        self.set_damage_aside().await?;
+        self.set_damage_aside()?;
         if let Some((run, intent)) = self.state.moving.clone() {
             return self.move_again(&run, &intent).await.map(Some);
         }
