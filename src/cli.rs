@@ -26,6 +26,7 @@ mod rewind;
 mod show;
 mod status;
 mod terminal;
+mod trust;
 mod tui;
 mod undo;
 
@@ -96,6 +97,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Attach(given)) => attach::run(given, context),
         Some(Command::Status(given)) => status::run(given, context),
         Some(Command::Init(given)) => init::run(given, context),
+        Some(Command::Trust(given)) => trust::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given),
         Some(Command::Man(given)) => man::run(given),

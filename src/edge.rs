@@ -34,6 +34,7 @@ pub(crate) mod survey;
 pub(crate) mod text_window;
 pub(crate) mod transcript;
 pub(crate) mod tree_state;
+pub(crate) mod trust;
 pub(crate) mod vault;
 pub(crate) mod vaults;
 pub(crate) mod verdicts;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use crate::edge::source::SourceError;
-use crate::edge::vault::NoStateDirectory;
+use crate::edge::vault::StateDirectoryError;
 use crate::ui::style::{BAD, NAME, Paint, WARN};
 use crate::ui::text::clean_lines;
 
@@ -130,9 +130,9 @@ impl From<SourceError> for Failure {
     }
 }
 
-impl From<NoStateDirectory> for Failure {
-    fn from(error: NoStateDirectory) -> Self {
-        Self::refused(error.to_string()).hint("set `HOME`, or `XDG_STATE_HOME` to a folder")
+impl From<StateDirectoryError> for Failure {
+    fn from(error: StateDirectoryError) -> Self {
+        Self::refused(error.to_string()).hint(error.hint())
     }
 }
 

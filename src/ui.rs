@@ -24,6 +24,7 @@ pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod text;
+pub(crate) mod trust;
 pub(crate) mod tui;
 pub(crate) mod words;
 

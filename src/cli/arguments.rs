@@ -23,6 +23,7 @@ use super::resume::ResumeArguments;
 use super::rewind::RewindArguments;
 use super::show::ShowArguments;
 use super::status::StatusArguments;
+use super::trust::TrustArguments;
 use super::undo::UndoArguments;
 
 /// Exit codes, shown below the help of every command that can have them.
@@ -40,6 +41,7 @@ const EXAMPLES: &str = "\
 The way:
   ralphtool demo                    see the whole thing on a throw-away repository first
   ralphtool init                    write `ralphtool.toml`, with your tests as gates
+  ralphtool trust                   allow the commands of a `ralphtool.toml` you did not write
   ralphtool doctor                  is everything there, and is the agent logged in
   ralphtool list                    the changes, and how far they are
   ralphtool loop add-retry          work through one, story by story
@@ -209,6 +211,14 @@ pub(super) enum Command {
     /// written as a comment, and so is every other key, with its default. A file that is there is
     /// never overwritten.
     Init(InitArguments),
+    /// Allow what this repository's `ralphtool.toml` asks for
+    ///
+    /// The file may have come with a clone, or an agent may have changed it. So the commands it runs
+    /// (gates, notifications, agents, what they are started by), the variables it sets and the
+    /// folders it names count only after you have allowed this very content; `loop` and `resume` ask
+    /// on a terminal, and refuse elsewhere. This shows all of it and asks. A file that only sets
+    /// retries, budgets and the like needs no permission, nor does your own configuration.
+    Trust(TrustArguments),
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the
@@ -277,11 +287,12 @@ mod tests {
     }
 
     /// Flags that are about this one call, and no setting.
-    const NO_SETTINGS: [&str; 12] = [
+    const NO_SETTINGS: [&str; 13] = [
         "--story",
         "--no-tui",
         "--json",
         "--dry-run",
+        "--trust",
         "--verbose",
         "--quiet",
         "--resume",

@@ -8,8 +8,9 @@ use super::arguments::{ColorArgument, GlobalArguments};
 use super::terminal;
 use crate::domain::change::Change;
 use crate::domain::settings::{PartialSettings, Settings, SettingsProblem};
-use crate::edge::settings::{self, Places};
+use crate::edge::settings::{self, Loaded, Places};
 use crate::edge::source::{self, SourceError, Surroundings};
+use crate::edge::vault::state_directory;
 use crate::failure::Failure;
 use crate::ui::style::Paint;
 
@@ -75,27 +76,58 @@ impl Context {
         })
     }
 
-    /// All settings for a repository, the flags over all, and warnings for the user.
+    /// All settings for a repository, the flags over all, to show them; and warnings for the user.
     pub(super) fn settings(
         &self,
         root: &Path,
         flags: PartialSettings,
     ) -> Result<(Settings, Vec<String>), Failure> {
+        let loaded = self.load(root, false)?;
+        let settings = loaded.shown(flags).map_err(unfit)?;
+        Ok((settings, loaded.warnings))
+    }
+
+    /// What the files and variables say. With `trust`, what the repository's own file asks for is
+    /// allowed, this once.
+    pub(super) fn load(&self, root: &Path, trust: bool) -> Result<Loaded, Failure> {
         let home = std::env::home_dir();
+        let state = state_directory(&self.environment).ok();
         let places = Places {
             root,
             home: home.as_deref(),
             config: self.config.as_deref(),
             directory: &self.directory,
+            state: state.as_deref(),
+            trust,
         };
-        let mut loaded = settings::load(&places, &self.environment).map_err(unfit)?;
-        loaded.layers.push(flags);
-        let settings = Settings::resolve(loaded.layers).map_err(unfit)?;
-        Ok((settings, loaded.warnings))
+        settings::load(&places, &self.environment).map_err(unfit)
+    }
+
+    /// What to type for another command with the same global flags.
+    pub(super) fn typed(&self, command: &str) -> String {
+        let mut words = vec!["ralphtool".to_owned()];
+        if self.directory != Path::new(".") {
+            words.push(format!("-C {}", quoted(&self.directory)));
+        }
+        words.push(command.to_owned());
+        if let Some(config) = &self.config {
+            words.push(format!("--config {}", quoted(config)));
+        }
+        words.join(" ")
     }
 }
 
-fn unfit(problem: SettingsProblem) -> Failure {
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+pub(super) fn unfit(problem: SettingsProblem) -> Failure {
     let failure = Failure::refused(problem.to_string());
     match problem.hint {
         Some(hint) => failure.hint(hint),

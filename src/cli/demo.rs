@@ -7,7 +7,7 @@ use clap::Args;
 use super::context::Context;
 use super::launch::no_repository;
 use super::{launch, output, terminal};
-use crate::domain::settings::{Settings, SettingsProblem};
+use crate::domain::settings::{PartialSettings, SettingsProblem};
 use crate::edge::agent::find_program;
 use crate::edge::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
 use crate::edge::repository::Repository;
@@ -99,6 +99,9 @@ async fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         home: None,
         config: None,
         directory: &directory,
+        state: None,
+        // The demo has written it itself.
+        trust: true,
     };
     let loaded = settings::load(&places, &[]).map_err(unfit)?;
     let surroundings = Surroundings {
@@ -111,7 +114,7 @@ async fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
     Ok(Order {
         state: stage.state.clone(),
         change: source::read_target(CHANGE, &surroundings)?,
-        settings: Settings::resolve(loaded.layers).map_err(unfit)?,
+        settings: loaded.allowed(PartialSettings::default()).map_err(unfit)?,
         only_story: None,
         reopen: false,
         mended: Vec::new(),

@@ -1,6 +1,7 @@
 //! `ralphtool init`: writes a commented `ralphtool.toml` with the gates it finds.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,6 +16,8 @@ use crate::edge::files::write_new;
 use crate::edge::repository::Repository;
 use crate::edge::settings::REPOSITORY_FILE;
 use crate::edge::survey;
+use crate::edge::trust::Allowance;
+use crate::edge::vault::state_directory;
 use crate::failure::Failure;
 use crate::ui::init;
 
@@ -59,8 +62,17 @@ async fn write(arguments: &InitArguments, context: &Context) -> Result<ExitCode,
         return Err(Failure::refused(message)
             .hint("`ralphtool init --print` shows what a new one would say"));
     }
+    trust_own(context, &file, page.as_bytes());
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| init::write(out, paint, &file, &agent, &gates))
+}
+
+/// Allows what `init` has just written: the user asked for it. Where that cannot be remembered, the
+/// first run asks.
+fn trust_own(context: &Context, file: &Path, page: &[u8]) {
+    if let Ok(state) = state_directory(&context.environment) {
+        let _ = Allowance::of(file, page).give(&state);
+    }
 }
 
 fn path_variable(context: &Context) -> Option<&OsStr> {

@@ -5,16 +5,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::audience;
-use super::context::Context;
+use super::context::{Context, unfit};
 use super::loop_command::RunArguments;
-use super::{output, terminal, tui};
+use super::{output, terminal, trust, tui};
 use crate::domain::change::{Change, SourceKind, StoryState};
 use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
+use crate::domain::settings::trust::TrustQuestion;
 use crate::domain::settings::{PartialSettings, Settings};
 use crate::edge::checkpoint::{OpenRun, peek, peek_last};
 use crate::edge::repository::{Repository, RepositoryError};
-use crate::edge::settings::REPOSITORY_FILE;
+use crate::edge::settings::{Loaded, REPOSITORY_FILE};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
 use crate::engine::launch::{Order, Prepared, Ready, prepare};
@@ -39,6 +40,30 @@ pub(super) struct Wish<'a> {
     pub(super) chosen: Option<&'a PartialSettings>,
     /// Somebody looks at the screen and can be asked.
     pub(super) attended: bool,
+    /// How the user is asked whether the repository's own file may run things.
+    pub(super) consent: Consent<'a>,
+}
+
+/// How the user allows what the repository's own settings file asks for.
+#[derive(Clone, Copy)]
+pub(super) enum Consent<'a> {
+    /// By an answer on the terminal.
+    Terminal,
+    /// Not at all: nobody can be asked.
+    Nobody,
+    /// On the screen, where this very content may have been allowed a moment ago.
+    Screen(Option<&'a str>),
+}
+
+impl Consent<'_> {
+    /// As the flags and the terminal have it.
+    pub(super) fn of(flags: &RunArguments) -> Self {
+        if trust::can_ask() && !flags.json {
+            Self::Terminal
+        } else {
+            Self::Nobody
+        }
+    }
 }
 
 /// What comes of a wish.
@@ -49,6 +74,8 @@ pub(super) enum Outlook {
     NothingLeft(Box<Change>, Vec<Event>),
     /// It was only to be said what would be done.
     Told(ExitCode),
+    /// The screen has to ask first; this was mended on the way.
+    Asks(Box<TrustQuestion>, Vec<Event>),
 }
 
 /// The change a run is asked for.
@@ -87,6 +114,8 @@ async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> 
     match outlook(wish, context).await? {
         Outlook::Told(code) => Ok(code),
         Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
+        // Only a screen is answered so.
+        Outlook::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
         Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
         Outlook::Ready(ready) => {
             let face = terminal::face(wish.flags, context);
@@ -132,7 +161,7 @@ async fn mend_first(
     mend(mending).await
 }
 
-fn told(event: &Event) -> Option<String> {
+pub(super) fn told(event: &Event) -> Option<String> {
     match event {
         Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
         _ => None,
@@ -154,7 +183,8 @@ async fn start_in(
         Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
         None => flags.settings(),
     };
-    let (settings, warnings) = context.settings(&repository.work_tree, layer)?;
+    let mut loaded = context.load(&repository.work_tree, flags.trust)?;
+    let settings = loaded.shown(layer.clone()).map_err(unfit)?;
     let surroundings = context.surroundings()?;
     let change = match (wish.which, &last) {
         (Which::Named(target), _) => context.change(target)?,
@@ -166,13 +196,17 @@ async fn start_in(
             .hint(change.source.example()));
     }
     if flags.dry_run {
-        output::warn(context, warnings.iter().map(String::as_str));
+        output::warn(context, loaded.warnings.iter().map(String::as_str));
+        output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
         let only = flags.story.as_deref();
         let told = dry_run(&change, &settings, context, (&repository, only, last)).await?;
         return Ok(Outlook::Told(told));
     }
     if !wish.attended {
         hint_at_gates(&settings, context, &repository, flags);
+    }
+    if let Some(question) = allow(&mut loaded, wish, context)? {
+        return Ok(Outlook::Asks(Box::new(question), mended.to_vec()));
     }
     let order = Order {
         state: state_directory(&context.environment)?,
@@ -183,14 +217,36 @@ async fn start_in(
         change: change.clone(),
         repository,
         surroundings,
-        settings,
-        warnings,
+        settings: loaded.allowed(layer).map_err(unfit)?,
+        warnings: loaded.warnings,
         attended: wish.attended,
     };
     Ok(match prepare(order).await? {
         Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.to_vec()),
         Prepared::Ready(ready) => Outlook::Ready(ready),
     })
+}
+
+/// Has the user allow what the repository's own file asks for. Gives the question where a screen has
+/// to ask it; whoever says no, and whoever cannot be asked, is refused.
+fn allow(
+    loaded: &mut Loaded,
+    wish: &Wish<'_>,
+    context: &Context,
+) -> Result<Option<TrustQuestion>, Failure> {
+    let Some(file) = loaded.unallowed() else {
+        return Ok(None);
+    };
+    match wish.consent {
+        Consent::Nobody => return Err(trust::refusal(file, context)),
+        Consent::Terminal => trust::ask_for(file, context)?,
+        Consent::Screen(Some(token)) if token == file.allowance.token() => {
+            trust::give(file, context)?;
+        }
+        Consent::Screen(_) => return Ok(Some(file.question())),
+    }
+    loaded.accept();
+    Ok(None)
 }
 
 /// One quiet line where nobody has configured anything: a first run without gates believes what the

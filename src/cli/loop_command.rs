@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::EXIT_CODES;
 use super::context::Context;
-use super::launch::{self, Which, Wish};
+use super::launch::{self, Consent, Which, Wish};
 use super::tui;
 use crate::domain::allowance::{CostLimit, TokenLimit};
 use crate::domain::duration::TimeLimit;
@@ -114,6 +114,9 @@ pub(super) struct RunArguments {
     /// Say what would be done, and touch nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Allow what the repository's `ralphtool.toml` asks for, this once and without a question
+    #[arg(long)]
+    pub(super) trust: bool,
     /// Show what the agent says and does, too; a plain log
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
@@ -200,6 +203,7 @@ pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCo
         flags: &arguments.run,
         chosen: None,
         attended: arguments.run.is_attended(context),
+        consent: Consent::of(&arguments.run),
     };
     launch::run(&wish, context)
 }

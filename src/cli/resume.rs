@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::arguments::EXIT_CODES;
 use super::context::Context;
-use super::launch::{self, Which, Wish};
+use super::launch::{self, Consent, Which, Wish};
 use super::loop_command::RunArguments;
 use crate::failure::Failure;
 
@@ -34,6 +34,7 @@ pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<Exit
         flags: &arguments.run,
         chosen: None,
         attended: arguments.run.is_attended(context),
+        consent: Consent::of(&arguments.run),
     };
     launch::run(&wish, context)
 }

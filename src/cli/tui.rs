@@ -25,7 +25,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::context::Context;
-use super::launch::{self, Outlook, Which, Wish};
+use super::launch::{self, Consent, Outlook, Which, Wish};
 use super::loop_command::RunArguments;
 use super::{output, terminal};
 use crate::domain::event::Record;
@@ -38,7 +38,7 @@ use crate::engine::status::Watch;
 use crate::failure::Failure;
 use crate::ui::style::Paint;
 use crate::ui::tui::app::{App, Home, Terminal};
-use crate::ui::tui::message::{Msg, RunOver, Start};
+use crate::ui::tui::message::{Asked, Msg, RunOver, Start};
 
 use desk::Desk;
 use mailbox::Mailbox;
@@ -239,10 +239,16 @@ impl Stage {
             flags: &flags,
             chosen: Some(&start.chosen),
             attended: true,
+            consent: Consent::Screen(start.allowed.as_deref()),
         };
         match Box::pin(launch::outlook(&wish, context)).await {
             Ok(Outlook::Ready(ready)) => self.play(ready, commands).await,
             Ok(Outlook::NothingLeft(..) | Outlook::Told(_)) => RunOver::NothingLeft,
+            Ok(Outlook::Asks(question, mended)) => RunOver::Asks(Box::new(Asked {
+                question: *question,
+                recovered: mended.iter().filter_map(launch::told).collect(),
+                start: start.clone(),
+            })),
             Err(failure) => RunOver::Failed(lookup::told(&failure)),
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod keys;
 mod lines;
 mod notify;
 mod tamper;
+pub(crate) mod trust;
 pub(crate) mod variables;
 
 use std::collections::BTreeMap;

@@ -2,9 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use crate::domain::settings::{PartialSettings, SettingsProblem, file, variables};
+use super::trust::Allowance;
+use crate::domain::settings::file::Reading;
+use crate::domain::settings::trust::{Claim, TrustQuestion};
+use crate::domain::settings::{PartialSettings, Settings, SettingsProblem, file, variables};
 
 /// The name of the file in the repository root.
 pub(crate) const REPOSITORY_FILE: &str = "ralphtool.toml";
@@ -20,15 +24,106 @@ pub(crate) struct Places<'a> {
     pub(crate) config: Option<&'a Path>,
     /// The directory the program works in.
     pub(crate) directory: &'a Path,
+    /// The user's state directory, where it is remembered what the user has allowed.
+    pub(crate) state: Option<&'a Path>,
+    /// What the repository's own file asks for is allowed, this once.
+    pub(crate) trust: bool,
+}
+
+/// Settings that may be acted on: whatever in them starts a program, sets a variable of one or names
+/// a folder comes from the user, or the user has allowed it. Only [`Loaded::allowed`] makes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AllowedSettings(Settings);
+
+impl Deref for AllowedSettings {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.0
+    }
+}
+
+/// A settings file of the repository, which may have come with a clone, or which an agent may have
+/// changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RepositoryFile {
+    /// The file, as the user knows it.
+    pub(crate) name: String,
+    /// What in it has to be allowed.
+    pub(crate) claims: Vec<Claim>,
+    /// The allowance it needs for that.
+    pub(crate) allowance: Allowance,
+    is_allowed: bool,
+}
+
+impl RepositoryFile {
+    /// What the user is asked.
+    pub(crate) fn question(&self) -> TrustQuestion {
+        TrustQuestion {
+            file: self.name.clone(),
+            claims: self.claims.clone(),
+            token: self.allowance.token().to_owned(),
+        }
+    }
 }
 
 /// The layers found, the earliest first, without the flags.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Loaded {
-    /// Repository file, user file, variables.
-    pub(crate) layers: Vec<PartialSettings>,
+    /// Repository file, user file, variables: all that they say.
+    whole: Vec<PartialSettings>,
+    /// The same without what the repository's file asks for.
+    harmless: Vec<PartialSettings>,
+    file: Option<RepositoryFile>,
     /// What the user should know.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// The repository's own file, where there is one.
+    pub(crate) fn repository_file(&self) -> Option<&RepositoryFile> {
+        self.file.as_ref()
+    }
+
+    /// The repository's own file where it asks for something that the user has not allowed.
+    pub(crate) fn unallowed(&self) -> Option<&RepositoryFile> {
+        self.file.as_ref().filter(|file| !file.is_allowed)
+    }
+
+    /// The user has just allowed what the repository's file asks for.
+    pub(crate) fn accept(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.is_allowed = true;
+        }
+    }
+
+    /// All settings, the flags over all: to show them, not to act on them.
+    pub(crate) fn shown(&self, flags: PartialSettings) -> Result<Settings, SettingsProblem> {
+        Settings::resolve(self.whole.iter().cloned().chain([flags]))
+    }
+
+    /// The settings to act on; what is not allowed is not in them.
+    pub(crate) fn allowed(
+        &self,
+        flags: PartialSettings,
+    ) -> Result<AllowedSettings, SettingsProblem> {
+        let layers = match self.unallowed() {
+            Some(_) => &self.harmless,
+            None => &self.whole,
+        };
+        Settings::resolve(layers.iter().cloned().chain([flags])).map(AllowedSettings)
+    }
+
+    fn add_own(&mut self, layer: PartialSettings) {
+        self.whole.push(layer.clone());
+        self.harmless.push(layer);
+    }
+
+    fn add_theirs(&mut self, (reading, file): (Reading, RepositoryFile)) {
+        self.whole.push(reading.whole);
+        self.harmless.push(reading.harmless);
+        self.file = Some(file);
+    }
 }
 
 /// Reads all layers. A file asked for by name replaces both others and must exist.
@@ -45,35 +140,62 @@ pub(crate) fn load(
         .config
         .map(Path::to_owned)
         .or_else(|| variables.config.map(PathBuf::from));
-    let mut layers = match asked {
-        Some(path) => vec![asked_file(places, &path)?],
-        None => found_files(places, &readable)?,
-    };
-    layers.push(variables.settings);
-    Ok(Loaded {
-        layers,
+    let mut loaded = Loaded {
         warnings: variables.warnings,
-    })
-}
-
-fn asked_file(places: &Places<'_>, path: &Path) -> Result<PartialSettings, SettingsProblem> {
-    let name = path.display().to_string();
-    match read(&places.directory.join(path), &name)? {
-        Some(layer) => Ok(layer),
-        None => Err(SettingsProblem::new(name, "there is no such file")),
+        ..Loaded::default()
+    };
+    let trust = places.trust || variables.trust;
+    match asked {
+        Some(path) => add_asked_file(&mut loaded, places, &path, trust)?,
+        None => add_found_files(&mut loaded, places, &readable, trust)?,
     }
+    loaded.add_own(variables.settings);
+    Ok(loaded)
 }
 
-fn found_files(
+/// A file that the user names is the user's own, unless it is part of the work tree.
+fn add_asked_file(
+    loaded: &mut Loaded,
+    places: &Places<'_>,
+    path: &Path,
+    trust: bool,
+) -> Result<(), SettingsProblem> {
+    let name = path.display().to_string();
+    let path = places.directory.join(path);
+    let missing = || SettingsProblem::new(name.as_str(), "there is no such file");
+    if is_inside(&path, places.root) {
+        let theirs = read_theirs(places, &path, &name, trust)?;
+        loaded.add_theirs(theirs.ok_or_else(missing)?);
+    } else {
+        let own = read_own(&path, &name)?;
+        loaded.add_own(own.ok_or_else(missing)?);
+    }
+    Ok(())
+}
+
+fn add_found_files(
+    loaded: &mut Loaded,
     places: &Places<'_>,
     environment: &[(&str, &str)],
-) -> Result<Vec<PartialSettings>, SettingsProblem> {
-    let mut layers = Vec::new();
-    layers.extend(read(&places.root.join(REPOSITORY_FILE), REPOSITORY_FILE)?);
-    if let Some(path) = user_file(places.home, environment) {
-        layers.extend(read(&path, &path.display().to_string())?);
+    trust: bool,
+) -> Result<(), SettingsProblem> {
+    let path = places.root.join(REPOSITORY_FILE);
+    if let Some(theirs) = read_theirs(places, &path, REPOSITORY_FILE, trust)? {
+        loaded.add_theirs(theirs);
     }
-    Ok(layers)
+    if let Some(path) = user_file(places.home, environment)
+        && let Some(own) = read_own(&path, &path.display().to_string())?
+    {
+        loaded.add_own(own);
+    }
+    Ok(())
+}
+
+/// Whether a file is in the work tree, by its own place or by what it links to.
+fn is_inside(path: &Path, root: &Path) -> bool {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let is_below = |path: &Path| path.canonicalize().is_ok_and(|it| it.starts_with(&root));
+    is_below(path) || path.parent().is_some_and(is_below)
 }
 
 /// `$XDG_CONFIG_HOME/ralphtool/config.toml`, or the same under `~/.config`.
@@ -87,8 +209,46 @@ fn user_file(home: Option<&Path>, environment: &[(&str, &str)]) -> Option<PathBu
     Some(directory.join("ralphtool").join("config.toml"))
 }
 
-/// Reads one file; none is no error.
-fn read(path: &Path, name: &str) -> Result<Option<PartialSettings>, SettingsProblem> {
+/// Reads a file of the user's; none is no error.
+fn read_own(path: &Path, name: &str) -> Result<Option<PartialSettings>, SettingsProblem> {
+    let text = read(path, name)?;
+    text.map(|text| file::parse(name, without_mark(&text)))
+        .transpose()
+}
+
+/// Reads a file of the repository, and whether the user has allowed what it asks for.
+fn read_theirs(
+    places: &Places<'_>,
+    path: &Path,
+    name: &str,
+    trust: bool,
+) -> Result<Option<(Reading, RepositoryFile)>, SettingsProblem> {
+    let Some(text) = read(path, name)? else {
+        return Ok(None);
+    };
+    let reading = file::read(name, without_mark(&text))?;
+    // Of the bytes that were read, not of the file, which may be another one by now.
+    let allowance = Allowance::of(path, text.as_bytes());
+    let is_given = |state: &Path| {
+        allowance.is_given(state).map_err(|error| {
+            let message = format!("could not find out whether it is allowed: {error}");
+            SettingsProblem::new(name, message)
+        })
+    };
+    let is_allowed = reading.claims.is_empty()
+        || trust
+        || places.state.map(is_given).transpose()?.unwrap_or(false);
+    let file = RepositoryFile {
+        name: name.to_owned(),
+        claims: reading.claims.clone(),
+        allowance,
+        is_allowed,
+    };
+    Ok(Some((reading, file)))
+}
+
+/// The text of one file; none is no error.
+fn read(path: &Path, name: &str) -> Result<Option<String>, SettingsProblem> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if missing(error.kind()) => return Ok(None),
@@ -97,10 +257,13 @@ fn read(path: &Path, name: &str) -> Result<Option<PartialSettings>, SettingsProb
             return Err(SettingsProblem::new(name, message));
         }
     };
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(SettingsProblem::new(name, "the file is not UTF-8 text"));
-    };
-    file::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text)).map(Some)
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|_| SettingsProblem::new(name, "the file is not UTF-8 text"))
+}
+
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn missing(kind: ErrorKind) -> bool {
@@ -110,7 +273,6 @@ fn missing(kind: ErrorKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::settings::Settings;
     use pretty_assertions::assert_eq;
 
     struct Home {
@@ -142,6 +304,8 @@ mod tests {
                 home: Some(&home),
                 config: config.map(Path::new),
                 directory: &root,
+                state: None,
+                trust: false,
             };
             let environment: Vec<(OsString, OsString)> = environment
                 .iter()
@@ -152,7 +316,8 @@ mod tests {
 
         fn retries(&self, config: Option<&str>, environment: &[(&str, &str)]) -> (u32, String) {
             let loaded = self.load(config, environment).unwrap();
-            let retries = Settings::resolve(loaded.layers).unwrap().max_retries;
+            let settings = loaded.shown(PartialSettings::default()).unwrap();
+            let retries = settings.max_retries;
             let origin = retries.origin.to_string();
             let folder = self.folder.path().display().to_string();
             (retries.value, origin.replace(&folder, ""))
@@ -213,5 +378,85 @@ mod tests {
         std::fs::create_dir(&path).unwrap();
         let problem = home.load(None, &[]).unwrap_err();
         assert_eq!(problem.place, "ralphtool.toml");
+    }
+
+    const ASKING: &str = "max_retries = 4\nvault_limit = \"1MB\"\n\
+        [notify]\nbell = false\ncommand = [\"tell\", \"a b\"]\n\
+        [[gate]]\nname = \"tests\"\nrun = \"make test\"\n\
+        [agents.plain]\nlike = \"codex\"\n\
+        [agents.claude]\nwrap = [\"box\", \"--\"]\nenv = { URL = \"x\", KEY = true, HOME = false }\n";
+
+    #[test]
+    fn what_is_not_allowed_is_shown_but_not_in_the_settings_to_act_on() {
+        let home = Home::new();
+        home.write("repo/ralphtool.toml", ASKING);
+        let mut loaded = home.load(None, &[]).unwrap();
+        let file = loaded.unallowed().unwrap();
+        let claims: Vec<String> = file
+            .claims
+            .iter()
+            .map(|it| format!("{} {}: {}", it.line, it.does, it.what))
+            .collect();
+        let want = [
+            "2 old runs are removed from the vault above: 1MB",
+            "5 a notification runs: tell 'a b'",
+            "8 a gate runs: make test",
+            "12 the agent `claude` is started by: box --",
+            "13 the agent `claude` gets the variable: HOME, removed",
+            "13 the agent `claude` gets the variable: KEY, with the value you have set",
+            "13 the agent `claude` gets the variable: URL=x",
+        ];
+        assert_eq!(claims, want);
+        let all = loaded.shown(PartialSettings::default()).unwrap();
+        let some = loaded.allowed(PartialSettings::default()).unwrap();
+        assert_eq!(some.max_retries, all.max_retries);
+        assert_eq!(some.gates.value, []);
+        assert_eq!(
+            (some.notify.value.bell, &some.notify.value.command),
+            (false, &None)
+        );
+        assert_eq!(some.agents.keys().collect::<Vec<_>>(), ["plain"]);
+        assert_ne!(some.vault_limit, all.vault_limit);
+        loaded.accept();
+        assert_eq!(*loaded.allowed(PartialSettings::default()).unwrap(), all);
+    }
+
+    #[test]
+    fn only_a_file_in_the_work_tree_has_to_be_allowed() {
+        let home = Home::new();
+        for path in [
+            "repo/ralphtool.toml",
+            "repo/other.toml",
+            "beside.toml",
+            "home/.config/ralphtool/config.toml",
+        ] {
+            home.write(path, ASKING);
+        }
+        std::os::unix::fs::symlink(
+            "../repo/other.toml",
+            home.folder.path().join("xdg/link.toml"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("../beside.toml", home.folder.path().join("repo/out.toml"))
+            .unwrap();
+        let is_asked = |config: Option<&str>, variables: &[(&str, &str)]| {
+            home.load(config, variables).unwrap().unallowed().is_some()
+        };
+        assert!(is_asked(None, &[]));
+        assert!(is_asked(Some("other.toml"), &[]));
+        assert!(is_asked(
+            None,
+            &[("RALPHTOOL_CONFIG", "../repo/other.toml")]
+        ));
+        assert!(is_asked(Some("../xdg/link.toml"), &[]));
+        assert!(is_asked(Some("out.toml"), &[]));
+        assert!(!is_asked(Some("../beside.toml"), &[]));
+        assert!(!is_asked(None, &[("RALPHTOOL_TRUST", "1")]));
+        assert!(is_asked(None, &[("RALPHTOOL_TRUST", "0")]));
+        home.write(
+            "repo/ralphtool.toml",
+            "agent = \"codex\"\n[notify]\nbell = false\n",
+        );
+        assert!(!is_asked(None, &[]));
     }
 }

@@ -16,6 +16,10 @@ use super::object_id::ObjectFormat;
 use super::repository::Repository;
 use super::steps::DAMAGED;
 
+mod private_state;
+
+pub(crate) use private_state::StateDirectoryError;
+
 /// Name of the one file of ours in the user's git directory.
 pub(crate) const TOKEN_FILE: &str = "ralphtool.id";
 
@@ -57,15 +61,11 @@ pub(crate) enum VaultError {
     File(#[from] FileError),
 }
 
-/// The environment names no place for private state.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found no place for private files: neither `XDG_STATE_HOME` nor `HOME` is set")]
-pub(crate) struct NoStateDirectory;
-
-/// The user's state directory: `$XDG_STATE_HOME`, else `~/.local/state`.
+/// The user's state directory: `$XDG_STATE_HOME`, else `~/.local/state`. What is ours in it must be
+/// out of the reach of other users: it decides what is restored into the work tree, and what may run.
 pub(crate) fn state_directory(
     environment: &[(OsString, OsString)],
-) -> Result<PathBuf, NoStateDirectory> {
+) -> Result<PathBuf, StateDirectoryError> {
     // A relative path would depend on where the program is started: the standard says to ignore it.
     let folder = |name: &str| {
         let found = environment.iter().find(|(known, _)| known == name);
@@ -73,9 +73,11 @@ pub(crate) fn state_directory(
             .map(|(_, value)| PathBuf::from(value))
             .filter(|path| path.is_absolute())
     };
-    folder("XDG_STATE_HOME")
+    let state = folder("XDG_STATE_HOME")
         .or_else(|| folder("HOME").map(|home| home.join(".local/state")))
-        .ok_or(NoStateDirectory)
+        .ok_or(StateDirectoryError::Missing)?;
+    private_state::check(&state)?;
+    Ok(state)
 }
 
 /// What the vault knows about the repository it belongs to.
@@ -555,7 +557,7 @@ mod tests {
     #[test]
     fn the_state_directory_is_named_by_absolute_paths_only() {
         #[track_caller]
-        fn case(variables: &[(&str, &str)], want: Result<&str, NoStateDirectory>) {
+        fn case(variables: &[(&str, &str)], want: Result<&str, StateDirectoryError>) {
             let environment: Vec<(OsString, OsString)> = variables
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()))
@@ -573,6 +575,6 @@ mod tests {
             &[home, ("XDG_STATE_HOME", "")],
             Ok("/home/ann/.local/state"),
         );
-        case(&[("HOME", "")], Err(NoStateDirectory));
+        case(&[("HOME", "")], Err(StateDirectoryError::Missing));
     }
 }

@@ -19,7 +19,7 @@ use crate::domain::doctor::{Diagnosis, Finding};
 use crate::domain::settings::Settings;
 use crate::edge::repository::Repository;
 use crate::edge::source::Surroundings;
-use crate::edge::vault::{NoStateDirectory, Vault};
+use crate::edge::vault::{StateDirectoryError, Vault};
 
 /// How long a git command may take while things are looked at.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(crate) struct Patient {
     /// Where the command was given.
     pub(crate) directory: PathBuf,
     /// The user's state directory.
-    pub(crate) state: Result<PathBuf, NoStateDirectory>,
+    pub(crate) state: Result<PathBuf, StateDirectoryError>,
     /// The configuration file asked for.
     pub(crate) config: Option<PathBuf>,
     /// The user's home directory.
@@ -62,12 +62,14 @@ pub(crate) async fn examine(patient: &Patient) -> Diagnosis {
             state,
         };
         findings.extend(repository::obstacles(&place).await);
-        findings.extend(in_vault(&place, settings.as_ref()));
-        findings.extend(isolation::look(&place, settings.as_ref()));
+        let shown = settings.as_ref().map(|found| &found.shown);
+        findings.extend(in_vault(&place, shown));
+        findings.extend(isolation::look(&place, shown));
     }
     findings.extend(vault::state_directory(patient));
     findings.extend(configured);
-    let (words, agents) = match &settings {
+    let allowed = settings.as_ref().and_then(|found| found.allowed.as_ref());
+    let (words, agents) = match allowed {
         Some(settings) => agents::look(settings, patient, root).await,
         None => (Vec::new(), Vec::new()),
     };

@@ -25,6 +25,7 @@ use crate::domain::settings::Settings;
 use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::repository::Repository;
+use crate::edge::settings::AllowedSettings;
 use crate::edge::source::{Surroundings, place_of};
 use crate::edge::vault::{random_name, where_now};
 use crate::edge::{gate, os};
@@ -43,8 +44,8 @@ pub(crate) struct Order {
     pub(crate) surroundings: Surroundings,
     /// The change.
     pub(crate) change: Change,
-    /// All settings.
-    pub(crate) settings: Settings,
+    /// All settings; what has to be allowed by the user is.
+    pub(crate) settings: AllowedSettings,
     /// Just this story.
     pub(crate) only_story: Option<StoryId>,
     /// Go on with the kept run where none is open.

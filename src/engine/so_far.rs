@@ -89,8 +89,8 @@ fn gap(found: Option<&RunRecords>, open: &OpenRun) -> Option<String> {
         story: story.clone(),
         attempt: AttemptNumber(*number),
     });
-    let lost = attempts.find(|it| Some(it) != last && !is_recorded(records, it))?;
-    Some(format!("attempt {lost} is not in its record"))
+    let missing = attempts.find(|it| Some(it) != last && !is_recorded(records, it))?;
+    Some(format!("attempt {missing} is not in its record"))
 }
 
 fn is_recorded(records: &[Record], id: &AttemptId) -> bool {

@@ -71,7 +71,17 @@ fn all_blocks() -> Vec<Block> {
 /// How to make the program print something: from its first line.
 type Situation = (&'static str, fn() -> String);
 
-const SITUATIONS: [Situation; 18] = [
+const SITUATIONS: [Situation; 19] = [
+    (
+        "error: `ralphtool.toml` asks for 1 permission that you have not given",
+        || {
+            let sandbox = retry();
+            sandbox.write("ralphtool.toml", "[[gate]]\nrun = \"make test\"\n");
+            let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+            command.arg("loop").env_remove("RALPHTOOL_TRUST");
+            said(&sandbox.start_command(command).end())
+        },
+    ),
     (
         "error: ralphtool.toml:1:1: unknown key `max_retrys`",
         || configured("max_retrys = 3\n"),

@@ -238,11 +238,15 @@ fn an_agent_is_asked_in_the_environment_of_an_attempt_and_outside_of_the_reposit
     let path = format!("{0}/bin/elsewhere:{0}/bin", root.display());
     let settings = settings.replace("BIN", &path);
     let variables = [("CLAUDECODE", "1"), ("GIT_DIR", "/nowhere")];
-    // Not by the word of a repository: nobody has trusted it yet.
+    // Not by the word of a repository that the user has not allowed to have one.
     clinic.sandbox.write("ralphtool.toml", &settings);
-    let said = clinic.said("`work`", &variables, 0);
-    let line = "`work`: Claude Code (`ROOT/bin/elsewhere/claude`), not asked: the repository's `ralphtool.toml` sets variables for it";
-    assert_eq!(said, [["good", line, ""]]);
+    let untrusted = [&variables[..], &[("RALPHTOOL_TRUST", "0")]].concat();
+    assert_eq!(clinic.said("`work`", &untrusted, 2), [[""; 3]; 0]);
+    let diagnosis = clinic.diagnosis(&untrusted, 2);
+    let mut findings = diagnosis["findings"].as_array().unwrap().iter();
+    let told = findings.find(|it| it["check"] == "trust").unwrap();
+    assert_eq!(told["level"], "refusal");
+    assert_eq!(told["hint"], "`ralphtool trust` shows them and asks");
     assert!(!root.join("--version").exists());
     fs::create_dir_all(root.join("config/ralphtool")).unwrap();
     fs::write(root.join("config/ralphtool/config.toml"), &settings).unwrap();

@@ -335,9 +335,10 @@ fn a_vault_whose_disk_is_not_mounted_stays_and_is_found_again() {
             (&vault["kind"], &vault["fate"]),
             (&"away".into(), &"stays".into())
         );
-        match disk.exists() {
-            true => fs::remove_dir(&disk).unwrap(),
-            false => fs::create_dir(&disk).unwrap(),
+        if disk.exists() {
+            fs::remove_dir(&disk).unwrap();
+        } else {
+            fs::create_dir(&disk).unwrap();
         }
     }
     let _ = fs::remove_dir(&disk);

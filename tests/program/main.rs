@@ -51,6 +51,7 @@ mod stopping;
 mod submodules;
 mod tamper;
 mod terminal_harness;
+mod trust;
 mod tui;
 mod usage;
 mod watchman;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::context::Context;
+use crate::cli::context::{Context, unfit};
+use crate::cli::trust;
 use crate::domain::change::Change;
 use crate::domain::settings::PartialSettings;
 use crate::edge::checkpoint::{CheckpointError, Diffs, peek, peek_last};
@@ -110,7 +111,10 @@ impl Lookup {
         let directory = self.context.folder()?;
         let repository = self.repository().await.ok();
         let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
-        let (settings, warnings) = self.context.settings(root, chosen)?;
+        let loaded = self.context.load(root, false)?;
+        let settings = loaded.shown(chosen).map_err(unfit)?;
+        let mut warnings = loaded.warnings.clone();
+        warnings.extend(loaded.unallowed().map(trust::warning));
         let state = state_directory(&self.context.environment)?;
         let remarks = preview::look(&Plan {
             directory: &directory,

@@ -5,12 +5,14 @@
 
 mod agents;
 mod checks;
+mod claims;
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::trust::Claim;
 use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, keys, nearest};
 use crate::domain::duration::TimeLimit;
 use crate::domain::size::SizeLimit;
@@ -23,16 +25,35 @@ const TOKENS: &str = "a number such as 500_000";
 type Value<'i> = Spanned<DeValue<'i>>;
 type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
 
+/// A file that may ask for things the user has not allowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// All that it says.
+    pub(crate) whole: PartialSettings,
+    /// What it says without what has to be allowed.
+    pub(crate) harmless: PartialSettings,
+    /// What has to be allowed.
+    pub(crate) claims: Vec<Claim>,
+}
+
 /// Reads a file's text; `path` is what messages call the file.
 pub(crate) fn parse(path: &str, text: &str) -> Result<PartialSettings, SettingsProblem> {
     let file = File { path, text };
-    let document = DeTable::parse(text)
-        .map_err(|error| file.problem(&error.span().unwrap_or_default(), error.message()))?;
-    let mut settings = PartialSettings::default();
-    for (key, value) in document.get_ref() {
-        file.top_key(&mut settings, key, value)?;
-    }
-    Ok(settings)
+    file.settings(file.document()?.get_ref())
+}
+
+/// The same, with what in it has to be allowed by the user.
+pub(crate) fn read(path: &str, text: &str) -> Result<Reading, SettingsProblem> {
+    let file = File { path, text };
+    let mut document = file.document()?;
+    let whole = file.settings(document.get_ref())?;
+    let claims = file.claims(document.get_ref());
+    claims::remove_claims(document.get_mut());
+    Ok(Reading {
+        whole,
+        harmless: file.settings(document.get_ref())?,
+        claims,
+    })
 }
 
 /// A file being read: knows where things stand.
@@ -41,7 +62,22 @@ struct File<'a> {
     text: &'a str,
 }
 
+impl<'a> File<'a> {
+    fn document(&self) -> Result<Spanned<DeTable<'a>>, SettingsProblem> {
+        DeTable::parse(self.text)
+            .map_err(|error| self.problem(&error.span().unwrap_or_default(), error.message()))
+    }
+}
+
 impl File<'_> {
+    fn settings(&self, document: &DeTable<'_>) -> Result<PartialSettings, SettingsProblem> {
+        let mut settings = PartialSettings::default();
+        for (key, value) in document {
+            self.top_key(&mut settings, key, value)?;
+        }
+        Ok(settings)
+    }
+
     fn top_key(
         &self,
         settings: &mut PartialSettings,

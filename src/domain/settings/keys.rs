@@ -28,6 +28,8 @@ pub(crate) struct KeyTable {
 pub(crate) struct KeyInfo {
     /// Its name within its table.
     pub(crate) name: &'static str,
+    /// Whether it counts at once in a repository's own file, or only after the user allowed it.
+    pub(crate) trust: Trust,
     /// What may stand behind it.
     pub(crate) kind: Kind,
     /// What holds without it.
@@ -38,6 +40,17 @@ pub(crate) struct KeyInfo {
     pub(crate) flag: Option<&'static str>,
     /// What it is for, in lines that fit a comment.
     pub(crate) about: &'static str,
+}
+
+/// Whether a repository's own file may use a key without the user's permission. A file may have come
+/// with a clone, or an agent may have changed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// It only decides how ralphtool itself works: it starts nothing, sets no variable of any
+    /// program, opens no path and removes nothing.
+    NotNeeded,
+    /// It does this, and counts only after the user has allowed it; `{name}` is that of its table.
+    Needed(&'static str),
 }
 
 /// What may stand behind a key.
@@ -131,6 +144,19 @@ impl Without {
     }
 }
 
+/// How often a table may be in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It is the top of the file.
+    Top,
+    /// Once: `[budget]`.
+    Once(&'static str),
+    /// In a list: `[[gate]]`.
+    Many(&'static str),
+    /// Once for each name: `[agents.mine]`.
+    Named(&'static str),
+}
+
 /// The names of the keys below that header.
 pub(crate) fn names(header: &str) -> Vec<&'static str> {
     let of_it = TABLES.iter().filter(|table| table.header == header);
@@ -140,6 +166,16 @@ pub(crate) fn names(header: &str) -> Vec<&'static str> {
 }
 
 impl KeyTable {
+    /// How often it may be in a file.
+    pub(crate) fn shape(&self) -> Shape {
+        match self.top_name() {
+            None => Shape::Top,
+            Some(name) if self.header.starts_with("[[") => Shape::Many(name),
+            Some(name) if self.header.contains('.') => Shape::Named(name),
+            Some(name) => Shape::Once(name),
+        }
+    }
+
     /// The key at the top of the file that opens it.
     pub(crate) fn top_name(&self) -> Option<&'static str> {
         let inner = self.header.trim_matches(['[', ']']);

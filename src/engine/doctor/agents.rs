@@ -15,28 +15,24 @@ use crate::domain::doctor::Finding;
 use crate::domain::doctor::agent::{AgentHealth, CHECK, others};
 use crate::domain::roster::{Choice, Roster};
 use crate::domain::settings::agents::{CommandSettings, PromptBy};
-use crate::domain::settings::{Origin, Settings, Variable};
 use crate::edge::agent::Agent;
 use crate::edge::agent::question::{Answer, Question};
 use crate::edge::process::{EnvChange, Environment, Exit};
-use crate::edge::settings::REPOSITORY_FILE;
+use crate::edge::settings::AllowedSettings;
 
 /// How much of a strange answer is shown.
 const SHOWN: usize = 80;
 /// How variables end that hold a key which is billed by use.
 const KEY: &str = "_API_KEY";
-/// What is said of an agent that is left alone.
-const NOT_ASKED: &str = "not asked: the repository's `ralphtool.toml` sets variables for it";
 
 /// Looks at every agent the settings may ask for, and in passing at the others that are built in.
 pub(super) async fn look(
-    settings: &Settings,
+    settings: &AllowedSettings,
     patient: &Patient,
     root: &Path,
 ) -> (Vec<Finding>, Vec<AgentHealth>) {
     let limit = settings.command_timeout.value.0.unwrap_or(TIMEOUT);
     let ward = Ward {
-        settings,
         agents: Agents::of(settings),
         patient,
         root,
@@ -58,7 +54,6 @@ pub(super) async fn look(
 
 /// Where agents are looked at, and how.
 struct Ward<'a> {
-    settings: &'a Settings,
     agents: Agents,
     patient: &'a Patient,
     root: &'a Path,
@@ -135,15 +130,9 @@ impl Ward<'_> {
         // A command of the user's may go by the name of a built-in agent, or be around it.
         let adapter = adapter_of(&agent).filter(|it| agent.program() == Some(it.program))?;
         let mut examination = Examination::of(name, false);
-        match self.find(&choice) {
-            Ok(Some(program)) if self.is_stranger(name) => {
-                examination.health.program = Some(program.display().to_string());
-            }
-            Ok(Some(program)) => {
-                let told = self.ask(adapter, &program, &agent, Wanted::Version);
-                examination.begin(adapter, &program, told);
-            }
-            Ok(None) | Err(_) => {}
+        if let Ok(Some(program)) = self.find(&choice) {
+            let told = self.ask(adapter, &program, &agent, Wanted::Version);
+            examination.begin(adapter, &program, told);
         }
         Some(examination)
     }
@@ -166,13 +155,6 @@ impl Ward<'_> {
         };
         self.look_at_keys(agent, &mut examination.health);
         match agent {
-            Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() && self.is_stranger(name) => {
-                let (title, found) = (adapter.title, program.display());
-                let text = format!("{title} (`{found}`), {NOT_ASKED}");
-                examination.note(&program, &text);
-                let keys = examination.health.about_keys();
-                examination.findings.extend(keys);
-            }
             Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
                 let told = self.ask(adapter, &program, agent, Wanted::VersionAndLogin);
                 examination.begin(adapter, &program, told);
@@ -190,17 +172,6 @@ impl Ward<'_> {
             Agent::Demo => {}
         }
         examination
-    }
-
-    /// Whether the repository sets variables of an agent: through them it could have anything run,
-    /// and whoever looks at a repository has not trusted it yet.
-    fn is_stranger(&self, name: &str) -> bool {
-        self.settings.agents.get(name).is_some_and(|agent| {
-            let sets = |how: &Variable| matches!(how, Variable::Set(_));
-            let is_theirs =
-                matches!(&agent.origin, Origin::File { path, .. } if path == REPOSITORY_FILE);
-            is_theirs && agent.value.env.values().any(sets)
-        })
     }
 
     fn environment(&self, agent: &Agent) -> Environment {

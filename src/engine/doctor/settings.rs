@@ -4,16 +4,26 @@ use std::path::Path;
 
 use super::Patient;
 use crate::domain::doctor::Finding;
-use crate::domain::settings::{Settings, SettingsProblem};
-use crate::edge::settings::{Places, REPOSITORY_FILE, load};
+use crate::domain::settings::{PartialSettings, Settings, SettingsProblem};
+use crate::edge::settings::{AllowedSettings, Loaded, Places, REPOSITORY_FILE, load};
+
+/// The settings as they are, and those that may be acted on.
+pub(super) struct Found {
+    pub(super) shown: Settings,
+    /// Where the repository's file is not allowed yet, these are without what it asks for; none
+    /// where nothing sensible is left.
+    pub(super) allowed: Option<AllowedSettings>,
+}
 
 /// Reads the settings as a run in this root would.
-pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Settings>) {
+pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Found>) {
     let places = Places {
         root,
         home: patient.home.as_deref(),
         config: patient.config.as_deref(),
         directory: &patient.directory,
+        state: patient.state.as_deref().ok(),
+        trust: false,
     };
     let loaded = match load(&places, &patient.environment) {
         Ok(loaded) => loaded,
@@ -23,19 +33,32 @@ pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Sett
     let mut findings: Vec<Finding> = warnings
         .map(|text| Finding::warning("settings", text.as_str()))
         .collect();
-    match Settings::resolve(loaded.layers) {
-        Ok(settings) => {
+    match loaded.shown(PartialSettings::default()) {
+        Ok(shown) => {
             if findings.is_empty() {
                 findings.push(Finding::good("settings", "all keys are known"));
             }
-            findings.extend(gates(patient, root, &settings));
-            (findings, Some(settings))
+            findings.extend(gates(patient, root, &shown));
+            findings.extend(trust(&loaded));
+            let allowed = loaded.allowed(PartialSettings::default()).ok();
+            (findings, Some(Found { shown, allowed }))
         }
         Err(problem) => {
             findings.push(unfit(&problem));
             (findings, None)
         }
     }
+}
+
+/// A run asks before it does what the repository's file says; the doctor runs nothing of it either.
+fn trust(loaded: &Loaded) -> Option<Finding> {
+    let file = loaded.unallowed()?;
+    let message = format!(
+        "`{}` asks for permissions that you have not given; nothing of it was run",
+        file.name
+    );
+    let hint = "`ralphtool trust` shows them and asks";
+    Some(Finding::refusal("trust", message).hint(hint))
 }
 
 /// Where nobody has configured anything, nothing but the agent's word says that a story is done.

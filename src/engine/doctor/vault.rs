@@ -19,8 +19,7 @@ pub(super) fn state_directory(patient: &Patient) -> Vec<Finding> {
     let state = match &patient.state {
         Ok(state) => state,
         Err(error) => {
-            let hint = "set `HOME`, or `XDG_STATE_HOME` to a folder";
-            return vec![Finding::refusal("state", error.to_string()).hint(hint)];
+            return vec![Finding::refusal("state", error.to_string()).hint(error.hint())];
         }
     };
     let folder = state.join("ralphtool");

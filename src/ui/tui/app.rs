@@ -11,7 +11,7 @@ use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
 use super::keys::{Action, Place};
-use super::message::{Answer, Look, Msg, Request, RunOver, Told};
+use super::message::{Answer, Asked, Look, Msg, Request, RunOver, Told};
 use super::palette::Palette;
 use super::quit::Quit;
 use super::screen::Sure;
@@ -93,6 +93,8 @@ pub(crate) struct App {
     pub(super) typing: Option<TypingLine>,
     pub(super) sure: Option<Sure>,
     pub(super) trouble: Option<Told>,
+    /// A run waits for the user to allow what the repository's settings file asks for.
+    pub(super) asked: Option<Box<Asked>>,
     /// The first line of the help that is shown.
     pub(super) help: Option<usize>,
     pub(super) quit: Quit,
@@ -138,6 +140,7 @@ impl App {
             typing: None,
             sure: None,
             trouble: None,
+            asked: None,
             help: None,
             quit: Quit::default(),
             mouse: true,
@@ -396,6 +399,7 @@ impl App {
         self.run = None;
         match over {
             RunOver::Failed(told) => self.trouble = Some(told),
+            RunOver::Asks(asked) => self.asked = Some(asked),
             RunOver::NothingLeft => self.say("nothing is left to do in this change"),
             RunOver::Ended(_) => {}
         }

@@ -15,6 +15,7 @@ use crate::domain::event::Record;
 use crate::domain::ids::AttemptId;
 use crate::domain::machine::UserCommand;
 use crate::domain::preview::Remark;
+use crate::domain::settings::trust::TrustQuestion;
 use crate::domain::settings::{PartialSettings, Settings};
 use crate::domain::transcript::{Entry, Source};
 use crate::ui::list::ChangeRow;
@@ -65,7 +66,7 @@ pub(crate) struct Wheel {
 }
 
 /// What became of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunOver {
     /// The loop ended with this exit code.
     Ended(u8),
@@ -73,6 +74,19 @@ pub(crate) enum RunOver {
     Failed(Told),
     /// There is nothing left to do in the change.
     NothingLeft,
+    /// It did not start: the user has to be asked first.
+    Asks(Box<Asked>),
+}
+
+/// What the user is asked before a run starts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Asked {
+    /// What the repository's own settings file asks for.
+    pub(crate) question: TrustQuestion,
+    /// What was recovered before.
+    pub(crate) recovered: Vec<String>,
+    /// The run to start after a yes.
+    pub(crate) start: Start,
 }
 
 /// An error in words.
@@ -118,6 +132,8 @@ pub(crate) struct Start {
     pub(crate) chosen: PartialSettings,
     /// An interrupted run is not gone on with.
     pub(crate) fresh: bool,
+    /// The content of the repository's settings file that the user has just allowed.
+    pub(crate) allowed: Option<String>,
 }
 
 /// What is exported.

@@ -8,17 +8,22 @@ use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
 use super::app::{App, Screen};
 use super::choice::Choice;
 use super::keys::{self, Action, Binding};
+use super::message::Asked;
 use super::palette::Palette;
 use super::screen::Sure;
 use super::screen::changes::told_lines;
 use super::wrap;
 use crate::ui::text::clean;
+use crate::ui::trust;
 
 /// The smallest terminal something can be shown on.
 const LEAST: (u16, u16) = (40, 12);
 
 /// How wide a question is.
 const QUESTION: usize = 64;
+
+/// How wide one is that shows commands.
+const WIDE_QUESTION: usize = 100;
 
 /// How many columns of a line to type in are not its title.
 const ROOM_TO_TYPE: usize = 20;
@@ -127,6 +132,9 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if let Some(sure) = app.sure {
         question(app, sure).draw(area, QUESTION, frame.buffer_mut(), app.palette);
     }
+    if let Some(asked) = &app.asked {
+        trust_question(asked).draw(area, WIDE_QUESTION, frame.buffer_mut(), app.palette);
+    }
     if let Some(told) = &app.trouble {
         let choice = Choice {
             title: "It did not work".to_owned(),
@@ -169,6 +177,33 @@ fn question(app: &App, sure: Sure) -> Choice {
         body: vec![Line::from(text)],
         keys: vec![
             ("y".to_owned(), "yes".to_owned()),
+            ("any other key".to_owned(), "no".to_owned()),
+        ],
+    }
+}
+
+/// What the repository's settings file asks for. Where it does not fit, the first line says so: what
+/// is not seen must not be taken for what is not there.
+fn trust_question(asked: &Asked) -> Choice {
+    let claims = &asked.question.claims;
+    let heading = trust::heading(&asked.question.file, claims);
+    let mut body: Vec<Line<'static>> = asked
+        .recovered
+        .iter()
+        .map(|it| Line::from(clean(it)))
+        .collect();
+    body.push(Line::from(format!(
+        "{heading} that you have not given; `ralphtool trust --show` prints them in full."
+    )));
+    body.extend(trust::lines(claims).into_iter().map(Line::from));
+    Choice {
+        title: "Allow this?".to_owned(),
+        body,
+        keys: vec![
+            (
+                "y".to_owned(),
+                "allow it until the file changes, and start".to_owned(),
+            ),
             ("any other key".to_owned(), "no".to_owned()),
         ],
     }

@@ -178,6 +178,8 @@ fn each_variable_has_a_test() {
     let settings = settings.chain(["RALPHTOOL_CONFIG", "RALPHTOOL_TRUST"]);
     let listed: Vec<&str> = settings.chain(NO_SETTINGS.iter().copied()).collect();
     same(mentioned, &listed, "variables");
+    let once = "trust::a_flag_or_a_variable_allows_it_once";
+    is_about(once, "RALPHTOOL_TRUST", &["\"RALPHTOOL_TRUST\"".to_owned()]);
     let test = "settings/layers::a_later_layer_wins_and_a_file_asked_for_replaces_both_others";
     is_about(
         test,

@@ -332,6 +332,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--no-tui", "tui/plain::flags_ask_for_a_log_instead"),
             ("--json", "json::a_whole_run_is_told_in_order"),
             ("--dry-run", "refusals::a_dry_run_touches_nothing"),
+            ("--trust", "trust::a_flag_or_a_variable_allows_it_once"),
             ("-v", "tui/plain::flags_ask_for_a_log_instead"),
             ("--verbose", SHORT),
             ("-q", "tui/plain::flags_ask_for_a_log_instead"),
@@ -343,6 +344,20 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "--fresh",
                 "stopping::a_killed_run_can_be_left_behind_with_fresh",
+            ),
+        ],
+    ),
+    (
+        "trust",
+        &[
+            (
+                "--yes",
+                "trust::nothing_of_a_fresh_clone_runs_before_it_is_allowed",
+            ),
+            ("--show", "trust::commands_that_only_look_run_nothing_of_it"),
+            (
+                "--revoke",
+                "trust::a_permission_is_taken_back_and_a_named_file_of_the_work_tree_needs_its_own",
             ),
         ],
     ),
@@ -384,6 +399,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--no-tui", RESUMED),
             ("--json", RESUMED),
             ("--dry-run", SETS_ITS_KEY),
+            ("--trust", "trust::resume_takes_the_flag_too"),
             ("-v", SHORT),
             ("--verbose", RESUMED),
             ("-q", SHORT),

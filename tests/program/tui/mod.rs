@@ -1,7 +1,7 @@
 //! The terminal UI in a real terminal: the real program, keys as a person presses them, and what is
 //! left in the repository and in the terminal afterwards.
 
-mod stage;
+pub(crate) mod stage;
 
 mod attach;
 mod ends;

@@ -3,7 +3,7 @@
 mod agents;
 
 use self::agents::{AGENTS, ESCALATE, STORY};
-use super::{KeyInfo, KeyTable, Kind, Without, quoted};
+use super::{KeyInfo, KeyTable, Kind, Trust, Without, quoted};
 use crate::domain::settings::{
     GATE_TIMEOUT, Occasion, OnFinish, Settings, Severity, TamperCheck, When,
 };
@@ -76,9 +76,16 @@ pub(crate) const TABLES: [KeyTable; 10] = [
     },
 ];
 
-const fn key(name: &'static str, kind: Kind, without: Without, about: &'static str) -> KeyInfo {
+const fn key(
+    name: &'static str,
+    trust: Trust,
+    kind: Kind,
+    without: Without,
+    about: &'static str,
+) -> KeyInfo {
     KeyInfo {
         name,
+        trust,
         kind,
         without,
         variable: None,
@@ -113,7 +120,7 @@ fn text(value: impl std::fmt::Display) -> String {
 
 const TOP: [KeyInfo; 14] = [
     key(
-        "agent",
+        "agent", Trust::NotNeeded,
         Kind::Agents,
         Without::Default(|it| text(it.agent.value.first())),
         "Who does the work; of a list the next one takes over where one cannot work.",
@@ -121,7 +128,7 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_AGENT")
     .flag("--agent"),
     key(
-        "model",
+        "model", Trust::NotNeeded,
         Kind::Text,
         Without::Other("as the agent itself is set", "\"opus\""),
         "The model it is asked for. Without it, the one the agent itself is set to; this is an example.",
@@ -129,7 +136,7 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_MODEL")
     .flag("--model"),
     key(
-        "max_retries",
+        "max_retries", Trust::NotNeeded,
         Kind::Count,
         Without::Default(|it| it.max_retries.value.to_string()),
         "How often a story is tried again after its first attempt.",
@@ -137,7 +144,7 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_MAX_RETRIES")
     .flag("--max-retries"),
     key(
-        "on_finish",
+        "on_finish", Trust::NotNeeded,
         Kind::OneOf(|| words(&OnFinish::NAMES)),
         Without::Default(|it| text(it.on_finish.value.name())),
         "What becomes of the branch at the end: `ask` (keep where nobody can be asked), `cleanup`\n\
@@ -146,21 +153,21 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_ON_FINISH")
     .flag("--on-finish"),
     key(
-        "strict_tasks",
+        "strict_tasks", Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|it| it.strict_tasks.value.to_string()),
         "Whether a box that the agent left open fails the attempt; else ralphtool ticks it.",
     )
     .variable("RALPHTOOL_STRICT_TASKS"),
     key(
-        "require_changes",
+        "require_changes", Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|it| it.require_changes.value.to_string()),
         "Whether an attempt that changed nothing but boxes fails.",
     )
     .variable("RALPHTOOL_REQUIRE_CHANGES"),
     key(
-        "isolate",
+        "isolate", Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|it| it.isolate.value.to_string()),
         "Whether agents work on an overlay, so that your files change only when an attempt is over\n\
@@ -169,7 +176,7 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_ISOLATE")
     .flag("--isolate"),
     key(
-        "command_timeout",
+        "command_timeout", Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.command_timeout.value)),
         "How long git and other short commands may take.",
@@ -177,7 +184,7 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_COMMAND_TIMEOUT")
     .flag("--command-timeout"),
     key(
-        "max_wait",
+        "max_wait", Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.max_wait.value)),
         "How long to wait at the most for a usage limit of the agent to end.",
@@ -185,35 +192,35 @@ const TOP: [KeyInfo; 14] = [
     .variable("RALPHTOOL_MAX_WAIT")
     .flag("--max-wait"),
     key(
-        "limit_pause",
+        "limit_pause", Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.limit_pause.value)),
         "The first pause where a limit does not say when it ends; it doubles up to an hour.",
     )
     .variable("RALPHTOOL_LIMIT_PAUSE"),
     key(
-        "largest_file",
+        "largest_file", Trust::NotNeeded,
         Kind::Size,
         Without::Default(|it| text(it.largest_file.value)),
         "A new file larger than this is not committed, but kept in the vault.",
     )
     .variable("RALPHTOOL_LARGEST_FILE"),
     key(
-        "least_free",
+        "least_free", Trust::NotNeeded,
         Kind::Size,
         Without::Default(|it| text(it.least_free.value)),
         "Room that must stay free on the disk.",
     )
     .variable("RALPHTOOL_LEAST_FREE"),
     key(
-        "vault_limit",
+        "vault_limit", Trust::Needed("old runs are removed from the vault above"),
         Kind::Size,
         Without::Default(|it| text(it.vault_limit.value)),
         "How large the vault may get before old runs are removed from it.",
     )
     .variable("RALPHTOOL_VAULT_LIMIT"),
     key(
-        "learnings_limit",
+        "learnings_limit", Trust::NotNeeded,
         Kind::Size,
         Without::Default(|it| text(it.learnings_limit.value)),
         "How much of the notes that agents keep for a change goes into a prompt.",
@@ -223,13 +230,13 @@ const TOP: [KeyInfo; 14] = [
 
 const GATE: [KeyInfo; 6] = [
     key(
-        "name",
+        "name", Trust::NotNeeded,
         Kind::Text,
         Without::Other("the line itself", "\"tests\""),
         "What it is called.",
     ),
     key(
-        "run",
+        "run", Trust::Needed("a gate runs"),
         Kind::Text,
         Without::Needed("\"make test\""),
         "The line for your shell, run in the top folder of the repository. `--gate` gives such lines\n\
@@ -237,25 +244,25 @@ const GATE: [KeyInfo; 6] = [
     )
     .flag("--gate"),
     key(
-        "timeout",
+        "timeout", Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|_| text(GATE_TIMEOUT)),
         "How long it may run; longer is red.",
     ),
     key(
-        "baseline",
+        "baseline", Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|_| "true".to_owned()),
         "Whether a gate that was red before the story began does not fail the attempt.",
     ),
     key(
-        "when",
+        "when", Trust::NotNeeded,
         Kind::OneOf(|| words(&When::NAMES)),
         Without::Default(|_| text("story")),
         "After every story, or once at the end, over the whole change.",
     ),
     key(
-        "keep_changes",
+        "keep_changes", Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|_| "false".to_owned()),
         "Whether what it changes in the tree is part of the work, as with a formatter.",
@@ -265,6 +272,7 @@ const GATE: [KeyInfo; 6] = [
 const TIMEOUTS: [KeyInfo; 3] = [
     key(
         "idle",
+        Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.idle_timeout.value)),
         "An agent that says nothing for so long is stopped, and the attempt has failed.",
@@ -273,6 +281,7 @@ const TIMEOUTS: [KeyInfo; 3] = [
     .flag("--idle-timeout"),
     key(
         "total",
+        Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.total_timeout.value)),
         "An attempt that takes longer is stopped.",
@@ -281,6 +290,7 @@ const TIMEOUTS: [KeyInfo; 3] = [
     .flag("--timeout"),
     key(
         "grace",
+        Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.grace.value)),
         "How long an agent may take to end after its last words.",
@@ -290,6 +300,7 @@ const TIMEOUTS: [KeyInfo; 3] = [
 const BUDGET: [KeyInfo; 6] = [
     key(
         "usd",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Default(|it| text(it.max_cost.value)),
         "How many US dollars the run may cost, such as 10.00.",
@@ -298,6 +309,7 @@ const BUDGET: [KeyInfo; 6] = [
     .flag("--max-cost"),
     key(
         "tokens",
+        Trust::NotNeeded,
         Kind::Tokens,
         Without::Default(|it| text(it.max_tokens.value)),
         "How many tokens of all sorts the run may use, such as \"2M\".",
@@ -306,6 +318,7 @@ const BUDGET: [KeyInfo; 6] = [
     .flag("--max-tokens"),
     key(
         "time",
+        Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.max_time.value)),
         "How long the run may take, such as \"4h\".",
@@ -314,6 +327,7 @@ const BUDGET: [KeyInfo; 6] = [
     .flag("--max-time"),
     key(
         "story_usd",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Default(|it| text(it.max_story_cost.value)),
         "How many US dollars each story may cost, all of its attempts together.",
@@ -322,6 +336,7 @@ const BUDGET: [KeyInfo; 6] = [
     .flag("--max-story-cost"),
     key(
         "story_tokens",
+        Trust::NotNeeded,
         Kind::Tokens,
         Without::Default(|it| text(it.max_story_tokens.value)),
         "How many tokens each story may use.",
@@ -330,6 +345,7 @@ const BUDGET: [KeyInfo; 6] = [
     .flag("--max-story-tokens"),
     key(
         "story_time",
+        Trust::NotNeeded,
         Kind::Duration,
         Without::Default(|it| text(it.max_story_time.value)),
         "How long each story may take.",
@@ -343,36 +359,42 @@ const SEVERITY: Kind = Kind::OneOf(|| words(&Severity::NAMES));
 const TAMPER: [KeyInfo; 6] = [
     key(
         "boxes",
+        Trust::NotNeeded,
         SEVERITY,
         Without::Default(|it| severity(it, TamperCheck::Boxes)),
         "Boxes of other stories; they are put back in any case.",
     ),
     key(
         "specs",
+        Trust::NotNeeded,
         SEVERITY,
         Without::Default(|it| severity(it, TamperCheck::Specs)),
         "The text of the plan.",
     ),
     key(
         "tests",
+        Trust::NotNeeded,
         SEVERITY,
         Without::Default(|it| severity(it, TamperCheck::Tests)),
         "Tests that are deleted or skipped.",
     ),
     key(
         "config",
+        Trust::NotNeeded,
         SEVERITY,
         Without::Default(|it| severity(it, TamperCheck::Config)),
         "This file, and what the gates are set up by.",
     ),
     key(
         "outside",
+        Trust::NotNeeded,
         SEVERITY,
         Without::Default(|it| severity(it, TamperCheck::Outside)),
         "Files outside of `roots`.",
     ),
     key(
         "roots",
+        Trust::NotNeeded,
         Kind::Paths,
         Without::Other("the folders that are there", "[\"src\", \"tests\"]"),
         "Where work is expected. Without it, in the folders that are there; this is an example.",
@@ -386,18 +408,21 @@ fn severity(settings: &Settings, check: TamperCheck) -> String {
 const NOTIFY: [KeyInfo; 3] = [
     key(
         "command",
+        Trust::Needed("a notification runs"),
         Kind::Command,
         Without::Nothing("[\"notify-send\", \"ralphtool\"]"),
         "What is run; it gets the event as JSON by stdin, and `{message}` in it becomes the message.",
     ),
     key(
         "bell",
+        Trust::NotNeeded,
         Kind::Flag,
         Without::Default(|it| it.notify.value.bell.to_string()),
         "Whether the terminal rings, and shows a message of its own where it can.",
     ),
     key(
         "on",
+        Trust::NotNeeded,
         Kind::SomeOf(|| words(&Occasion::NAMES)),
         Without::Other("all of them", "[\"finished\"]"),
         "What is told.",
@@ -407,24 +432,28 @@ const NOTIFY: [KeyInfo; 3] = [
 const PRICES: [KeyInfo; 4] = [
     key(
         "input",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Needed("1.25"),
         "Tokens the model reads.",
     ),
     key(
         "output",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Needed("10.00"),
         "Tokens the model writes.",
     ),
     key(
         "cached_input",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Other("as `input`", "0.125"),
         "Tokens it reads from its cache.",
     ),
     key(
         "cache_write",
+        Trust::NotNeeded,
         Kind::Money,
         Without::Other("as `input`", "1.50"),
         "Tokens it writes into its cache.",

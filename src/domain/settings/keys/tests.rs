@@ -150,14 +150,31 @@ fn part(table: &KeyTable) -> String {
             key.without.words(&defaults()),
             code(key.variable),
             code(key.flag),
-            key.about
-                .replace('\n', " ")
-                .replace("; this is an example.", "."),
+            about_with_trust(key),
         ];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
+}
+
+/// What a key is for, and that it has to be allowed.
+fn about_with_trust(key: &KeyInfo) -> String {
+    let about = key.about.replace('\n', " ");
+    let about = about.replace("; this is an example.", ".");
+    match key.trust {
+        Trust::NotNeeded => about,
+        Trust::Needed(_) => format!("{about} [Needs a permission](safety.md#trust)."),
+    }
+}
+
+#[test]
+fn what_starts_something_or_sets_a_variable_needs_a_permission() {
+    for key in TABLES.iter().flat_map(|table| table.keys) {
+        let is_free = key.trust == Trust::NotNeeded;
+        let is_dangerous = matches!(key.kind, Kind::Command | Kind::Environment);
+        assert!(!(is_free && is_dangerous), "{}", key.name);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use super::{App, Home, Screen, Then};
 use crate::domain::machine::UserCommand;
 use crate::ui::tui::keys::{self, Action};
-use crate::ui::tui::message::{Look, Request, Wheel};
+use crate::ui::tui::message::{Asked, Look, Request, Start, Wheel};
 use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::screen::run::{Run, Seat};
@@ -27,6 +27,9 @@ impl App {
         }
         if self.trouble.take().is_some() {
             return None;
+        }
+        if let Some(asked) = self.asked.take() {
+            return self.answer_trust(*asked, key);
         }
         if let Some(sure) = self.sure.take() {
             return self.answer_question(sure, key);
@@ -236,6 +239,19 @@ impl App {
                 self.carry_on(step)
             }
         }
+    }
+
+    /// A yes is for the very content that was shown.
+    fn answer_trust(&mut self, asked: Asked, key: KeyEvent) -> Option<Request> {
+        if !matches!(key.code, KeyCode::Char('y' | 'Y')) {
+            self.say("not allowed: nothing was run");
+            return None;
+        }
+        let start = Start {
+            allowed: Some(asked.question.token),
+            ..asked.start
+        };
+        self.carry_on(Step::Ask(Request::Start(Box::new(start))))
     }
 
     fn act_on_help(&mut self, action: Option<Action>) {

@@ -62,6 +62,7 @@ fn asked(stage: &mut Stage, keys: &str) -> Vec<Request> {
 
 fn start(chosen: PartialSettings, fresh: bool) -> Vec<Request> {
     vec![Request::Start(Box::new(Start {
+        allowed: None,
         change: "add-retry".to_owned(),
         chosen,
         fresh,

@@ -235,6 +235,7 @@ impl Preview {
             change: self.name.clone(),
             chosen: self.chosen(),
             fresh,
+            allowed: None,
         })))
     }
 
