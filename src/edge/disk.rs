@@ -1,6 +1,6 @@
 //! How much room things take up on disk, and making room: whole folders, locked ones too.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -33,6 +33,19 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     let present = path.ancestors().find(|it| it.exists())?;
     let free = rustix::fs::statvfs(present).ok()?;
     Some(free.f_bavail.saturating_mul(free.f_frsize))
+}
+
+/// Tries in a folder what a vault needs of its file system: files that are written, locked and renamed.
+/// Leaves nothing behind.
+pub(crate) fn try_place(folder: &Path) -> io::Result<()> {
+    let trial = tempfile::Builder::new()
+        .prefix(".ralphtool-")
+        .tempdir_in(folder)?;
+    let (first, second) = (trial.path().join("first"), trial.path().join("second"));
+    fs::write(&first, "bytes")?;
+    File::open(&first)?.try_lock()?;
+    fs::rename(&first, second)?;
+    trial.close()
 }
 
 /// Removes a file or a whole folder; what is gone already is no error.

@@ -443,3 +443,16 @@ fn an_agent_that_nobody_asks_for_is_mentioned_and_no_error() {
         assert!(said.starts_with(want), "{said}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn doctor_refuses_a_place_that_can_hold_no_vault() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.arg("doctor").env("XDG_STATE_HOME", "/proc");
+    let Output { code, stdout, .. } = sandbox.start_command(command).end();
+    assert!(
+        stdout.contains("`/proc/ralphtool` cannot hold a vault: "),
+        "{code}: {stdout}"
+    );
+}

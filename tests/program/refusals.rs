@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::sandbox::{self, Sandbox, files_and_times, listing, there, until};
+use crate::sandbox::{self, GOOD, Sandbox, TASKS, files_and_times, listing, there, until};
 use indoc::indoc;
 use pretty_assertions::assert_eq;
 
@@ -48,6 +48,30 @@ fn a_bare_repository() {
               hint: clone it, or add a work tree with `git worktree add DIR`
         "},
     );
+}
+
+/// Git could not commit any more on top of objects that lack their second name.
+#[test]
+fn a_repository_that_keeps_objects_in_two_formats() {
+    let sandbox = Sandbox::bare_folder();
+    sandbox.git("init -q -b main --object-format=sha256 --template=");
+    sandbox.git("config extensions.compatObjectFormat sha1");
+    sandbox.tasks(TASKS);
+    sandbox.config("");
+    sandbox.agent(GOOD);
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m first");
+    refused(
+        &sandbox,
+        &["loop", "c"],
+        indoc! {"
+            error: this repository keeps objects in two formats (`extensions.compatObjectFormat`), which ralphtool cannot write
+              hint: `git config --unset extensions.compatObjectFormat` keeps the first format alone
+        "},
+    );
+    sandbox.write("later.txt", "later");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m later");
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl Checkpoints {
     pub(crate) async fn preflight(&self, change: &str) -> Result<()> {
         refuse_home(&self.places.repository.work_tree)?;
         refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
+        refuse_second_format(&self.places.repository)?;
         refuse_hook()?;
         self.refuse_operation()?;
         wait_for_passing_lock(&self.places.repository).await;
@@ -92,6 +93,7 @@ pub(crate) async fn obstacles(
     let all = [
         refuse_home(&repository.work_tree),
         refuse_vault_inside(repository, vault),
+        refuse_second_format(repository),
         refuse_hook(),
         refuse_operation(repository),
         named,
@@ -126,6 +128,21 @@ pub(crate) async fn branch_obstacles(
         refuse_other_work_tree(repository, git, &branch).await,
     ];
     all.into_iter().filter_map(Result::err).collect()
+}
+
+/// Refuses where git keeps a second name of every object: it cannot commit on objects without one.
+fn refuse_second_format(repository: &Repository) -> Result<()> {
+    let config = read_if_present(&repository.common_dir.join("config"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
+    let mut lines = text.lines().map(str::trim_start);
+    if !lines.any(|line| line.starts_with("compatobjectformat")) {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        "this repository keeps objects in two formats (`extensions.compatObjectFormat`), which \
+         ralphtool cannot write",
+        "`git config --unset extensions.compatObjectFormat` keeps the first format alone",
+    ))
 }
 
 async fn refuse_name(git: &Git, branch: &str) -> Result<()> {

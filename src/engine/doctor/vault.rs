@@ -1,14 +1,12 @@
 //! The state directory and the vault: where, how large, how much room is left, who works in it.
 
-use rustix::fs::{Access, access};
-
 use super::repository::refused;
 use super::{Patient, Place};
 use crate::domain::doctor::Finding;
 use crate::domain::settings::Settings;
 use crate::domain::size::{SizeLimit, rounded};
 use crate::edge::checkpoint::{JournalHealth, look as look_at};
-use crate::edge::disk::{free_bytes, measure};
+use crate::edge::disk::{free_bytes, measure, try_place};
 use crate::edge::vault::{Vault, VaultError, holder};
 
 /// Less room than this is worth a word.
@@ -24,9 +22,8 @@ pub(super) fn state_directory(patient: &Patient) -> Vec<Finding> {
     };
     let folder = state.join("ralphtool");
     let present = folder.ancestors().find(|it| it.exists());
-    let can_write = present.is_some_and(|it| access(it, Access::WRITE_OK).is_ok());
-    if !can_write {
-        let message = format!("`{}` cannot be written", folder.display());
+    if let Some(Err(error)) = present.map(try_place) {
+        let message = format!("`{}` cannot hold a vault: {error}", folder.display());
         let hint = "make it writable, or set `XDG_STATE_HOME` to another folder";
         return vec![Finding::refusal("state", message).hint(hint)];
     }
