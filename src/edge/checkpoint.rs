@@ -38,6 +38,9 @@
 //! | `control` | HEAD, refs, config, hooks and the like |
 //! | `objects` | the repository's objects, linked into the vault |
 //! | `shape` | kinds and modes of what is in the git directory |
+//! | `object_repair` | objects with wrong bytes come back from the vault |
+//! | `git_copy` | what else is in the git directory, copied into the vault |
+//! | `repair` | what a git directory lost comes back from the vault |
 //! | `switch` | moving branch, HEAD and index |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `vanished` | the same where the program was ended before it could |
@@ -59,6 +62,7 @@ mod first_index;
 mod frozen_config;
 mod gate_changes;
 mod gc;
+mod git_copy;
 mod guarding;
 mod incoming;
 mod interrupted;
@@ -70,6 +74,7 @@ mod meanwhile;
 mod mend;
 mod modules;
 mod moving;
+mod object_repair;
 mod objects;
 mod outage;
 mod park;
@@ -79,6 +84,7 @@ mod parked_diff;
 mod plain_commit;
 mod preflight;
 mod recover;
+mod repair;
 mod restore;
 mod rewind;
 mod room;
@@ -131,6 +137,7 @@ pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
 use conversions::Conversions;
+use git_copy::GitCopy;
 use keeping::large::Seen;
 use looking::Latest;
 use modules::ModuleLinks;
@@ -277,6 +284,8 @@ pub(crate) struct Checkpoints {
     /// What the last save wrote into the repository's objects.
     written: Mutex<Vec<ObjectId>>,
     module_links: Arc<Mutex<ModuleLinks>>,
+    /// The copy of what no snapshot has of the git directory.
+    git_copy: Mutex<GitCopy>,
     opaque: Arc<Mutex<Opaque>>,
     seen_large: Arc<Mutex<Seen>>,
     /// What may be committed, and what must stay free.
@@ -334,9 +343,12 @@ impl Checkpoints {
         let (from, state) = (directory.to_owned(), state_directory.to_owned());
         interrupted::straighten(directory, state_directory)?;
         let rebuilt = blocking(move || vanished::bring_back(&from, &state)).await?;
-        let repository = Repository::discover(directory).await?;
+        let found = vanished::discover(directory, state_directory, command_timeout);
+        let (repository, repaired) = found.await?;
         let mut checkpoints = Self::open_in(repository, state_directory, command_timeout).await?;
-        checkpoints.unsaid.extend(rebuilt.then(mend::told_rebuilt));
+        checkpoints
+            .unsaid
+            .extend(rebuilt.into_iter().chain(repaired));
         Ok(checkpoints)
     }
 
@@ -364,6 +376,9 @@ impl Checkpoints {
         let barriers = barriers(&repository, &vault);
         let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
         let state = RunState::from_journal(&lines);
+        let places = Places { repository, vault };
+        let token = places.restore_lost_token(&state)?;
+        let Places { repository, vault } = places;
         let mut moved_from = None;
         let (vault, journal, state) = if vault.belongs_to(&repository)? {
             moved_from = vault.note_place(&repository)?;
@@ -411,6 +426,7 @@ impl Checkpoints {
             links: Arc::default(),
             written: Mutex::default(),
             module_links: Arc::default(),
+            git_copy: Mutex::default(),
             opaque: Arc::default(),
             seen_large: Arc::default(),
             limits: Limits::DEFAULT,
@@ -420,7 +436,7 @@ impl Checkpoints {
             loaded: None,
             ready_branch: None,
             told_refs: None,
-            unsaid: Vec::new(),
+            unsaid: token.into_iter().collect(),
             moved_from,
             conversions: Arc::default(),
             identity: Mutex::default(),

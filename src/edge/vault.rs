@@ -380,6 +380,13 @@ impl Vault {
         Ok(())
     }
 
+    /// True where the git directory is the very one that was tied to this vault, whatever it holds.
+    pub(crate) fn is_same_directory(&self, repository: &Repository) -> bool {
+        let meta = self.meta().ok().flatten();
+        let known = meta.and_then(|meta| meta.identity);
+        known.is_some() && known == identity(&repository.git_dir)
+    }
+
     /// Sets the old vault of another repository aside, whole; a new one is opened in its place.
     pub(crate) fn set_aside(self) -> Result<Self, VaultError> {
         let folder = self.folder.clone();

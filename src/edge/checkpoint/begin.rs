@@ -60,6 +60,7 @@ impl Checkpoints {
             let _ = self.recover().await;
             return Err(error);
         }
+        self.keep_git_directory(true)?;
         self.record(run, Step::Begun).await?;
         self.nobody_was_here();
         Ok(Begun {

@@ -2,7 +2,6 @@
 //! the stash, and operations in progress. Taken with every checkpoint, put back after a failed
 //! attempt.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -157,6 +156,33 @@ impl Control {
             .map(|file| file.bytes.as_slice())
     }
 
+    /// The bytes of a file of the configuration.
+    pub(super) fn config(&self, name: &str) -> Option<&[u8]> {
+        let place = config_place(name);
+        self.find(place, name).map(|file| file.bytes.as_slice())
+    }
+
+    /// True where refs are kept in reftables.
+    pub(super) fn uses_reftable(&self) -> bool {
+        let config = self.config("config").unwrap_or_default();
+        let mut words = String::from_utf8_lossy(config).to_lowercase();
+        words.retain(|c| !c.is_whitespace() && c != '"');
+        words.contains("refstorage=reftable")
+    }
+
+    /// Restores one file of the configuration; false where it was not there.
+    pub(super) fn restore_config(
+        &self,
+        repository: &Repository,
+        name: &str,
+        trash: &Path,
+    ) -> Result<bool> {
+        let Some(file) = self.find(config_place(name), name) else {
+            return Ok(false);
+        };
+        restore_file(repository, file, trash)
+    }
+
     /// True where not all of the tree is checked out.
     pub(super) fn is_sparse(&self) -> bool {
         self.files
@@ -245,15 +271,6 @@ impl Control {
         }
         Ok(())
     }
-
-    /// Writes all refs as a packed list, for a git directory that is made anew.
-    pub(super) fn packed_refs(&self) -> String {
-        let mut text = String::from("# pack-refs with: sorted \n");
-        for (name, id) in &self.refs {
-            let _ = writeln!(text, "{id} {name}");
-        }
-        text
-    }
 }
 
 /// Writes one file back where it differs; what is in its place moves to the trash.
@@ -306,6 +323,13 @@ fn restore_link(full: &Path, link: &Path, trash: &Path) -> Result<bool> {
     }
     std::os::unix::fs::symlink(link, full).tried("create", full)?;
     Ok(true)
+}
+
+fn config_place(name: &str) -> Place {
+    match name {
+        "config" => Place::Shared,
+        _ => Place::Own,
+    }
 }
 
 /// All control files that exist now.

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::begin::short;
+use super::git_copy::{self, GitCopy};
 use super::incoming::Home;
 use super::moving::{Outline, PreparedMove, Present};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
+use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
 use crate::domain::event::FinishChoice;
 use crate::edge::files::{copy_with_time, create_private_folder};
 use crate::edge::git::nul_separated;
@@ -72,7 +73,8 @@ impl Checkpoints {
     pub(crate) async fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
         let current = self.current()?;
         self.return_pruned()?;
-        let (choice, notices) = possible(&current, choice);
+        let (choice, mut notices) = possible(&current, choice);
+        notices.extend(self.repair_all_objects(Some(&current))?);
         let (refs, head) = self.observe().await?;
         let tip = refs.get(&current.intent.branch).copied();
         let changed_files = self
@@ -123,6 +125,8 @@ impl Checkpoints {
             }
         }
         self.loaded = None;
+        *lock(&self.git_copy) = GitCopy::default();
+        git_copy::remove(&self.places.vault);
         Ok(report)
     }
 

@@ -9,7 +9,6 @@ use super::run_state::{Phase, RunState};
 use super::shape::Strictness;
 use super::snapshot::Snapshot;
 use super::switch::trash_name;
-use crate::edge::files::write_whole;
 use crate::edge::object_id::ObjectFormat;
 use crate::edge::repository::Repository;
 use crate::edge::steps::read;
@@ -57,11 +56,5 @@ pub(super) fn straighten(directory: &Path, state: &Path) -> Result<()> {
         .control
         .shape
         .straighten(&repository, strictness, &trash)?;
-    // Without a HEAD git sees no repository; where it was is decided later.
-    let head = repository.git_dir.join("HEAD");
-    if fs::symlink_metadata(&head).is_err() {
-        let text = format!("ref: {}\n", current.intent.branch);
-        write_whole(&head, text.as_bytes(), 0o644)?;
-    }
     Ok(())
 }

@@ -7,11 +7,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::object_repair::Search;
 use super::objects::link;
+use super::repair::{Found, rebuild, repair, told_rebuilt, told_repaired};
 use super::run_state::Current;
 use super::shape::Strictness;
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking, lock};
+use super::{Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{Tried, make_writable, move_away, read_plain, write_whole};
 use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
@@ -71,16 +73,10 @@ impl Checkpoints {
             link_back(&store, &repository.objects())?;
         }
         unlock(repository, &current.intent.refs());
-        if is_half_removed(&self.places) || !self.places.vault.belongs_to(repository)? {
-            let places = Arc::clone(&self.places);
-            let snapshot = Arc::clone(checkpoint);
-            let aside = trash.to_owned();
-            blocking(move || rebuild(&places, &snapshot, &aside)).await?;
-            *lock(&self.links) = super::ObjectLinks::default();
-            lock(&self.module_links).clear();
-            self.rebuild_modules(checkpoint, trash).await?;
-            notices.push(told_rebuilt());
-        }
+        notices.extend(
+            self.repair_directory(current, checkpoint, (trash, care))
+                .await?,
+        );
         if self.mend_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
                 "head_mended",
@@ -93,6 +89,12 @@ impl Checkpoints {
             self.move_broken_ref(name, trash)?;
         }
         self.restore_packed_refs(checkpoint, trash, Damage::Missing)?;
+        let (since, search) = match care {
+            Care::ForSave => (&current.snapshot, Search::ChangedFolders),
+            Care::ForRestore => (&current.intent.start, Search::Everything),
+        };
+        notices.extend(self.repair_objects(Some(since), (trash, search))?);
+        notices.extend(self.repair_setup(checkpoint, trash).await?);
         let mut seen = self.observe().await;
         if seen.is_err() {
             notices.extend(self.mend_config(checkpoint, trash)?);
@@ -113,6 +115,28 @@ impl Checkpoints {
             refs,
             head,
         })
+    }
+
+    /// Restores the git directory, or what is missing of it.
+    async fn repair_directory(
+        &self,
+        current: &Current,
+        checkpoint: &Arc<Snapshot>,
+        (trash, care): (&Path, Care),
+    ) -> Result<Vec<Notice>> {
+        let found = repair(&self.places, (checkpoint, current), (trash, care))?;
+        let notice = match found {
+            Found::Same(parts) if parts.is_empty() => return Ok(Vec::new()),
+            Found::Same(parts) => told_repaired(&self.places, &parts),
+            Found::Other => {
+                rebuild(&self.places, checkpoint, trash)?;
+                lock(&self.module_links).clear();
+                self.rebuild_modules(checkpoint, trash).await?;
+                told_rebuilt(&self.places)
+            }
+        };
+        *lock(&self.links) = super::ObjectLinks::default();
+        Ok(vec![notice])
     }
 
     /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
@@ -252,13 +276,6 @@ fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
         .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
 }
 
-/// A removal of the git directory that was cut short may have left the token: without these two
-/// folders git does not take it for a repository.
-fn is_half_removed(places: &Places) -> bool {
-    let repository = &places.repository;
-    !repository.objects().is_dir() || !repository.common_dir.join("refs").is_dir()
-}
-
 fn is_loose(places: &Places, id: ObjectId) -> bool {
     loose_object::path(&places.repository.objects(), &id).exists()
 }
@@ -317,50 +334,7 @@ fn told_moved(paths: &[String]) -> Notice {
     )
 }
 
-/// What is said of a git directory that was made from what the vault holds.
-pub(super) fn told_rebuilt() -> Notice {
-    Notice::new(
-        "git_rebuilt",
-        "the git directory was removed or replaced; it was rebuilt from the vault",
-    )
-}
-
-/// Makes a git directory from what the vault holds.
-pub(super) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
-    let repository = &places.repository;
-    if repository.git_dir != repository.common_dir {
-        return Err(CheckpointError::failed(
-            "the git directory of this linked work tree was removed",
-            format!(
-                "everything is safe in `{}`; run `git worktree repair` and start again",
-                places.vault.folder().display()
-            ),
-        ));
-    }
-    if fs::symlink_metadata(&repository.git_dir).is_ok() {
-        move_away(&repository.git_dir, &trash.join("replaced-git"))?;
-    }
-    for name in ["refs/heads", "refs/tags", "objects/info", "objects/pack"] {
-        let path = repository.git_dir.join(name);
-        fs::create_dir_all(&path).tried("create", &path)?;
-    }
-    link_back(&places.vault.store().join("objects"), &repository.objects())?;
-    let head = match &snapshot.control.head {
-        crate::edge::repository::Head::Branch { name, .. } => format!("ref: {name}\n"),
-        crate::edge::repository::Head::Detached { commit } => format!("{commit}\n"),
-    };
-    write_whole(
-        &repository.git_dir.join("packed-refs"),
-        snapshot.control.packed_refs().as_bytes(),
-        0o644,
-    )?;
-    snapshot.control.restore_files(repository, trash)?;
-    snapshot.control.restore_stash_log(repository, trash)?;
-    write_whole(&repository.git_dir.join("HEAD"), head.as_bytes(), 0o644)?;
-    places.vault.restore_token(repository)?;
-    Ok(())
-}
-
+/// Links all objects of one folder into another that does not have them.
 pub(super) fn link_back(from: &Path, to: &Path) -> Result<()> {
     for folder in fs::read_dir(from).tried("list", from)? {
         let folder = folder.tried("list", from)?;

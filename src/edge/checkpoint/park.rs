@@ -71,6 +71,7 @@ impl Checkpoints {
         self.somebody_is_here();
         // The attempt is told where to find it.
         self.end_diff().await;
+        self.keep_git_directory(false)?;
         let current = self.current()?;
         let run = current.intent.run;
         let retries_used = current

@@ -9,11 +9,24 @@ use super::park::{Parked, Setback};
 use super::run_state::{Current, LastAttempt, Phase, Saved};
 use super::save::descends;
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Control, Result, blocking};
+use super::{CheckpointError, Checkpoints, Control, Notice, Result, blocking};
 use crate::domain::event::FailureKind;
 use crate::edge::files::{is_temporary, read_plain};
 use crate::edge::repository::Head;
 use crate::edge::steps::{Step, StoryNote};
+
+/// What a recovery says of the git directory.
+const OF_GIT: &[&str] = &[
+    "git_rebuilt",
+    "git_repaired",
+    "git_mended",
+    "git_setup_restored",
+    "git_files_restored",
+    "head_mended",
+    "objects_restored",
+    "objects_moved",
+    "object_cache_moved",
+];
 
 /// What was found and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +41,12 @@ impl Checkpoints {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
     /// run must be dead.
     pub(crate) async fn recover(&mut self) -> Result<Option<Recovery>> {
+        let repaired = std::mem::take(&mut self.unsaid);
+        let recovery = self.recover_run().await?;
+        Ok(self.told_too(recovery, &repaired))
+    }
+
+    async fn recover_run(&mut self) -> Result<Option<Recovery>> {
         self.clear_git_halves(&self.new_trash("recover"))?;
         let after_outage = self.is_after_outage();
         self.set_damage_aside()?;
@@ -43,8 +62,7 @@ impl Checkpoints {
             let trash = self.new_trash("recover");
             self.free_locks(&current.intent.refs(), &trash).await?;
         }
-        let unsaid = std::mem::take(&mut self.unsaid);
-        let mut recovery = match current.phase.clone() {
+        let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current).await?,
             // What it put back may have lost its bytes.
             Phase::Still if after_outage && self.is_put_back() => {
@@ -64,9 +82,6 @@ impl Checkpoints {
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
         self.settle_restore().await?;
-        for notice in unsaid {
-            let _ = write!(recovery.done, "; {}", notice.message);
-        }
         Ok(Some(recovery))
     }
 
@@ -170,16 +185,22 @@ impl Checkpoints {
             self.settle_switch(current).await?;
         }
         let parked = self.park(interrupted(&last)).await?;
-        self.restore().await?;
+        let restored = self.restore().await?;
         let tree = if apart {
             "; the tree was never touched"
         } else {
             " and put the tree back to the checkpoint"
         };
-        Ok(Recovery {
+        let recovery = Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
             done: format!("parked it ({} changed){tree}", parked.changed_files),
-        })
+        };
+        // What was wrong with the git directory is said; the rest is in the parked attempt.
+        let mut notices = parked.notices;
+        notices.extend(restored);
+        notices.retain(|notice| OF_GIT.contains(&notice.code));
+        let told = self.told_too(Some(recovery.clone()), &notices);
+        Ok(told.unwrap_or(recovery))
     }
 
     /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
@@ -350,6 +371,31 @@ impl Checkpoints {
             self.save_as("resumed state", &message).await?;
         }
         Ok(())
+    }
+}
+
+impl Checkpoints {
+    /// Adds what was repaired, and where it came from, to what is said of a recovery.
+    fn told_too(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
+        if notices.is_empty() {
+            return recovery;
+        }
+        let said: Vec<&str> = notices.iter().map(|it| it.message.as_str()).collect();
+        let mut said = said.join("; ");
+        let vault = self.places.vault.folder().display().to_string();
+        if !said.contains(&vault) {
+            let _ = write!(said, " (from the vault `{vault}`)");
+        }
+        Some(match recovery {
+            Some(Recovery { found, done }) => Recovery {
+                found,
+                done: format!("{done}; {said}"),
+            },
+            None => Recovery {
+                found: "a damaged git directory".to_owned(),
+                done: said,
+            },
+        })
     }
 }
 

@@ -324,6 +324,8 @@ impl Straightening<'_> {
         }
         match node {
             Node::Folder { .. } => is_file_path(path),
+            // With reftables a file stands for all branches.
+            Node::File { .. } if path == "refs/heads" => !self.root.join("reftable").is_dir(),
             Node::File { .. } => FOLDERS.contains(&path) || is_fan_out(path),
             Node::Link { .. } => {
                 let may_be_new = ["hooks", "info"].iter().any(|it| is_at_or_below(path, it));

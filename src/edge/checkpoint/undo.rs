@@ -95,6 +95,7 @@ impl Checkpoints {
     }
 
     async fn prepare_way_back(&mut self, run: &RunId, done: &MoveIntent) -> Result<PreparedMove> {
+        self.repair_all_objects(None)?;
         let (refs, head) = self.observe().await?;
         refuse_moved_on(done, &refs, &head)?;
         let places = Arc::clone(&self.places);

@@ -1,55 +1,181 @@
-//! A git directory that is gone when an interrupted run is found: its agent removed it, and the
-//! program was ended before it could rebuild it. Git would look for another repository in the
-//! folders above. Where nothing stands in its place it is rebuilt from the vault; where something
-//! does, that is the user's.
+//! A git directory that is gone or damaged when an interrupted run is found: its agent or a power cut
+//! did that, and the program was ended before it could repair it. Git would see no repository, or take
+//! one in the folders above. Where the vault of the work tree knows an open run, the same repairs are
+//! made as inside a run; where something else stands in the place of the git directory, that is the
+//! user's.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::mend::rebuild;
-use super::run_state::{Phase, RunState};
+use super::mend::Care;
+use super::repair::{Found, rebuild, repair, repair_setup, told_rebuilt, told_repaired};
+use super::run_state::{Current, Phase, RunState};
 use super::snapshot::Snapshot;
 use super::switch::trash_name;
-use super::{Places, Result};
-use crate::edge::object_id::ObjectFormat;
-use crate::edge::repository::Repository;
+use super::{CheckpointError, Notice, Places, Result};
+use crate::edge::files::{free_name, move_away, write_whole};
+use crate::edge::git::Git;
+use crate::edge::object_id::{ObjectFormat, ObjectId};
+use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::steps::read;
 use crate::edge::vault::Vault;
 
-/// Rebuilds the git directory an agent removed from the folder or one above; true where it did.
-pub(super) fn bring_back(directory: &Path, state: &Path) -> Result<bool> {
-    let Ok(directory) = directory.canonicalize() else {
-        return Ok(false);
-    };
-    for work_tree in directory.ancestors() {
+/// A work tree whose vault knows an open run.
+struct Known {
+    repository: Repository,
+    folder: PathBuf,
+    current: Current,
+}
+
+impl Known {
+    /// Looks for the open run of a work tree with a git directory of its own.
+    fn find(work_tree: &Path, state: &Path) -> Result<Option<Self>> {
         let git_dir = work_tree.join(".git");
-        if fs::symlink_metadata(&git_dir).is_ok() {
-            break;
-        }
-        let repository = Repository {
+        let mut repository = Repository {
             work_tree: work_tree.to_owned(),
             common_dir: git_dir.clone(),
             git_dir,
-            // What is rebuilt says itself how it names objects.
             format: ObjectFormat::Sha1,
         };
         let folder = Vault::folder_for(state, &repository);
         let lines = read(&folder.join("journal"))?;
         let Some(current) = RunState::from_journal(&lines).current else {
-            continue;
+            return Ok(None);
         };
-        if matches!(current.phase, Phase::Beginning | Phase::Still) {
-            // No agent was at work: whoever removed it meant to.
+        if current.commit.as_bytes().len() == ObjectFormat::Sha256.zero().as_bytes().len() {
+            repository.format = ObjectFormat::Sha256;
+        }
+        Ok(Some(Self {
+            repository,
+            folder,
+            current,
+        }))
+    }
+}
+
+/// Rebuilds the git directory an agent removed from the folder or one above, and says so.
+pub(super) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice>> {
+    let Ok(directory) = directory.canonicalize() else {
+        return Ok(None);
+    };
+    for work_tree in directory.ancestors() {
+        if fs::symlink_metadata(work_tree.join(".git")).is_ok() {
             break;
         }
-        let vault = Vault::open(&folder)?;
-        let snapshot = Snapshot::read(&vault, &current.snapshot)?;
+        let Some(known) = Known::find(work_tree, state)? else {
+            continue;
+        };
+        if matches!(known.current.phase, Phase::Beginning | Phase::Still) {
+            // No agent was at work: the user removed it.
+            break;
+        }
+        let vault = Vault::open(&known.folder)?;
+        let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
         if snapshot.control.is_linked() {
             break;
         }
         let trash = vault.trash(&trash_name("rebuild"));
-        rebuild(&Places { repository, vault }, &snapshot, &trash)?;
-        return Ok(true);
+        let places = Places {
+            repository: known.repository,
+            vault,
+        };
+        rebuild(&places, &snapshot, &trash)?;
+        return Ok(Some(told_rebuilt(&places)));
     }
-    Ok(false)
+    Ok(None)
+}
+
+/// Finds the repository. Where git finds none, or one in a folder above a git directory that an open
+/// run is known for, that one is repaired first, and what was done is said.
+pub(super) async fn discover(
+    directory: &Path,
+    state: &Path,
+    timeout: Duration,
+) -> Result<(Repository, Option<Notice>)> {
+    let found = Repository::discover(directory).await;
+    let canonical = directory.canonicalize().ok();
+    let mut above = canonical.iter().flat_map(|it| it.ancestors());
+    let Some(nearest) = above.find(|it| fs::symlink_metadata(it.join(".git")).is_ok()) else {
+        return Ok((found?, None));
+    };
+    let is_there = |found: &Repository| found.work_tree == *nearest;
+    if found.as_ref().is_ok_and(is_there) || !nearest.join(".git").is_dir() {
+        return Ok((found?, None));
+    }
+    let Some(known) = Known::find(nearest, state)? else {
+        return Ok((found?, None));
+    };
+    let vault = known.folder.clone();
+    let Some(repaired) = repair_known(known, timeout).await? else {
+        return Err(CheckpointError::failed(
+            format!(
+                "the git directory of `{}` is damaged, and is not the one an unfinished run began in",
+                nearest.display()
+            ),
+            format!(
+                "the run's work is safe in `{}`; move that folder away to start again",
+                vault.display()
+            ),
+        ));
+    };
+    match Repository::discover(directory).await {
+        Ok(found) if is_there(&found) => Ok((found, Some(repaired))),
+        other => Err(still_damaged(nearest, &vault, other.err())),
+    }
+}
+
+/// Repairs the git directory of an open run; none where it is another one.
+async fn repair_known(known: Known, timeout: Duration) -> Result<Option<Notice>> {
+    let Known {
+        repository,
+        folder,
+        current,
+    } = known;
+    let vault = Vault::open(&folder)?;
+    let snapshot = Snapshot::read(&vault, &current.snapshot)?;
+    let trash = vault.trash(&trash_name("repair"));
+    let places = Places { repository, vault };
+    let order = (&snapshot, &current);
+    let Found::Same(mut parts) = repair(&places, order, (&trash, Care::ForRestore))? else {
+        return Ok(None);
+    };
+    if repair_head(&places, &current.intent.branch, &trash)? {
+        parts.push("HEAD".to_owned());
+    }
+    let git = Git::on_bare(&places.vault.store(), timeout);
+    parts.extend(repair_setup(&git, &places, &snapshot, &trash).await?);
+    Ok(Some(told_repaired(&places, &parts)))
+}
+
+/// Points an unreadable HEAD at the run's branch.
+fn repair_head(places: &Places, branch: &str, trash: &Path) -> Result<bool> {
+    let path = places.repository.git_dir.join("HEAD");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    if text.starts_with("ref: refs/") || ObjectId::parse(text.trim().as_bytes()).is_some() {
+        return Ok(false);
+    }
+    if fs::symlink_metadata(&path).is_ok() {
+        move_away(&path, &free_name(&trash.join("git/HEAD")))?;
+    }
+    write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
+    Ok(true)
+}
+
+fn still_damaged(
+    work_tree: &Path,
+    vault: &Path,
+    error: Option<RepositoryError>,
+) -> CheckpointError {
+    CheckpointError::Failed {
+        what: format!(
+            "git cannot use the git directory of `{}`, in which an unfinished run began",
+            work_tree.display()
+        ),
+        hint: format!(
+            "the run's work is safe in `{}`; `mv .git .git.damaged` and start again to rebuild it",
+            vault.display()
+        ),
+        source: error.map(Into::into),
+    }
 }

@@ -2,11 +2,357 @@
 //! what was in it besides objects and refs comes back too.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use pretty_assertions::assert_eq;
+use rustix::process::Signal;
 
-use crate::faults::{goes_on, leaves_no_trace, prepared};
-use crate::sandbox::{GOOD, Sandbox, everything};
+use crate::faults::{fails, goes_on, is_saved, leaves_no_trace, prepared, shell};
+use crate::sandbox::{GOOD, Sandbox, everything, files, there, until};
+
+/// A linked work tree with something staged, a remote with a symbolic HEAD, and what other tools keep
+/// in a git directory.
+const RICH: &str = "git branch other; git tag v1; echo 2 > a.txt; git commit -qam second
+    git update-ref refs/remotes/origin/main main
+    git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main
+    git worktree add -q -b side ../linked; echo staged > ../linked/staged.txt; git -C ../linked add staged.txt
+    mkdir -p .git/rr-cache/x .git/svn .git/lfs/objects/ab/cd .git/annex/objects/k
+    echo mine > .git/description; echo image > .git/rr-cache/x/preimage; echo svn > .git/svn/metadata
+    echo large > .git/lfs/objects/ab/cd/abcd; echo annexed > .git/annex/objects/k/k";
+
+/// What [`RICH`] made is all there, and git sees it so.
+#[track_caller]
+fn is_rich(sandbox: &Sandbox) {
+    assert_eq!(
+        sandbox.git("-C ../linked status --porcelain"),
+        "A  staged.txt\n"
+    );
+    assert_eq!(
+        sandbox.git("symbolic-ref refs/remotes/origin/HEAD"),
+        "refs/remotes/origin/main\n"
+    );
+    for (path, text) in [
+        (".git/description", "mine\n"),
+        (".git/rr-cache/x/preimage", "image\n"),
+        (".git/svn/metadata", "svn\n"),
+        (".git/lfs/objects/ab/cd/abcd", "large\n"),
+        (".git/annex/objects/k/k", "annexed\n"),
+    ] {
+        assert_eq!(sandbox.read(path), text, "{path}");
+    }
+    let log = sandbox.git("reflog show --format=%gs main");
+    assert_eq!(log, "commit: second\ncommit (initial): first\n");
+    let log = sandbox.git("reflog show --format=%gs HEAD");
+    assert!(
+        log.ends_with("commit: second\ncommit (initial): first\n"),
+        "{log}"
+    );
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+/// The number of the git directory: another one is another directory.
+fn directory(sandbox: &Sandbox) -> u64 {
+    fs::metadata(sandbox.repo.join(".git")).unwrap().ino()
+}
+
+/// An attempt damages the git directory and fails: it is the same directory afterwards, with all of
+/// it.
+#[track_caller]
+fn is_repaired_in_place(misdeed: &str) {
+    let sandbox = prepared(RICH);
+    let before = directory(&sandbox);
+    crate::faults::fails_without_a_trace(&sandbox, misdeed);
+    is_rich(&sandbox);
+    goes_on(&sandbox);
+    is_rich(&sandbox);
+    assert_eq!(directory(&sandbox), before, "{misdeed}");
+}
+
+#[test]
+fn a_token_that_was_removed_is_written_again_and_nothing_else_is_touched() {
+    is_repaired_in_place("rm .git/ralphtool.id");
+    let sandbox = is_saved(RICH, "rm .git/ralphtool.id; echo made > made.txt");
+    is_rich(&sandbox);
+}
+
+#[test]
+fn refs_or_objects_that_were_removed_come_back_and_the_rest_stays() {
+    for misdeed in [
+        "rm -rf .git/refs",
+        "rm -rf .git/objects",
+        "rm -rf .git/refs .git/ralphtool.id",
+        "rm -rf .git/objects .git/ralphtool.id",
+        "rm -rf .git/objects; touch .git/objects",
+        "rm -rf .git/worktrees",
+        "rm -rf .git/logs",
+        "rm -rf .git/lfs .git/annex .git/rr-cache",
+    ] {
+        is_repaired_in_place(misdeed);
+    }
+    let sandbox = is_saved(RICH, "rm -rf .git/objects; echo made > made.txt");
+    is_rich(&sandbox);
+}
+
+#[test]
+fn a_removed_git_directory_comes_back_with_work_trees_logs_and_what_other_tools_keep_in_it() {
+    for misdeed in [
+        "rm -rf .git",
+        "rm -rf .git; git init -q; git add -A; git commit -qm another",
+    ] {
+        let sandbox = leaves_no_trace(RICH, misdeed);
+        is_rich(&sandbox);
+    }
+    let sandbox = is_saved(RICH, "rm -rf .git; echo made > made.txt");
+    is_rich(&sandbox);
+}
+
+#[test]
+fn a_removed_git_directory_of_a_run_in_a_linked_work_tree_comes_back() {
+    let mut sandbox = prepared(RICH);
+    let main = std::mem::replace(&mut sandbox.repo, sandbox.root.join("linked"));
+    for misdeed in [
+        "rm -rf ../repo/.git",
+        "rm -rf ../repo/.git/worktrees/linked",
+    ] {
+        sandbox.agent(&format!("{misdeed}\nfailed no"));
+        sandbox
+            .run(&["loop", "c", "--max-retries", "0"])
+            .ends_with(1);
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(sandbox.git("status --porcelain"), "A  staged.txt\n");
+        assert_eq!(sandbox.branch(), "side");
+        assert_eq!(sandbox.git("-C ../repo status --porcelain"), "");
+        assert_eq!(sandbox.git("-C ../repo fsck --no-dangling"), "");
+    }
+    sandbox.repo = main;
+    is_rich(&sandbox);
+}
+
+/// Makes the repository borrow all its objects from another one.
+const BORROWED: &str = "git clone -q --bare . $root/lender.git
+    echo $root/lender.git/objects > .git/objects/info/alternates
+    git repack -adlq; git prune-packed; echo mine > mine.txt";
+
+#[test]
+fn a_repository_that_borrows_objects_still_does_after_an_attempt_took_that_away() {
+    for misdeed in [
+        "rm -rf .git",
+        "rm .git/objects/info/alternates",
+        ": > .git/objects/info/alternates",
+        "rm -rf .git/objects",
+    ] {
+        let sandbox = prepared(BORROWED);
+        let before = everything(&sandbox.repo);
+        fails(&sandbox, misdeed);
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(
+            everything(&sandbox.repo).replace(&id_line(&sandbox), ""),
+            before
+        );
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+        assert!(sandbox.exists(".git/objects/info/alternates"));
+    }
+    let sandbox = is_saved(BORROWED, "rm -rf .git; echo made > made.txt");
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+/// The line of the one file of ours in a git directory.
+fn id_line(sandbox: &Sandbox) -> String {
+    let text = everything(&sandbox.repo);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(".git/ralphtool.id"));
+    line.map(|line| format!("{line}\n")).unwrap_or_default()
+}
+
+#[test]
+fn a_repository_with_reftables_is_restored_as_one() {
+    let reftable = "rm -rf .git/logs; git refs migrate --ref-format=reftable; git tag v1";
+    for misdeed in [
+        "rm -rf .git",
+        "rm -rf .git/reftable",
+        "rm -rf .git/refs",
+        ": > .git/HEAD",
+        "rm .git/ralphtool.id",
+    ] {
+        let sandbox = Sandbox::new();
+        let mut migrate = sandbox.command("sh");
+        if !migrate.args(["-ec", reftable]).status().unwrap().success() {
+            // A git older than 2.46.
+            return;
+        }
+        let before = (files(&sandbox.repo), sandbox.git("for-each-ref"));
+        fails(&sandbox, misdeed);
+        assert_eq!(sandbox.branch(), "ralph/c", "{misdeed}");
+        assert_eq!(sandbox.git("status --porcelain"), "", "{misdeed}");
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        let after = (files(&sandbox.repo), sandbox.git("for-each-ref"));
+        assert_eq!(after, before, "{misdeed}");
+        assert_eq!(sandbox.branch(), "main");
+        assert_eq!(sandbox.git("rev-parse --show-ref-format"), "reftable\n");
+        goes_on(&sandbox);
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    }
+}
+
+/// A run that was killed after its agent had damaged the git directory.
+fn killed_after(misdeed: &str) -> Sandbox {
+    let sandbox = prepared(RICH);
+    sandbox.agent(&format!(
+        "{misdeed}\necho idea > idea.txt; touch $root/here; wait_for $root/never"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
+    sandbox.agent(GOOD);
+    sandbox
+}
+
+#[test]
+fn a_git_directory_that_is_damaged_after_a_crash_is_repaired_by_the_next_start() {
+    for (misdeed, part) in [
+        (": > .git/HEAD", "HEAD"),
+        ("rm .git/HEAD", "HEAD"),
+        ("rm -rf .git/refs", "refs"),
+        ("rm -rf .git/objects", "objects"),
+        ("git config core.bare true", "config"),
+        ("git config core.worktree /nowhere", "config"),
+        (": > .git/config", "config"),
+        ("echo '[' > .git/config", "config"),
+        ("rm .git/ralphtool.id", "ralphtool.id"),
+    ] {
+        let sandbox = killed_after(misdeed);
+        let output = sandbox.run(&["loop", "c"]).ends_with(0);
+        let vault = sandbox.vault();
+        for said in [part, &*vault.to_string_lossy()] {
+            assert!(output.stdout.contains(said), "{misdeed}: {}", output.stdout);
+        }
+        assert_eq!(
+            sandbox.commits(),
+            ["initial state", "checkpoint: 1", "checkpoint: 2"],
+            "{misdeed}"
+        );
+        assert!(!sandbox.exists("idea.txt"));
+        is_rich(&sandbox);
+    }
+}
+
+#[test]
+fn a_run_whose_git_directory_is_damaged_after_a_crash_can_be_abandoned_at_once() {
+    for misdeed in [
+        ": > .git/HEAD",
+        "git config core.bare true",
+        "rm -rf .git/refs",
+    ] {
+        let sandbox = killed_after(misdeed);
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(sandbox.git("status --porcelain"), "", "{misdeed}");
+        assert_eq!(sandbox.branch(), "main");
+        assert_eq!(sandbox.git("config core.bare"), "false\n");
+        is_rich(&sandbox);
+    }
+}
+
+#[test]
+fn a_story_that_makes_the_repository_bare_does_not_lock_its_user_out() {
+    for (misdeed, choice) in [
+        ("git config core.bare true", "--cleanup"),
+        ("git config core.worktree /nowhere", "--abandon"),
+        ("git config core.bare true", "--keep"),
+    ] {
+        let sandbox = Sandbox::new();
+        let config = sandbox.read(".git/config");
+        sandbox.agent(&format!("{GOOD}\ngit config user.name Agent; {misdeed}"));
+        sandbox
+            .run(&["loop", "c", "--on-finish", "keep"])
+            .ends_with(0);
+        let told = sandbox.warnings().join("\n");
+        assert!(told.contains("core."), "{told}");
+        sandbox.run(&["finish", choice]).ends_with(0);
+        assert_eq!(sandbox.git("rev-parse --is-inside-work-tree"), "true\n");
+        sandbox.run(&["undo"]).ends_with(0);
+        let now = sandbox.read(".git/config");
+        assert!(now.starts_with(config.trim_end()), "{now}");
+        assert!(now.contains("Agent"), "{now}");
+    }
+}
+
+/// Replaces every loose object, and every pack, by other bytes: by none, by those of others.
+const SPOIL: [&str; 3] = [
+    "find .git/objects -type f | while read f; do : > $root/new; mv -f $root/new $f; done",
+    "find .git/objects -type f | while read f; do echo junk > $root/new; mv -f $root/new $f; done",
+    "first=$(find .git/objects -type f | head -n 1); find .git/objects -type f | while read f; do [ $f = $first ] || { cp $first $root/new; mv -f $root/new $f; }; done",
+];
+
+#[test]
+fn objects_whose_bytes_were_replaced_come_back_from_the_vault() {
+    for before in [
+        "",
+        "git gc -q",
+        "git gc -q; echo 3 > a.txt; git commit -qam third",
+    ] {
+        for misdeed in SPOIL {
+            let sandbox = leaves_no_trace(before, misdeed);
+            assert_eq!(sandbox.git("fsck --no-dangling"), "");
+        }
+    }
+    let sandbox = is_saved("", &format!("echo made > made.txt; {}", SPOIL[1]));
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+#[test]
+fn an_abandon_leaves_no_corrupt_repository_behind() {
+    for misdeed in SPOIL {
+        let sandbox = prepared("echo mine > mine.txt");
+        let before = everything(&sandbox.repo);
+        sandbox
+            .run(&["loop", "c", "--on-finish", "keep"])
+            .ends_with(0);
+        shell(&sandbox, misdeed);
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(
+            everything(&sandbox.repo).replace(&id_line(&sandbox), ""),
+            before
+        );
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    }
+}
+
+/// Overwrites a file of git's with something that begins as it should.
+fn garbage(path: &str) -> String {
+    format!(
+        "f=$(ls {path}); head -c 8 $f > $root/new; head -c 5000 /dev/zero >> $root/new; mv -f $root/new $f"
+    )
+}
+
+#[test]
+fn a_spoiled_commit_graph_or_index_of_packs_stops_neither_a_run_nor_git() {
+    let graph = "git repack -adq; git commit-graph write --reachable";
+    let chain = "git repack -adq; git commit-graph write --reachable --split";
+    let packs = "git repack -adq; git multi-pack-index write";
+    for (before, path) in [
+        (graph, ".git/objects/info/commit-graph"),
+        (chain, ".git/objects/info/commit-graphs/*.graph"),
+        (packs, ".git/objects/pack/multi-pack-index"),
+    ] {
+        let sandbox = leaves_no_trace(before, &garbage(path));
+        assert_eq!(sandbox.git("fsck --no-dangling"), "", "{path}");
+        assert_eq!(sandbox.git("log --format=%s main"), "first\n");
+        let told = records(&sandbox);
+        assert!(told.contains("moved"), "{told}");
+        let sandbox = is_saved(before, &format!("echo made > made.txt; {}", garbage(path)));
+        assert_eq!(sandbox.git("fsck --no-dangling"), "", "{path}");
+    }
+}
+
+/// The records of all runs.
+fn records(sandbox: &Sandbox) -> String {
+    let read = |run: &Path| fs::read_to_string(run.join("events.jsonl")).unwrap();
+    sandbox.runs().iter().map(|run| read(run)).collect()
+}
 
 #[test]
 fn replace_refs_of_a_failed_attempt_go_and_those_of_the_user_stay() {
@@ -31,15 +377,6 @@ fn replace_refs_of_a_failed_attempt_go_and_those_of_the_user_stay() {
         everything(&sandbox.repo).replace(&id_line(&sandbox), ""),
         state
     );
-}
-
-/// The line of the one file of ours in a git directory.
-fn id_line(sandbox: &Sandbox) -> String {
-    let text = everything(&sandbox.repo);
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(".git/ralphtool.id"));
-    line.map(|line| format!("{line}\n")).unwrap_or_default()
 }
 
 #[test]

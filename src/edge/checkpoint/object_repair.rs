@@ -1,0 +1,305 @@
+//! Objects whose bytes were replaced or lost: found by their stat fields, checked by their hash, and
+//! restored from the vault, which has copies under other inodes.
+//!
+//! Only files that changed since a given time are looked at: that time cannot be set back.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+
+use super::objects::link;
+use super::run_state::Current;
+use super::snapshot::Snapshot;
+use super::{Checkpoints, Notice, Places, Result};
+use crate::edge::files::{Tried, copy_with_time, free_name, move_away};
+use crate::edge::object_id::{ObjectFormat, ObjectId};
+
+/// File systems take the time from a clock that may be a tick late.
+const TICK_NS: i128 = 1_000_000_000;
+
+/// Files that only repeat what the objects say. Git reads them without checking them.
+const CACHES: [&str; 2] = ["info/commit-graph", "pack/multi-pack-index"];
+
+/// The same as a chain of files.
+const CHAIN: &str = "info/commit-graphs";
+
+/// Which files are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Search {
+    /// Those in folders that changed: a file that was replaced changes its folder.
+    ChangedFolders,
+    /// All.
+    Everything,
+}
+
+impl Checkpoints {
+    /// Restores objects that were damaged since a snapshot was taken.
+    pub(super) fn repair_objects(
+        &self,
+        since: Option<&str>,
+        (trash, search): (&Path, Search),
+    ) -> Result<Vec<Notice>> {
+        let since_ns = since.map_or(0, |id| taken_at(&self.places, id) - TICK_NS);
+        let mut pass = Pass {
+            objects: self.places.repository.objects(),
+            store: self.places.vault.store().join("objects"),
+            format: self.places.repository.format,
+            trash: &trash.join("objects"),
+            since_ns,
+            search,
+            restored: 0,
+            lost: Vec::new(),
+        };
+        for number in 0..=255u8 {
+            pass.folder(&format!("{number:02x}"))?;
+        }
+        pass.folder("pack")?;
+        let mut notices = pass.told(&self.places);
+        let caches = pass.drop_caches()?;
+        if !caches.is_empty() {
+            let message = format!(
+                "wrong bytes in {}, which only repeats what the objects say: moved to `{}`",
+                caches.join(", "),
+                trash.join("objects").display()
+            );
+            notices.push(Notice::new("object_cache_moved", message));
+        }
+        Ok(notices)
+    }
+
+    /// Restores whatever was damaged since the run began, before everything is moved.
+    pub(super) fn repair_all_objects(&self, current: Option<&Current>) -> Result<Vec<Notice>> {
+        let start = current.map(|current| current.intent.start.as_str());
+        let trash = self.new_trash("objects");
+        self.repair_objects(start, (&trash, Search::Everything))
+    }
+}
+
+/// When a snapshot was written.
+fn taken_at(places: &Places, id: &str) -> i128 {
+    let path = Snapshot::folder(&places.vault, id).join("description");
+    fs::metadata(path).map_or(0, |metadata| modified_ns(&metadata))
+}
+
+/// One pass over the objects of a repository.
+struct Pass<'a> {
+    objects: PathBuf,
+    store: PathBuf,
+    format: ObjectFormat,
+    trash: &'a Path,
+    since_ns: i128,
+    search: Search,
+    restored: usize,
+    lost: Vec<String>,
+}
+
+impl Pass<'_> {
+    fn folder(&mut self, name: &str) -> Result<()> {
+        let folder = self.objects.join(name);
+        let metadata = match fs::symlink_metadata(&folder) {
+            Ok(metadata) if metadata.is_dir() => metadata,
+            _ => return Ok(()),
+        };
+        if self.search == Search::ChangedFolders && modified_ns(&metadata) < self.since_ns {
+            return Ok(());
+        }
+        // What may not be looked into is not read by git either.
+        let Ok(listing) = fs::read_dir(&folder) else {
+            return Ok(());
+        };
+        for entry in listing {
+            let entry = entry.tried("list", &folder)?;
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if metadata.is_file() && changed_ns(&metadata) >= self.since_ns {
+                let file = entry.file_name().to_string_lossy().into_owned();
+                self.file(name, &file, &metadata)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, folder: &str, name: &str, metadata: &Metadata) -> Result<()> {
+        let kind = match folder {
+            "pack" => Kind::of_pack(name),
+            _ => ObjectId::parse(format!("{folder}{name}").as_bytes()).map(Kind::Loose),
+        };
+        let Some(kind) = kind else {
+            return Ok(());
+        };
+        let path = self.objects.join(folder).join(name);
+        let kept = self.store.join(folder).join(name);
+        let copy = fs::symlink_metadata(&kept).ok();
+        let is_linked = copy
+            .as_ref()
+            .is_some_and(|copy| (copy.dev(), copy.ino()) == (metadata.dev(), metadata.ino()));
+        if is_linked || self.is_fine((&path, metadata), &kept, copy.as_ref(), &kind) {
+            return Ok(());
+        }
+        let has_copy = copy.is_some() && kind.is_whole(&kept, self.format);
+        // Without a copy only what git cannot read either is moved.
+        if !has_copy && kind.is_whole(&path, self.format) {
+            return Ok(());
+        }
+        move_away(&path, &free_name(&self.trash.join(folder).join(name)))?;
+        if has_copy {
+            match kind {
+                Kind::Loose(_) => drop(copy_with_time(&kept, &path)?),
+                Kind::Pack => link(&kept, &path)?,
+            }
+            self.restored += 1;
+        } else {
+            self.lost.push(format!("{folder}/{name}"));
+        }
+        Ok(())
+    }
+
+    /// True where a file has the bytes of its copy, or looks as it should where there is none.
+    fn is_fine(
+        &self,
+        (path, metadata): (&Path, &Metadata),
+        kept: &Path,
+        copy: Option<&Metadata>,
+        kind: &Kind,
+    ) -> bool {
+        if metadata.len() == 0 {
+            return false;
+        }
+        match copy {
+            Some(copy) if copy.len() == metadata.len() && have_same_bytes(path, kept) => true,
+            Some(_) => kind.is_whole(path, self.format),
+            None => kind.begins_well(path),
+        }
+    }
+
+    fn told(&self, places: &Places) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if self.restored > 0 {
+            let message = format!(
+                "{} of the repository's objects had wrong bytes and came back from `{}`",
+                self.restored,
+                places.vault.folder().display()
+            );
+            notices.push(Notice::new("objects_restored", message));
+        }
+        if !self.lost.is_empty() {
+            let message = format!(
+                "objects with wrong bytes that the vault has no copy of were moved to `{}`: {}",
+                self.trash.display(),
+                self.lost.join(", ")
+            );
+            notices.push(Notice::new("objects_moved", message));
+        }
+        notices
+    }
+
+    /// Moves caches with wrong bytes away; git makes them again.
+    fn drop_caches(&self) -> Result<Vec<&'static str>> {
+        let mut moved = Vec::new();
+        for name in CACHES {
+            if self.is_spoiled(&self.objects.join(name)) {
+                move_away(&self.objects.join(name), &free_name(&self.trash.join(name)))?;
+                moved.push(name);
+            }
+        }
+        let chain = self.objects.join(CHAIN);
+        let parts = fs::read_dir(&chain).into_iter().flatten();
+        let mut graphs = parts
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|it| it == "graph"));
+        if graphs.any(|graph| self.is_spoiled(&graph)) {
+            move_away(&chain, &free_name(&self.trash.join(CHAIN)))?;
+            moved.push(CHAIN);
+        }
+        Ok(moved)
+    }
+
+    fn is_spoiled(&self, path: &Path) -> bool {
+        let metadata = fs::symlink_metadata(path);
+        metadata.is_ok_and(|it| it.is_file() && changed_ns(&it) >= self.since_ns)
+            && !has_own_checksum(path, self.format)
+    }
+}
+
+/// A file that holds objects.
+enum Kind {
+    Loose(ObjectId),
+    /// A pack or something beside it.
+    Pack,
+}
+
+impl Kind {
+    fn of_pack(name: &str) -> Option<Self> {
+        let known = [".pack", ".idx", ".rev", ".bitmap", ".mtimes"];
+        let is_known = name.starts_with("pack-") && known.iter().any(|end| name.ends_with(end));
+        is_known.then_some(Self::Pack)
+    }
+
+    /// True where the bytes are those that the name promises.
+    fn is_whole(&self, path: &Path, format: ObjectFormat) -> bool {
+        match self {
+            Self::Loose(id) => File::open(path)
+                .and_then(|file| ObjectId::of_stream(format, ZlibDecoder::new(file)))
+                .is_ok_and(|found| found == *id),
+            Self::Pack => has_own_checksum(path, format),
+        }
+    }
+
+    /// True where a file begins as one of its kind does.
+    fn begins_well(&self, path: &Path) -> bool {
+        let mut head = [0; 2];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+        match self {
+            Self::Loose(_) => {
+                read.is_ok() && head[0] & 0x0f == 8 && u16::from_be_bytes(head) % 31 == 0
+            }
+            Self::Pack => read.is_ok(),
+        }
+    }
+}
+
+/// True where a file ends in the checksum of all before it, as git's own do.
+fn has_own_checksum(path: &Path, format: ObjectFormat) -> bool {
+    let length = format.zero().as_bytes().len() as u64;
+    let checked = File::open(path).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        let Some(body) = size.checked_sub(length) else {
+            return Ok(false);
+        };
+        let sum = ObjectId::of_stream(format, (&mut file).take(body))?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end)?;
+        Ok(end == sum.as_bytes())
+    });
+    checked.unwrap_or(false)
+}
+
+fn have_same_bytes(one: &Path, other: &Path) -> bool {
+    let compare = || -> io::Result<bool> {
+        let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+        let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+        loop {
+            let count = one.read(&mut left)?;
+            if count == 0 {
+                return Ok(other.read(&mut right)? == 0);
+            }
+            other.read_exact(&mut right[..count])?;
+            if left[..count] != right[..count] {
+                return Ok(false);
+            }
+        }
+    };
+    compare().unwrap_or(false)
+}
+
+fn modified_ns(metadata: &Metadata) -> i128 {
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+fn changed_ns(metadata: &Metadata) -> i128 {
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+}
