@@ -227,7 +227,13 @@ impl Checkpoints {
     /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
     /// something was missing.
     async fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+        let missing = self.link_pruned(current, care).await?;
+        // Only now: with these alone nothing would show that older ones are missing.
         self.return_pruned()?;
+        Ok(missing)
+    }
+
+    async fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
         // A commit of ours lies loose until somebody packs or prunes.
         if care == Care::ForSave && is_loose(&self.places, current.commit) {
             return Ok(false);
