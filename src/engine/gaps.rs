@@ -52,10 +52,14 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     let mut missing = Vec::new();
     let mut begun: Option<&BeginIntent> = None;
     let mut story: Option<&StoryNote> = None;
-    let mut saving: Option<(String, usize)> = None;
+    let mut saving: Option<(String, String, usize)> = None;
     let mut moving: Option<&MoveKind> = None;
     let mut finishes = 0;
     for line in lines.iter().filter(|line| line.run == *run) {
+        if let Step::Parked { .. } | Step::RestoreIntent = &line.step {
+            // It was verified, but undone before it was saved.
+            story = None;
+        }
         match &line.step {
             Step::BeginIntent { intent } => begun = Some(intent),
             Step::Parked { attempt, note, .. }
@@ -67,11 +71,13 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
             Step::Verified { story: note } => story = Some(note),
             Step::SaveIntent {
                 commit,
+                story,
                 changed_files,
                 ..
-            } => saving = Some((commit.to_string(), *changed_files)),
+            } => saving = Some((story.clone(), commit.to_string(), *changed_files)),
             Step::Saved => {
-                if let (Some(note), Some((commit, files))) = (story.take(), saving.take())
+                if let (Some(note), Some((of, commit, files))) = (story.take(), saving.take())
+                    && of == note.id.0
                     && told.saved.insert(commit.clone())
                 {
                     missing.push(completed(note, commit, files));
@@ -221,4 +227,92 @@ fn short(branch: &str) -> String {
         .strip_prefix("refs/heads/")
         .unwrap_or(branch)
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge::object_id::ObjectId;
+    use pretty_assertions::assert_eq;
+
+    fn run() -> RunId {
+        RunId("test-run".to_owned())
+    }
+
+    fn lines(steps: Vec<Step>) -> Vec<Line> {
+        let line = |step| Line {
+            run: run(),
+            at: Timestamp::UNIX_EPOCH,
+            uptime: None,
+            step,
+        };
+        steps.into_iter().map(line).collect()
+    }
+
+    fn note() -> StoryNote {
+        StoryNote {
+            id: StoryId("1".to_owned()),
+            title: "First".to_owned(),
+            attempts: 1,
+            gates: Vec::new(),
+        }
+    }
+
+    fn saved(story: &str) -> [Step; 2] {
+        let commit = ObjectId::parse(&[b'a'; 40]).unwrap();
+        let intent = Step::SaveIntent {
+            commit,
+            snapshot: "s".to_owned(),
+            story: story.to_owned(),
+            changed_files: 1,
+        };
+        [intent, Step::Saved]
+    }
+
+    fn completed_in(steps: Vec<Step>) -> usize {
+        let missing = missing_events(&lines(steps), &run(), &[]);
+        let is_completed = |event: &&Event| matches!(event, Event::StoryCompleted { .. });
+        missing.iter().filter(is_completed).count()
+    }
+
+    #[test]
+    fn a_story_that_was_verified_and_saved_is_completed() {
+        let [intent, saved] = saved("1");
+        let verified = Step::Verified { story: note() };
+        assert_eq!(completed_in(vec![verified, intent, saved]), 1);
+    }
+
+    #[test]
+    fn a_story_that_was_parked_after_it_was_verified_is_not_completed_by_a_later_save() {
+        let parked = Step::Parked {
+            attempt: AttemptId {
+                story: StoryId("1".to_owned()),
+                attempt: AttemptNumber(1),
+            },
+            snapshot: "p".to_owned(),
+            counts: false,
+            reason: None,
+            note: ParkedNote {
+                label: "1.1".to_owned(),
+                kind: crate::domain::event::FailureKind::Interrupted,
+                why: "interrupted".to_owned(),
+                changed_files: 1,
+                commit: None,
+            },
+        };
+        let verified = || Step::Verified { story: note() };
+        let [intent, done] = saved("resumed state");
+        let undone = vec![
+            verified(),
+            parked,
+            Step::RestoreIntent,
+            Step::Restored,
+            intent,
+            done,
+        ];
+        assert_eq!(completed_in(undone), 0);
+        // Nor by a save of something else.
+        let [intent, done] = saved("resumed state");
+        assert_eq!(completed_in(vec![verified(), intent, done]), 0);
+    }
 }
