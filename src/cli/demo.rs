@@ -118,6 +118,7 @@ async fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         only_story: None,
         reopen: false,
         mended: Vec::new(),
+        lock: None,
         warnings: Vec::new(),
         environment: context.environment.clone(),
         surroundings,

@@ -19,7 +19,7 @@ use crate::edge::settings::{Loaded, REPOSITORY_FILE};
 use crate::edge::source::{self, Surroundings};
 use crate::edge::vault::state_directory;
 use crate::engine::launch::{Order, Prepared, Ready, prepare};
-use crate::engine::mend::{Mending, mend};
+use crate::engine::mend::{Mended, Mending, mend};
 use crate::failure::Failure;
 use crate::ui::Face;
 use crate::ui::list::{self, ChangeRow, ChangeState};
@@ -129,10 +129,11 @@ async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> 
 /// Makes a run ready, or says why there is none.
 pub(super) async fn outlook(wish: &Wish<'_>, context: &Context) -> Result<Outlook, Failure> {
     let directory = context.folder()?;
-    let (mended, repository) = mend_first(wish, context, &directory).await?;
-    let started = start_in(wish, context, repository, &mended).await;
+    let mended = mend_first(wish, context, &directory).await?;
+    let started = start_in(wish, context, &mended).await;
     // What was mended is told by the run; where there is none, it must not go unsaid.
-    started.map_err(|failure| mended.iter().filter_map(told).fold(failure, Failure::hint))
+    let told = mended.said.iter().filter_map(told);
+    started.map_err(|failure| told.fold(failure, Failure::hint))
 }
 
 /// Mends an interrupted run, before anything in the tree is believed.
@@ -140,12 +141,16 @@ async fn mend_first(
     wish: &Wish<'_>,
     context: &Context,
     directory: &Path,
-) -> Result<(Vec<Event>, Repository), Failure> {
+) -> Result<Mended, Failure> {
     if wish.flags.dry_run {
         let repository = Repository::discover(directory)
             .await
             .map_err(|error| no_repository(&error))?;
-        return Ok((Vec::new(), repository));
+        return Ok(Mended {
+            said: Vec::new(),
+            repository,
+            lock: None,
+        });
     }
     let surroundings = context.surroundings()?;
     let change = match wish.which {
@@ -168,13 +173,9 @@ pub(super) fn told(event: &Event) -> Option<String> {
     }
 }
 
-async fn start_in(
-    wish: &Wish<'_>,
-    context: &Context,
-    repository: Repository,
-    mended: &[Event],
-) -> Result<Outlook, Failure> {
+async fn start_in(wish: &Wish<'_>, context: &Context, mended: &Mended) -> Result<Outlook, Failure> {
     let flags = wish.flags;
+    let repository = mended.repository.clone();
     let last = match wish.which {
         Which::Last => Some(last_run(context, &repository)?),
         Which::Named(_) | Which::Only => None,
@@ -213,7 +214,8 @@ async fn start_in(
         environment: context.environment.clone(),
         only_story: flags.story.clone().map(StoryId),
         reopen: last.is_some(),
-        mended: mended.to_vec(),
+        mended: mended.said.clone(),
+        lock: mended.lock.clone(),
         change: change.clone(),
         repository,
         surroundings,
@@ -222,7 +224,7 @@ async fn start_in(
         attended: wish.attended,
     };
     Ok(match prepare(order).await? {
-        Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.to_vec()),
+        Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.said.clone()),
         Prepared::Ready(ready) => Outlook::Ready(ready),
     })
 }

@@ -42,6 +42,7 @@
 //! | `git_copy` | what else is in the git directory, copied into the vault |
 //! | `repair` | what a git directory lost comes back from the vault |
 //! | `switch` | moving branch, HEAD and index |
+//! | `stray_locks` | lock files that a killed git left |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `vanished` | the same where the program was ended before it could |
 //! | `converge` | the work tree becomes what a manifest says |
@@ -95,6 +96,7 @@ mod shown;
 mod snapshot;
 mod stage_again;
 mod staged;
+mod stray_locks;
 mod switch;
 mod taking;
 #[cfg(test)]
@@ -117,7 +119,7 @@ use super::ref_files::RefReader;
 use super::repository::{Refs, Repository, RepositoryError};
 use super::repository_lock::RepositoryLock;
 use super::steps::{Journal, Line, Step};
-use super::vault::{Vault, VaultError, where_now};
+use super::vault::{Vault, VaultError, VaultLock, where_now};
 use crate::domain::guard::Limits;
 use crate::domain::ids::{AttemptId, RunId};
 
@@ -358,14 +360,32 @@ impl Checkpoints {
         state_directory: &Path,
         command_timeout: Duration,
     ) -> Result<Self> {
+        Self::open_held(repository, state_directory, command_timeout, None).await
+    }
+
+    /// The same with the lock of the vault, where this process holds it already.
+    pub(crate) async fn open_held(
+        repository: Repository,
+        state_directory: &Path,
+        command_timeout: Duration,
+        lock: Option<VaultLock>,
+    ) -> Result<Self> {
         let folder = Vault::folder_for(state_directory, &repository);
         blocking(|| {
-            let vault = Vault::open(&folder)?;
+            let vault = match lock {
+                Some(lock) => Vault::open_locked(&folder, lock)?,
+                None => Vault::open(&folder)?,
+            };
             let lock = RepositoryLock::take(state_directory, &repository, &folder)
                 .map_err(describe_owner)?;
             Self::open_vault(repository, (vault, lock), command_timeout)
         })
         .await
+    }
+
+    /// The lock of the vault, which stays locked as long as this lives.
+    pub(crate) fn vault_lock(&self) -> Option<VaultLock> {
+        self.places.vault.lock()
     }
 
     fn open_vault(

@@ -145,6 +145,15 @@ pub(crate) fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError>
     Ok(())
 }
 
+/// A new temporary file under a name that a later start knows for one of ours.
+pub(crate) fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    // A short fixed-length name: the target's own name may already be 255 bytes long.
+    tempfile::Builder::new()
+        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
+        .rand_bytes(RANDOM)
+        .tempfile_in(folder)
+}
+
 /// Creates a temporary file beside `path`, lets `fill` write it, renames it into place.
 pub(crate) fn place(
     path: &Path,
@@ -181,12 +190,7 @@ fn filled(
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<tempfile::NamedTempFile, FileError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
-    // A short fixed-length name: the target's own name may already be 255 bytes long.
-    let mut temporary = tempfile::Builder::new()
-        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
-        .rand_bytes(RANDOM)
-        .tempfile_in(folder)
-        .tried("write beside", path)?;
+    let mut temporary = temporary_in(folder).tried("write beside", path)?;
     fill(temporary.as_file_mut()).tried("write", path)?;
     Ok(temporary)
 }

@@ -20,7 +20,7 @@ mod target;
 mod yaml;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::boxes::{BoxEdit, StoryCheck, apply, check, opened};
 use crate::domain::change::{Change, SourceKind, TaskFile};
@@ -83,6 +83,14 @@ pub(crate) fn place_of(change: &Change) -> Option<String> {
         (_, file) => file?.path.as_path(),
     };
     path.to_str().map(str::to_owned)
+}
+
+/// The folder with the task files of a change that was read from the place [`place_of`] says.
+pub(crate) fn folder_of_plan(place: &Path, name: &str) -> PathBuf {
+    if place.is_dir() {
+        return place.join("openspec/changes").join(name);
+    }
+    place.parent().unwrap_or(place).to_owned()
 }
 
 /// Reads a change by its name from the place [`place_of`] says.

@@ -1,12 +1,15 @@
 //! The vault: everything private of one work tree, outside the repository, in the user's state
 //! directory. Paths, the lock, and the check that the repository is still the one it belongs to.
 
+mod stale_locks;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha1::Digest;
@@ -158,13 +161,16 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
+/// The lock of a vault: held as long as any copy of it lives. The kernel frees it when the process
+/// dies, however it dies.
+pub(crate) type VaultLock = Arc<File>;
+
 /// The private folder of one work tree.
 #[derive(Debug)]
 pub(crate) struct Vault {
     folder: PathBuf,
-    /// Held for the whole life; the kernel frees it when the process dies, however it dies. None
-    /// where the vault is only looked at.
-    _lock: Option<File>,
+    /// None where the vault is only looked at.
+    lock: Option<VaultLock>,
 }
 
 impl Vault {
@@ -215,10 +221,16 @@ impl Vault {
     /// Opens and locks the vault, making its folders where they are missing.
     pub(crate) fn open(folder: &Path) -> Result<Self, VaultError> {
         create_private_folder(folder)?;
-        let lock = lock(folder)?;
+        let file = lock(folder)?;
+        stale_locks::clear(folder)?;
+        Self::open_locked(folder, Arc::new(file))
+    }
+
+    /// Opens a vault that this process has locked already.
+    pub(crate) fn open_locked(folder: &Path, lock: VaultLock) -> Result<Self, VaultError> {
         let vault = Self {
             folder: folder.to_owned(),
-            _lock: Some(lock),
+            lock: Some(lock),
         };
         for name in ["snapshots", "raw", "trash", "runs", "learnings"] {
             create_private_folder(&vault.folder.join(name))?;
@@ -230,8 +242,13 @@ impl Vault {
     pub(crate) fn unlocked(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            _lock: None,
+            lock: None,
         }
+    }
+
+    /// Its lock, to be held longer than this.
+    pub(crate) fn lock(&self) -> Option<VaultLock> {
+        self.lock.clone()
     }
 
     /// The vault itself.

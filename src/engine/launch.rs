@@ -27,7 +27,7 @@ use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::repository::Repository;
 use crate::edge::settings::AllowedSettings;
 use crate::edge::source::{Surroundings, place_of};
-use crate::edge::vault::{random_name, where_now};
+use crate::edge::vault::{VaultLock, random_name, where_now};
 use crate::edge::{gate, os};
 use crate::failure::Failure;
 
@@ -54,6 +54,8 @@ pub(crate) struct Order {
     pub(crate) warnings: Vec<String>,
     /// What was found and mended before.
     pub(crate) mended: Vec<Event>,
+    /// The lock of the vault, where it is held since then.
+    pub(crate) lock: Option<VaultLock>,
     /// The environment.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Somebody watches and can be asked.
@@ -104,9 +106,11 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     check_story(&order.change, order.only_story.as_ref())?;
     let timeout = order.settings.command_timeout.value.or_zero();
     let nothing_left = nothing_left(&order.change);
-    let mut checkpoints = Checkpoints::open_in(order.repository.clone(), &order.state, timeout)
-        .await
-        .map_err(|error| refusal(&error))?;
+    let repository = order.repository.clone();
+    let mut checkpoints =
+        Checkpoints::open_held(repository, &order.state, timeout, order.lock.clone())
+            .await
+            .map_err(|error| refusal(&error))?;
     if order.reopen && checkpoints.open_run().is_none() {
         let mut gates = order.settings.gates.value.iter();
         let is_judged_whole = gates.any(|gate| gate.when == When::End);

@@ -16,6 +16,7 @@ use crate::edge::process::leftovers::{ProcessIdentity, end_leftovers};
 use crate::edge::repository::Repository;
 use crate::edge::source;
 use crate::edge::steps::Step;
+use crate::edge::vault::VaultLock;
 use crate::failure::Failure;
 
 /// How long processes of a crashed run may take to end.
@@ -33,13 +34,27 @@ pub(crate) struct Mending<'a> {
     pub(crate) fresh: bool,
 }
 
+/// A tree in which nothing is interrupted, for the run that is to start in it.
+pub(crate) struct Mended {
+    /// What was found and done.
+    pub(crate) said: Vec<Event>,
+    /// Where.
+    pub(crate) repository: Repository,
+    /// Held until the run starts: no other ralphtool can come in between.
+    pub(crate) lock: Option<VaultLock>,
+}
+
 /// Mends what an interrupted run left, and says what that was, and where.
-pub(crate) async fn mend(mending: Mending<'_>) -> Result<(Vec<Event>, Repository), Failure> {
+pub(crate) async fn mend(mending: Mending<'_>) -> Result<Mended, Failure> {
     let mut checkpoints = Checkpoints::open(mending.directory, mending.state, MENDING_TIMEOUT)
         .await
         .map_err(|error| refusal(&error))?;
     let said = mend_with(&mut checkpoints, mending.change, mending.fresh).await?;
-    Ok((said, checkpoints.repository().clone()))
+    Ok(Mended {
+        said,
+        repository: checkpoints.repository().clone(),
+        lock: checkpoints.vault_lock(),
+    })
 }
 
 /// The same with checkpoints that are open already.

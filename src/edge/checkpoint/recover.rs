@@ -2,6 +2,7 @@
 //! what the journal says was the last step.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::mend::Care;
@@ -9,11 +10,15 @@ use super::park::{Parked, Setback};
 use super::run_state::{Current, LastAttempt, Phase, Saved};
 use super::save::descends;
 use super::snapshot::Snapshot;
+use super::taking::show;
 use super::{CheckpointError, Checkpoints, Control, Notice, Result, blocking};
 use crate::domain::event::FailureKind;
-use crate::edge::files::{is_temporary, read_plain};
+use crate::edge::files::{clear_halves, is_temporary, read_plain};
+use crate::edge::manifest::{Entry, Kind};
 use crate::edge::repository::Head;
+use crate::edge::source::folder_of_plan;
 use crate::edge::steps::{Step, StoryNote};
+use crate::edge::vault::where_now;
 
 /// What a recovery says of the git directory.
 const OF_GIT: &[&str] = &[
@@ -57,6 +62,7 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark_processes(&current.intent.run);
+        self.clear_plan_halves(&current)?;
         self.make_up_diff(&current).await?;
         if current.phase != Phase::Still {
             let trash = self.new_trash("recover");
@@ -157,8 +163,38 @@ impl Checkpoints {
         })
     }
 
+    /// Moves halves of task files aside that this program was writing when it died: in the tree
+    /// they would be taken for the user's.
+    fn clear_plan_halves(&self, current: &Current) -> Result<()> {
+        let Some(plan) = &current.intent.plan else {
+            return Ok(());
+        };
+        let trash = self.new_trash("recover");
+        let plan = where_now(self.places.vault.folder(), &self.places.repository, plan);
+        let mut folders = vec![folder_of_plan(Path::new(&plan), &current.intent.change)];
+        while let Some(folder) = folders.pop() {
+            clear_halves(&folder, &trash)?;
+            let entries = std::fs::read_dir(&folder).into_iter().flatten();
+            let entries = entries.filter_map(std::result::Result::ok);
+            let inner = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(inner.map(|entry| entry.path()));
+        }
+        Ok(())
+    }
+
+    /// Commits the story, unless files were edited after its gates passed: no gate saw those edits,
+    /// so they are parked with the attempt, and the story is done again.
     async fn save_verified(&mut self, current: &Current, story: &StoryNote) -> Result<Recovery> {
         self.refuse_moved_head(current)?;
+        if let Some(path) = self.edited_since_last_line().await? {
+            let mut recovery = self.undo_attempt(current).await?;
+            let _ = write!(
+                recovery.found,
+                " after its gates had passed, and `{}` was edited since",
+                show(&path)
+            );
+            return Ok(recovery);
+        }
         let report = self.save(story).await?;
         let commit: String = report.commit.chars().take(10).collect();
         Ok(Recovery {
@@ -168,6 +204,38 @@ impl Checkpoints {
             ),
             done: format!("wrote it: {commit}"),
         })
+    }
+
+    /// A path that was written, made or removed after the last line of the journal. An isolated
+    /// attempt is not in the tree, so what the user edits there is told apart anyway.
+    async fn edited_since_last_line(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(last) = self
+            .state
+            .last
+            .as_ref()
+            .filter(|_| !self.is_attempt_apart())
+        else {
+            return Ok(None);
+        };
+        let last_line = std::time::SystemTime::from(last.at);
+        let line = i64::try_from(last.at.as_nanosecond()).unwrap_or(i64::MAX);
+        let base = self.checkpoint().await?;
+        let taken = self.look(&base).await?;
+        let is_edited = |entry: &Entry| match entry.kind {
+            // Its mode tells nothing of what it holds.
+            Kind::Folder => entry.stat.modified_ns > line,
+            _ => entry.is_visible() && entry.stat.changed_ns > line,
+        };
+        let mut entries = taken.manifest.entries.iter();
+        let edited = entries.find(|(_, entry)| is_edited(entry));
+        if let Some((path, _)) = edited {
+            return Ok(Some(path.clone()));
+        }
+        // The manifest has no entry for the top folder.
+        let top = &self.places.repository.work_tree;
+        let modified = std::fs::metadata(top).and_then(|top| top.modified());
+        let is_top_edited = modified.is_ok_and(|time| time > last_line);
+        Ok(is_top_edited.then(|| b".".to_vec()))
     }
 
     async fn undo_attempt(&mut self, current: &Current) -> Result<Recovery> {

@@ -316,6 +316,7 @@ impl Checkpoints {
                 ));
             }
         }
+        notices.extend(self.free_stray_locks(trash).await?);
         Ok(notices)
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Gid, Uid};
 
 use super::error::SourceError;
+use crate::edge::files::temporary_in;
 use crate::edge::kill_point::{Point, reached};
 
 /// The largest file that is read.
@@ -115,9 +116,7 @@ fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
     let old = fs::metadata(&target)?;
-    let mut new = tempfile::Builder::new()
-        .prefix(".ralphtool-")
-        .tempfile_in(folder)?;
+    let mut new = temporary_in(folder)?;
     new.write_all(bytes)?;
     keep_owner(new.as_file(), &old);
     // After the owner: changing that may clear mode bits.

@@ -125,6 +125,55 @@ async fn a_verified_story_is_saved_after_a_kill_and_parked_after_an_outage() {
 }
 
 #[tokio::test]
+async fn edits_made_after_a_kill_are_in_no_commit_that_says_gates_passed() {
+    for edit in [
+        "echo by the user >> a.txt",
+        "echo by the user > new.txt",
+        "rm second.txt",
+        "mv second.txt renamed.txt",
+    ] {
+        let deed = "echo second > second.txt; echo changed > a.txt";
+        let (yard, mut checkpoints) = second_story_done(deed).await;
+        let at_checkpoint = yard.git("rev-parse HEAD");
+        let verified = Step::Verified { story: story("2") };
+        checkpoints.record(&run_id(), verified).await.unwrap();
+        let line = checkpoints.state.last.clone().unwrap().at;
+        drop(checkpoints);
+        // File systems keep time in ticks: until one has passed, an edit looks older than it is.
+        let probe = yard.state.join("probe");
+        let is_later = || {
+            fs::write(&probe, "").unwrap();
+            let written = fs::metadata(&probe).unwrap().modified().unwrap();
+            written > std::time::SystemTime::from(line)
+        };
+        while !is_later() {}
+        yard.sh(edit);
+        let (checkpoints, recovery) = recover(&yard).await;
+        let recovery = recovery.unwrap();
+        assert!(
+            recovery
+                .found
+                .contains("attempt 2.1 was interrupted after its gates had passed"),
+            "{edit}: {recovery:?}"
+        );
+        assert_eq!(yard.git("rev-parse HEAD"), at_checkpoint, "{edit}");
+        assert_eq!(yard.git("status --porcelain"), "", "{edit}");
+        // Nothing of it is lost.
+        let output = Command::new("git")
+            .args([
+                "diff",
+                "--name-status",
+                &at_checkpoint.trim(),
+                "refs/parked/test-run/2.1",
+            ])
+            .env("GIT_DIR", checkpoints.places.vault.store())
+            .output()
+            .unwrap();
+        assert!(!output.stdout.is_empty(), "{edit}: {output:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_save_whose_result_was_lost_is_carried_out_again() {
     let (yard, checkpoints, before) = second_story_saved().await;
     machine_restarted(&yard, checkpoints, 1);
