@@ -1,10 +1,13 @@
-//! The kill sweep: a scripted history is run once per point at which the program can be ended with
-//! SIGKILL; after each kill the next start recovers, the history goes on to its end, and what is
-//! there then must be what the history leaves that nobody killed.
+//! The kill sweep: each command of a scripted history is killed, alone or with everything it
+//! started, at its own points, in the middle of its git processes and at random times. The next start
+//! recovers, the command is given again where it had not taken effect, and then everything must be
+//! as if there had been no kill.
 //!
-//! `cargo test` kills a short history at each seventh point;
-//! `cargo test --test kill_sweep -- --ignored --nocapture` sweeps that and the whole history at all
-//! of them and samples double kills.
+//! `cargo test` takes a small sample. `cargo test --test kill_sweep -- --ignored --nocapture` takes
+//! every point of the short and the whole history, and in a rich repository each ninth point, each
+//! ninth change that git makes to the disk (`RALPHTOOL_STRIDE=1`: every one), and drawn kills.
+//! `RALPHTOOL_KILLS=10000 cargo test --release --test kill_sweep drawn -- --ignored --nocapture`
+//! draws as many kills as asked, `RALPHTOOL_SEED` draws others.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 #![allow(
@@ -15,39 +18,78 @@
 mod history;
 mod sandbox;
 
-use history::{History, Sweep};
+use history::{History, Sweep, What};
 
 #[test]
-fn a_short_history_survives_a_kill_at_each_seventh_point() {
-    let swept = Sweep::new(History::short()).every(7).run();
-    assert!(swept.points > 25, "{swept:?}");
+fn a_short_history_survives_a_kill_at_each_thirteenth_point() {
+    let swept = Sweep::new(History::short(), What::PointsWithChildren(13)).run();
+    assert!(swept.kills() > 12, "{swept}");
+}
+
+#[test]
+fn a_rich_repository_survives_a_sample_of_kills() {
+    let drawn = What::Drawn {
+        seed: seed(),
+        kills: 8,
+    };
+    let swept = Sweep::new(History::rich_and_short(), drawn).run();
+    assert!(swept.kills() >= 8, "{swept}");
 }
 
 #[test]
 #[ignore = "takes a minute"]
 fn a_short_history_survives_a_kill_at_every_point() {
-    let swept = Sweep::new(History::short()).run();
-    assert!(swept.points > 100, "{swept:?}");
+    let swept = Sweep::new(History::short(), What::Points(1)).run();
+    assert!(swept.kills() > 100, "{swept}");
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn the_whole_history_survives_a_kill_at_every_point() {
-    let swept = Sweep::new(History::whole()).run();
-    assert!(swept.points > 500, "{swept:?}");
+    let swept = Sweep::new(History::whole(), What::PointsWithChildren(1)).run();
+    assert!(swept.kills() > 500, "{swept}");
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn the_whole_history_survives_a_second_kill_while_it_recovers() {
-    let swept = Sweep::new(History::whole()).doubled(seed(), 80).run();
-    assert!(swept.double > 40, "{swept:?}");
+fn a_rich_repository_survives_kills_at_points_of_every_command() {
+    let what = What::PointsWithChildren(stride());
+    let swept = Sweep::new(History::rich(), what).run();
+    assert!(swept.kills() > 50, "{swept}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_rich_repository_survives_kills_in_the_middle_of_git_in_every_command() {
+    if !sandbox::can_stop_git() {
+        eprintln!("skipped: there is no C compiler, or git cannot be stopped on this system");
+        return;
+    }
+    let swept = Sweep::new(History::rich(), What::GitChanges(stride())).run();
+    assert!(swept.kills() > 50, "{swept}");
+}
+
+#[test]
+#[ignore = "takes as long as RALPHTOOL_KILLS says"]
+fn drawn_kills_lose_nothing_in_a_rich_repository() {
+    let kills = number("RALPHTOOL_KILLS").unwrap_or(150);
+    let drawn = What::Drawn {
+        seed: seed(),
+        kills: usize::try_from(kills).unwrap(),
+    };
+    Sweep::new(History::rich(), drawn).run();
 }
 
 /// `RALPHTOOL_SEED`, so that a failure can be seen again.
 fn seed() -> u64 {
-    std::env::var("RALPHTOOL_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(1)
+    number("RALPHTOOL_SEED").unwrap_or(1)
+}
+
+/// How far the places are apart at which the rich history is killed.
+fn stride() -> usize {
+    usize::try_from(number("RALPHTOOL_STRIDE").unwrap_or(9)).unwrap()
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }

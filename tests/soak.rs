@@ -1,9 +1,10 @@
-//! The soak: random histories as in the model test, for as long as asked, with the program that
-//! users run: a release build, killed from outside at random times.
+//! The soak: random histories as in the model test, for as long as asked, in rich repositories and
+//! with the program that users run: a release build, killed from outside at random times with
+//! everything it started.
 //!
 //! `RALPHTOOL_SOAK_MINUTES=20 cargo test --release --test soak -- --ignored --nocapture`;
-//! `RALPHTOOL_SEED` draws other histories. Where something does not hold, the folder with the
-//! repository and its vault stays, and the history is printed.
+//! `RALPHTOOL_SEED` draws other histories. It prints kills and violations by command. Where something
+//! does not hold, the folder with the repository and its vault stays, and the history is printed.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,13 +16,15 @@ mod recoverable;
 mod sandbox;
 mod world;
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use world::{Going, Killing, Step, Tally, World, step};
+use world::{Going, Killing, Step, Tally, World, soak_step};
 
 /// Steps of one history; about half of them are commands.
 const STEPS: usize = 30;
@@ -35,6 +38,8 @@ struct Soak {
     runs: AtomicUsize,
     kills: AtomicUsize,
     violations: AtomicUsize,
+    /// Kills and violations by command.
+    commands: Mutex<BTreeMap<&'static str, (usize, usize)>>,
 }
 
 #[test]
@@ -58,6 +63,7 @@ fn random_histories_lose_nothing_however_long() {
         }
     });
     soak.say(minutes, seed);
+    soak.say_commands();
     assert_eq!(soak.violations.into_inner(), 0);
 }
 
@@ -69,7 +75,7 @@ impl Soak {
             failure_persistence: None,
             ..Config::default()
         });
-        let mut killing = Killing::AtTimes(std::collections::BTreeMap::new());
+        let mut killing = Killing::AtTimes(BTreeMap::new());
         while Instant::now() < end {
             killing = self.history(&mut runner, killing, end);
             self.histories.fetch_add(1, Ordering::Relaxed);
@@ -77,14 +83,15 @@ impl Soak {
     }
 
     fn history(&self, runner: &mut TestRunner, killing: Killing, end: Instant) -> Killing {
-        let mut world = World::new(killing);
+        let mut world = World::rich(killing);
         let mut has_run = false;
         for _ in 0..STEPS {
-            let next = step(has_run).new_tree(runner).unwrap().current();
+            let next = soak_step(has_run).new_tree(runner).unwrap().current();
             has_run |= matches!(next, Step::Command(..));
             let before = world.tally;
             let result = world.apply(&next);
             self.count(before, world.tally);
+            self.count_commands(std::mem::take(&mut world.kills), &next, result.is_err());
             match result {
                 Ok(Going::On) if Instant::now() < end => {}
                 Ok(_) => break,
@@ -105,6 +112,23 @@ impl Soak {
             .fetch_add(now.runs - before.runs, Ordering::Relaxed);
         self.kills
             .fetch_add(now.kills - before.kills, Ordering::Relaxed);
+    }
+
+    fn count_commands(&self, kills: BTreeMap<&'static str, usize>, step: &Step, is_violated: bool) {
+        let mut commands = self.commands.lock().unwrap();
+        for (name, kills) in kills {
+            commands.entry(name).or_default().0 += kills;
+        }
+        if let (Step::Command(command, _), true) = (step, is_violated) {
+            commands.entry(command.name()).or_default().1 += 1;
+        }
+    }
+
+    fn say_commands(&self) {
+        eprintln!("| command | kills | violations |\n| --- | --- | --- |");
+        for (command, (kills, violations)) in &*self.commands.lock().unwrap() {
+            eprintln!("| `{command}` | {kills} | {violations} |");
+        }
     }
 
     fn say(&self, minutes: u64, seed: u64) {

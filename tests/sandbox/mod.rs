@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
+mod killing;
 pub(crate) mod process;
 mod rich;
 mod running;
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-pub(crate) use rich::{WholeState, line_difference};
+pub(crate) use killing::{KILLED, Kill, Measured, can_stop_git};
+pub(crate) use rich::{WholeState, commits, line_difference};
 pub(crate) use running::{Output, Running};
 pub(crate) use state::{everything, files, files_and_times, listing};
 

@@ -62,3 +62,26 @@ fn has_word(pid: i32, word: &str) -> bool {
     line.split(|byte| *byte == 0)
         .any(|it| it == word.as_bytes())
 }
+
+/// The live descendants of a process.
+pub(crate) fn descendants(pid: i32) -> Vec<i32> {
+    let mut found = listed_children(pid);
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        found.extend(listed_children(pid));
+        next += 1;
+    }
+    found.retain(|pid| is_alive(*pid));
+    found
+}
+
+fn listed_children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let listed = threads.flat_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        let pids = text.split_whitespace().filter_map(|it| it.parse().ok());
+        pids.collect::<Vec<i32>>()
+    });
+    listed.collect()
+}

@@ -287,6 +287,34 @@ impl WholeState {
         }
         text
     }
+
+    /// The same without what differs from one run to the next: commits that are not in `known` are
+    /// named by subject and tree, because their ids hold times.
+    pub(crate) fn neutral(&self, sandbox: &Sandbox, known: &BTreeSet<String>) -> String {
+        let made: Vec<String> = commits(sandbox)
+            .into_iter()
+            .filter(|id| !known.contains(id))
+            .collect();
+        let mut text = self.text.clone();
+        if !made.is_empty() {
+            let mut args = vec!["log", "--no-walk=unsorted", "--format=%H <%s %T>"];
+            args.extend(made.iter().map(String::as_str));
+            for line in sandbox.git_args(&args).lines() {
+                let (id, name) = line.split_once(' ').unwrap();
+                text = text.replace(id, name);
+            }
+        }
+        text.push_str(&ask(sandbox, &sandbox.repo, "log --all --format=log:%s|%T"));
+        text
+    }
+}
+
+/// The ids of all commits in a repository.
+pub(crate) fn commits(sandbox: &Sandbox) -> BTreeSet<String> {
+    let format = "cat-file --batch-all-objects --batch-check=%(objecttype)|%(objectname)";
+    let all = ask(sandbox, &sandbox.repo, format);
+    let ids = all.lines().filter_map(|line| line.strip_prefix("commit|"));
+    ids.map(str::to_owned).collect()
 }
 
 /// Every path below a folder with kind, mode and bytes, each in a line of its own.

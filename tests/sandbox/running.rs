@@ -117,6 +117,39 @@ impl Running {
         });
     }
 
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Kills it with everything it started, as at the end of a container or for want of memory, and
+    /// waits until all of it is dead.
+    pub(crate) fn kill_all(&self) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        let send = |pid: i32, signal| {
+            // It may have ended by itself.
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
+        };
+        // It must neither start more of them nor see them die.
+        send(pid, Signal::STOP);
+        let mut killed = Vec::new();
+        loop {
+            let found = super::process::descendants(pid);
+            if found.is_empty() {
+                break;
+            }
+            for pid in found {
+                send(pid, Signal::KILL);
+                killed.push(pid);
+            }
+        }
+        send(pid, Signal::KILL);
+        until("all processes to be dead", || {
+            let is_dead = |pid: &i32| !super::process::is_alive(*pid);
+            killed.iter().all(is_dead).then_some(())
+        });
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn end(self) -> Output {

@@ -2,7 +2,7 @@
 //! every step: nothing that was written is lost, nothing is half done, what is said to be done is,
 //! and what is taken back is back exactly.
 
-#![allow(dead_code, reason = "no file of tests uses all of it")]
+#![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
 mod agent;
 mod steps;
@@ -13,15 +13,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
 use crate::recoverable::{Found, unsound, vaults};
-use crate::sandbox::{Output, Sandbox, everything};
-pub(crate) use steps::{Choice, Command, Deed, Kill, Step, UserAct, step};
+use crate::sandbox::{KILLED, Kill as Killed, Output, Sandbox, everything};
+pub(crate) use steps::{Choice, Command, Deed, Kill, Step, UserAct, soak_step, step};
 use steps::{Ending, FILES};
 
-/// The exit code of a program that was killed.
-const KILLED: i32 = 137;
+/// What the command is called in the tally that recovers from a kill.
+const RECOVERY: &str = "recovery";
 
 /// How commands are killed.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +27,7 @@ pub(crate) enum Killing {
     /// By themselves at the n-th point, which just a debug build can do.
     #[default]
     AtPoints,
-    /// From outside after some time; the lengths of commands so far.
+    /// From outside after some time, with everything they started; the lengths of commands so far.
     AtTimes(BTreeMap<&'static str, Duration>),
 }
 
@@ -82,6 +80,8 @@ pub(crate) struct World {
     /// What happened, for people.
     pub(crate) history: Vec<String>,
     pub(crate) tally: Tally,
+    /// Kills by command.
+    pub(crate) kills: BTreeMap<&'static str, usize>,
     killing: Killing,
     written: usize,
     /// Tokens that must be somewhere.
@@ -101,13 +101,22 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(killing: Killing) -> Self {
-        let sandbox = Sandbox::on_disk();
+        Self::within(Sandbox::on_disk(), killing)
+    }
+
+    /// In a repository that has everything a repository can have.
+    pub(crate) fn rich(killing: Killing) -> Self {
+        Self::within(Sandbox::rich(), killing)
+    }
+
+    fn within(sandbox: Sandbox, killing: Killing) -> Self {
         // Names of agents' tokens go on over all commands.
         fs::write(sandbox.root.join("written"), "").unwrap();
         Self {
             sandbox,
             history: Vec::new(),
             tally: Tally::default(),
+            kills: BTreeMap::new(),
             killing,
             written: 0,
             live: BTreeSet::new(),
@@ -214,7 +223,7 @@ impl World {
 
     /// A commit on a branch that is not checked out, or on a new one.
     fn branch_elsewhere(&mut self, name: Option<&str>) {
-        let side = self.sandbox.root.join("side");
+        let side = self.sandbox.root.join("elsewhere");
         let place = side.display().to_string();
         let token = self.token();
         match name {
@@ -265,7 +274,7 @@ impl World {
         let before_effects = self.effects();
         let live_before = self.live.clone();
         let args = command.args();
-        let mut output = self.run(&args, command.kind(), kill.map(|it| it.at));
+        let mut output = self.run(&args, command.name(), kill.map(|it| it.at));
         let killed = output.code == KILLED;
         if killed {
             output = self.mend(kill.and_then(|it| it.again_at))?;
@@ -321,12 +330,12 @@ impl World {
     fn mend(&mut self, again_at: Option<u16>) -> Result<Output, String> {
         let args = ["attempts", "restore", "none"].map(str::to_owned);
         if again_at.is_some() {
-            let output = self.run(&args, "mend", again_at);
+            let output = self.run(&args, RECOVERY, again_at);
             if output.code != KILLED {
                 return mended(output);
             }
         }
-        let output = self.run(&args, "mend", None);
+        let output = self.run(&args, RECOVERY, None);
         mended(output)
     }
 
@@ -334,29 +343,27 @@ impl World {
         self.tally.runs += 1;
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
         command.args(args);
-        let mut after = None;
-        match (&self.killing, kill_at) {
-            (_, None) => {}
-            (Killing::AtPoints, Some(at)) => {
-                let points = if kind == "loop" { 250 } else { 60 };
-                let point = 1 + u64::from(at) * points / 1000;
-                command.env("RALPHTOOL_KILL_AT", point.to_string());
+        let kill = kill_at.map(|at| match &self.killing {
+            Killing::AtPoints => {
+                let runs = matches!(kind, "loop" | "resume");
+                let points = if runs { 250 } else { 60 };
+                let number = 1 + usize::from(at) * points / 1000;
+                Killed::AtPoint {
+                    number,
+                    with_children: at % 2 == 0,
+                }
             }
-            (Killing::AtTimes(lengths), Some(at)) => {
+            Killing::AtTimes(lengths) => {
                 let length = lengths.get(kind).copied();
                 let length = length.unwrap_or(Duration::from_millis(200));
-                after = Some(length * u32::from(at) / 1000);
+                Killed::After(length * u32::from(at) / 1000)
             }
-        }
+        });
         let start = Instant::now();
-        let running = self.sandbox.start_command(command);
-        if let Some(after) = after {
-            std::thread::sleep(after);
-            running.signal(Signal::KILL);
-        }
-        let output = running.end();
+        let output = self.sandbox.run_killed(command, kill);
         if output.code == KILLED {
             self.tally.kills += 1;
+            *self.kills.entry(kind).or_default() += 1;
         } else if let Killing::AtTimes(lengths) = &mut self.killing {
             let length = lengths.entry(kind).or_insert_with(|| start.elapsed());
             *length = (*length * 3 + start.elapsed()) / 4;
@@ -529,20 +536,36 @@ impl World {
 }
 
 impl Command {
-    fn kind(&self) -> &'static str {
+    /// How it is called, in a tally.
+    pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Loop { .. } | Self::Resume { .. } => "loop",
-            _ => "other",
+            Self::Loop { isolate: true, .. } => "loop --isolate",
+            Self::Loop { .. } => "loop",
+            Self::Resume { .. } => "resume",
+            Self::Finish(Choice::Cleanup) => "finish --cleanup",
+            Self::Finish(Choice::Keep) => "finish --keep",
+            Self::Finish(Choice::Abandon) => "finish --abandon",
+            Self::Undo => "undo",
+            Self::Rewind(_) => "rewind",
+            Self::Restore { .. } => "attempts restore",
+            Self::Gc => "gc",
         }
     }
 
     fn args(&self) -> Vec<String> {
         let on_finish = |keep: &bool| if *keep { "keep" } else { "cleanup" };
         let line = match self {
-            Self::Loop { keep, fresh, .. } => {
+            Self::Loop {
+                keep,
+                fresh,
+                isolate,
+                ..
+            } => {
                 let fresh = if *fresh { " --fresh" } else { "" };
-                format!("loop c --on-finish {}{fresh}", on_finish(keep))
+                let isolate = if *isolate { " --isolate" } else { "" };
+                format!("loop c --on-finish {}{fresh}{isolate}", on_finish(keep))
             }
+            Self::Gc => "gc --yes".to_owned(),
             Self::Resume { keep, .. } => format!("resume --on-finish {}", on_finish(keep)),
             Self::Finish(Choice::Cleanup) => "finish --cleanup".to_owned(),
             Self::Finish(Choice::Keep) => "finish --keep".to_owned(),

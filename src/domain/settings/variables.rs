@@ -43,7 +43,7 @@ pub(crate) const KNOWN: [&str; 24] = [
 ];
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 13] = [
+const INTERNAL: [&str; 14] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
@@ -55,6 +55,7 @@ const INTERNAL: [&str; 13] = [
     "RALPHTOOL_TEST_AGENTS",
     "RALPHTOOL_REQUIRE_AGENTS",
     "RALPHTOOL_REQUIRE_BWRAP",
+    "RALPHTOOL_KILL_ALL",
     "RALPHTOOL_KILL_AT",
     "RALPHTOOL_KILL_LOG",
 ];
