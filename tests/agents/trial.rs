@@ -165,7 +165,7 @@ pub(crate) fn good() -> Vec<Step> {
 
 /// A command that ticks the boxes of a story.
 pub(crate) fn tick(story: u32) -> String {
-    format!("sed -i 's/- \\[ \\] {story}\\./- [x] {story}./' openspec/changes/c/tasks.md")
+    format!("perl -pi -e 's/- \\[ \\] {story}\\./- [x] {story}./' openspec/changes/c/tasks.md")
 }
 
 /// The step that leaves something behind which must not stay.

@@ -115,7 +115,7 @@ fn survives(command: &str, how: &str) {
         .env("PATH", &path);
     let output = sandbox.start_command(loop_command).end().ends_with(4);
     assert!(
-        output.stdout.contains("start ralphtool again"),
+        output.stdout.contains("run `ralphtool resume`"),
         "{}",
         output.stdout
     );

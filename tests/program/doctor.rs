@@ -193,6 +193,7 @@ fn an_agent_that_gives_no_sense_is_worth_a_warning() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_agent_that_hangs_is_ended_with_all_it_started() {
     let script = "setsid sleep 600 &\n(setsid sh -c 'sleep 600; :' &)\nsleep 600";

@@ -226,7 +226,11 @@ fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
              openspec/changes/c/tasks.md\"\nkeep_changes = true\n"
         ))
     };
-    let ticking = gate("sed -i 's/\\[ \\]/[x]/'".replace('\\', "\\\\").as_str());
+    let ticking = gate(
+        "perl -pi -e 's/\\[ \\]/[x]/'"
+            .replace('\\', "\\\\")
+            .as_str(),
+    );
     ticking
         .run(&["loop", "c", "--max-retries", "0"])
         .ends_with(0);
@@ -239,7 +243,7 @@ fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
         warned(&ticking, "gate_boxes"),
         ["gate `fmt` changed boxes of other stories; they are put back: `2.1 Do c`, `2.2 Do d`"]
     );
-    let removing = gate("sed -i '/2.2/d'");
+    let removing = gate("perl -ni -e 'print unless /2.2/'");
     removing
         .run(&["loop", "c", "--max-retries", "0"])
         .ends_with(1);

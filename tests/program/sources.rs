@@ -326,8 +326,8 @@ fn flags_of_other_stories_are_put_back_and_a_story_that_vanished_is_missed() {
     sandbox.agent(
         r#"
         case $attempt in
-        1) sed -i '/US-001/d' prd.json ;;
-        *) sed -i -e 's/false/true/' -e '/US-003/s/true/false/' prd.json ;;
+        1) perl -ni -e 'print unless /US-001/' prd.json ;;
+        *) perl -pi -e 's/false/true/; s/true/false/ if /US-003/' prd.json ;;
         esac
         echo work > "$RALPHTOOL_STORY.txt"
         complete"#,

@@ -347,3 +347,31 @@ fn a_chain_of_processes_that_start_each_other_does_not_outlive_its_attempt() {
     assert!(left.is_empty(), "the chain goes on: {left:?}");
     assert!(!written, "it wrote into the tree that was restored");
 }
+
+#[test]
+fn an_agent_whose_process_cannot_be_noted_is_ended_and_the_run_resumes() {
+    let sandbox = Sandbox::new();
+    // A folder in the place of the file that is to say which process the second attempt is.
+    sandbox.agent(&format!(
+        "echo $$ >> \"$root/pids\"
+         if [ $attempt = 1 ]; then
+             mkdir -p \"$root\"/state/ralphtool/*/runs/$RALPHTOOL_RUN/attempts/1.2/process.json/x
+             failed no; exit
+         fi
+         [ ! -e \"$root/first\" ] || sleep 300\n{GOOD}"
+    ));
+    fs::write(sandbox.root.join("first"), "").unwrap();
+    let running = sandbox.start(&["loop", "c"]);
+    let output = running.end().ends_with(4);
+    assert!(
+        output.stdout.contains("could not start the agent"),
+        "{}",
+        output.stdout
+    );
+    let pids = fs::read_to_string(sandbox.root.join("pids")).unwrap();
+    for pid in pids.lines() {
+        assert!(!process::is_alive(pid.parse().unwrap()), "{pid} is alive");
+    }
+    fs::remove_file(sandbox.root.join("first")).unwrap();
+    sandbox.run(&["resume"]).ends_with(0);
+}

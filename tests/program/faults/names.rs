@@ -23,7 +23,7 @@ fn f06_empty_folders_modes_and_linked_files_come_back_and_pipes_are_no_obstacle(
 
 #[test]
 fn f06_files_an_attempt_does_not_touch_are_not_written() {
-    let sandbox = prepared("echo l > link1; ln link1 link2; touch -d '3 days ago' a.txt link1");
+    let sandbox = prepared("echo l > link1; ln link1 link2; touch -t 202001010000 a.txt link1");
     let before = files_and_times(&sandbox.repo);
     let inode = |name: &str| fs::metadata(sandbox.repo.join(name)).unwrap().ino();
     let inodes = ["a.txt", "link1", "link2"].map(inode);
@@ -40,7 +40,7 @@ fn f06_files_an_attempt_does_not_touch_are_not_written() {
 
 #[test]
 fn f06_a_cleanup_writes_no_file() {
-    let sandbox = prepared("echo edited > a.txt; touch -d '3 days ago' a.txt dir/b.txt");
+    let sandbox = prepared("echo edited > a.txt; touch -t 202001010000 a.txt dir/b.txt");
     sandbox.agent(&format!("{GOOD}\nrm -rf $root/done; cp -a . $root/done"));
     goes_home(&sandbox);
     assert_eq!(

@@ -25,7 +25,7 @@ fn f25_an_edit_of_the_same_size_in_the_same_second_is_saved_and_undone() {
 #[test]
 fn f16r_an_edit_of_the_same_size_whose_time_was_put_back_is_saved() {
     let sandbox = is_saved(
-        "touch -d '1 hour ago' a.txt; git status",
+        "touch -t 202001010000 a.txt; git status",
         "cp -p a.txt $root/stamp; printf 'ONE\\n' > a.txt; touch -r $root/stamp a.txt",
     );
     assert_eq!(sandbox.git("show HEAD:a.txt"), "ONE\n");
@@ -34,7 +34,7 @@ fn f16r_an_edit_of_the_same_size_whose_time_was_put_back_is_saved() {
 #[test]
 fn f16s_a_file_replaced_by_one_of_the_same_size_and_time_is_undone() {
     let sandbox = leaves_no_trace(
-        "touch -d '1 hour ago' a.txt; git status",
+        "touch -t 202001010000 a.txt; git status",
         "printf 'ONE\\n' > $root/new; touch -r a.txt $root/new; mv $root/new a.txt",
     );
     assert_eq!(sandbox.read("a.txt"), "one\n");
