@@ -355,7 +355,9 @@ fn an_agent_whose_process_cannot_be_noted_is_ended_and_the_run_resumes() {
     sandbox.agent(&format!(
         "echo $$ >> \"$root/pids\"
          if [ $attempt = 1 ]; then
-             mkdir -p \"$root\"/state/ralphtool/*/runs/$RALPHTOOL_RUN/attempts/1.2/process.json/x
+             for vault in \"$root\"/state/ralphtool/*; do
+                 mkdir -p \"$vault/runs/$RALPHTOOL_RUN/attempts/1.2/process.json/x\"
+             done
              failed no; exit
          fi
          [ ! -e \"$root/first\" ] || sleep 300\n{GOOD}"
