@@ -44,6 +44,7 @@
 //! | `switch` | moving branch, HEAD and index |
 //! | `stray_locks` | lock files that a killed git left |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
+//! | `broken_refs` | refs whose files hold no ref any more are restored |
 //! | `vanished` | the same where the program was ended before it could |
 //! | `converge` | the work tree becomes what a manifest says |
 //! | `look` | what a vault says, without its lock and without touching it |
@@ -54,6 +55,7 @@
 
 mod agent_git;
 mod begin;
+mod broken_refs;
 mod changed;
 mod control;
 mod converge;

@@ -192,6 +192,32 @@ impl Program {
     }
 }
 
+/// What docs/reliability.md does not promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exception {
+    /// What is written into an object in place is in the vault, too.
+    ObjectsInPlace,
+    /// The state of other work trees may be their user's.
+    OtherWorkTrees,
+}
+
+impl Program {
+    /// The exceptions that hold for the program.
+    pub(crate) fn exceptions(&self) -> Vec<Exception> {
+        let exception = |it: &Misdeed| {
+            let in_place = ["append", "garbage", "sparse", "truncate"].contains(&it.deed);
+            if it.target.starts_with("@.git/objects/") && in_place {
+                Some(Exception::ObjectsInPlace)
+            } else if it.target.starts_with(".git/worktrees") {
+                Some(Exception::OtherWorkTrees)
+            } else {
+                None
+            }
+        };
+        self.misdeeds.iter().filter_map(exception).collect()
+    }
+}
+
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for misdeed in &self.misdeeds {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::misdeed::{FUNCTIONS, Program};
+use crate::misdeed::{Exception, FUNCTIONS, Program};
 use crate::sandbox::{GOOD, Sandbox, everything, listing};
 
 /// No command may take longer, on however loaded a machine.
@@ -105,6 +105,7 @@ pub(crate) fn try_out(template: &Template, program: &Program) -> Option<Violatio
     let trial = Trial {
         sandbox: template.copy(isolate),
         isolate,
+        exceptions: program.exceptions(),
     };
     trial.carry_out(program).err()
 }
@@ -112,6 +113,7 @@ pub(crate) fn try_out(template: &Template, program: &Program) -> Option<Violatio
 struct Trial {
     sandbox: Sandbox,
     isolate: bool,
+    exceptions: Vec<Exception>,
 }
 
 type Checked<T = ()> = Result<T, Violation>;
@@ -134,6 +136,9 @@ impl Trial {
         args.extend(self.isolate.then_some("--isolate"));
         let ended = self.command(&args)?;
         self.check_outside(&outside)?;
+        if self.is(Exception::ObjectsInPlace) {
+            return Ok(());
+        }
         if program.succeeds {
             // What it did to its own plan may keep the story from counting.
             expect("stuck", &ended, &[0, 1])?;
@@ -156,6 +161,10 @@ impl Trial {
         expect("abandon", &ended, &[0])?;
         compare("abandon", &before, &self.state(&sandbox.repo)?)?;
         self.check_git()
+    }
+
+    fn is(&self, exception: Exception) -> bool {
+        self.exceptions.contains(&exception)
     }
 
     /// Runs the program; one that takes too long is ended.
@@ -182,7 +191,9 @@ impl Trial {
     /// Git itself can work here, and finds no damage.
     fn check_git(&self) -> Checked {
         self.git(&["status"])?;
-        self.git(&["fsck", "--no-dangling", "--connectivity-only"])?;
+        if !self.is(Exception::OtherWorkTrees) {
+            self.git(&["fsck", "--no-dangling", "--connectivity-only"])?;
+        }
         Ok(())
     }
 
@@ -203,6 +214,13 @@ impl Trial {
             })
         };
         compare("outside", &text(before), &text(&now))
+    }
+
+    /// Cache folders are left as an attempt left them, and our own token comes with the first run.
+    fn is_left_out(&self, line: &str) -> bool {
+        let is_cache = line.starts_with("target") || line.starts_with("!! target/");
+        let is_other = line.starts_with(".git/worktrees") && self.is(Exception::OtherWorkTrees);
+        is_cache || is_other || line.starts_with(".git/ralphtool.id")
     }
 
     /// Everything of a repository that must be exact: what git says, every file, and the modes of
@@ -241,22 +259,15 @@ impl Trial {
         text.push_str(&everything(repo));
         let linked = listing(&self.sandbox.root.join("linked"));
         let _ = writeln!(text, "linked work tree: {linked:?}");
-        Ok(text
-            .lines()
-            .filter(|line| !is_cache(line))
-            .fold(String::new(), |mut text, line| {
+        Ok(text.lines().filter(|line| !self.is_left_out(line)).fold(
+            String::new(),
+            |mut text, line| {
                 text.push_str(line);
                 text.push('\n');
                 text
-            }))
+            },
+        ))
     }
-}
-
-/// Cache folders are left as an attempt left them, and our own token comes with the first run.
-fn is_cache(line: &str) -> bool {
-    line.starts_with("target")
-        || line.ends_with(" target/")
-        || line.starts_with(".git/ralphtool.id")
 }
 
 /// Something that cannot be read whole to be compared: a huge file, or a path without an end.

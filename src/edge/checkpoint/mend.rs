@@ -110,6 +110,9 @@ impl Checkpoints {
         if self.bring_back_original(current, checkpoint, &refs).await? {
             (refs, head) = self.observe().await?;
         }
+        if self.restore_broken_refs(checkpoint, &refs, trash).await? {
+            (refs, head) = self.observe().await?;
+        }
         Ok(Mended {
             notices,
             refs,

@@ -181,10 +181,17 @@ impl Checkpoints {
         trash: &Path,
     ) -> Result<Vec<Notice>> {
         let (refs, _) = self.observe().await?;
-        if snapshot.control.refs.get(STASH) == refs.get(STASH) {
+        let is_same = snapshot.control.refs.get(STASH) == refs.get(STASH);
+        let only_grew = snapshot.control.stash_only_grew(&self.places.repository)?;
+        if is_same && !only_grew {
+            // The log may be damaged though the ref is not.
+            let repository = &self.places.repository;
+            snapshot.control.restore_stash_log(repository, trash)?;
+        }
+        if is_same {
             return Ok(Vec::new());
         }
-        if snapshot.control.stash_only_grew(&self.places.repository)? {
+        if only_grew {
             let message = "the stash holds more than it did; it was left as it is";
             return Ok(vec![Notice::new("stash_left", message)]);
         }

@@ -463,13 +463,15 @@ fn has_few_files(path: &str) -> bool {
 }
 
 fn has_few_files_in(folder: &str) -> bool {
-    FEW_FILES.iter().any(|few| {
-        if few.is_empty() {
-            folder.is_empty()
-        } else {
-            is_at_or_below(folder, few)
-        }
-    })
+    // With reftables `refs/heads` is a file.
+    folder == "refs"
+        || FEW_FILES.iter().any(|few| {
+            if few.is_empty() {
+                folder.is_empty()
+            } else {
+                is_at_or_below(folder, few)
+            }
+        })
 }
 
 /// True for `objects/ab`.

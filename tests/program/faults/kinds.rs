@@ -243,6 +243,30 @@ fn hooks_in_subfolders_are_restored_and_new_ones_go() {
 }
 
 #[test]
+fn branches_whose_files_an_attempt_overwrote_are_restored() {
+    let sandbox = sandbox();
+    shell(&sandbox, "git branch loose");
+    fails_without_a_trace(
+        &sandbox,
+        "echo garbage > .git/refs/heads/side; : > .git/refs/heads/loose
+         rm -f .git/refs/tags/v1; mkdir -p .git/refs/tags/v1; echo x > .git/refs/tags/v1/y",
+    );
+    goes_on(&sandbox);
+}
+
+#[test]
+fn abandon_restores_the_log_of_the_stash_that_a_finished_story_replaced() {
+    let sandbox = sandbox();
+    let before = sandbox.git("stash list");
+    sandbox.agent(&format!(
+        "rm .git/logs/refs/stash; mkdir .git/logs/refs/stash\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(sandbox.git("stash list"), before);
+}
+
+#[test]
 fn description_is_restored() {
     let sandbox = sandbox();
     sandbox.write(".git/description", "mine\n");
