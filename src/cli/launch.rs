@@ -207,7 +207,7 @@ async fn start_in(wish: &Wish<'_>, context: &Context, mended: &Mended) -> Result
         hint_at_gates(&settings, context, &repository, flags);
     }
     if let Some(question) = allow(&mut loaded, wish, context)? {
-        return Ok(Outlook::Asks(Box::new(question), mended.to_vec()));
+        return Ok(Outlook::Asks(Box::new(question), mended.said.clone()));
     }
     let order = Order {
         state: state_directory(&context.environment)?,
