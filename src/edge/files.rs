@@ -474,9 +474,10 @@ pub(crate) mod tests {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                match path.is_dir() {
-                    true => folders.push(path),
-                    false => files.push(fs::read_to_string(path).unwrap()),
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    files.push(fs::read_to_string(path).unwrap());
                 }
             }
         }

@@ -38,14 +38,22 @@ const LOGS: (&str, &[&str]) = ("core.logallrefupdates", &["true", "yes", "on", "
 pub(super) struct Conversions {
     /// Everything goes through git.
     pub(super) always: bool,
-    /// Line endings are converted, whatever attributes say.
-    pub(super) lines: bool,
-    /// The user says something about line endings, and may have said something else before.
-    pub(super) names_line_endings: bool,
+    pub(super) line_endings: LineEndings,
     /// Git keeps logs of branches, and of nothing that mostly has none.
     pub(super) logs: bool,
     /// Files with attributes outside of the work tree.
     outside: Vec<PathBuf>,
+}
+
+/// What the configuration says about line endings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEndings {
+    /// Nothing.
+    Unsaid,
+    /// They are not converted now. They may have been when git wrote the files.
+    AsTheyAre,
+    /// They are converted, whatever attributes say.
+    Converted,
 }
 
 /// What may become of the files in a folder.
@@ -106,14 +114,15 @@ impl Conversions {
             value_of(config, key)
                 .is_none_or(|value| values.contains(&value.to_ascii_lowercase().as_str()))
         };
-        let lines = value_of(config, "core.autocrlf");
+        let line_endings = match value_of(config, "core.autocrlf") {
+            Some(value) if !value.eq_ignore_ascii_case("false") => LineEndings::Converted,
+            None if value_of(config, "core.eol").is_none() => LineEndings::Unsaid,
+            _ => LineEndings::AsTheyAre,
+        };
         outside.extend(value_of(config, "core.attributesfile").map(PathBuf::from));
         Self {
             always: !ORDINARY.iter().all(|setting| is_ordinary(*setting)),
-            lines: lines.is_some_and(|value| !value.eq_ignore_ascii_case("false")),
-            names_line_endings: ["core.autocrlf", "core.eol"]
-                .iter()
-                .any(|key| value_of(config, key).is_some()),
+            line_endings,
             logs: is_ordinary(LOGS),
             outside,
         }
@@ -123,7 +132,7 @@ impl Conversions {
     pub(super) fn of(&self, top: &Path, path: &[u8], seen: &mut Folders) -> Converted {
         let mut worst = *seen.outside.get_or_insert_with(|| {
             let outside = self.outside.iter().map(|file| said_in(file));
-            let lines = if self.lines {
+            let lines = if self.line_endings == LineEndings::Converted {
                 Converted::Lines
             } else {
                 Converted::Never

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::conversions::{Converted, Folders};
+use super::conversions::{Converted, Folders, LineEndings};
 use super::taking::{Clean, Known, now_ns};
 use super::visible::nul_joined;
 use super::{Checkpoints, Result};
@@ -88,7 +88,7 @@ impl Checkpoints {
     /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
     async fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> Result<bool> {
         let repository = &self.places.repository;
-        if self.conversions().await?.names_line_endings
+        if self.conversions().await?.line_endings != LineEndings::Unsaid
             || repository.common_dir.join("lfs").exists()
         {
             return Ok(true);
@@ -183,7 +183,7 @@ impl Checkpoints {
     /// Tracked paths that git converts on the way in or out: their object is not their bytes.
     async fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
         let conversions = self.conversions().await?;
-        if conversions.lines {
+        if conversions.line_endings == LineEndings::Converted {
             return Ok(tracked.clone());
         }
         // Where such a file is only in the index, git goes by that.
