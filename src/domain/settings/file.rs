@@ -86,7 +86,7 @@ impl File<'_> {
     ) -> Result<(), SettingsProblem> {
         match key.get_ref().as_ref() {
             "agent" => settings.agent = Some(self.sourced(key, self.agent_list(value)?)),
-            "model" => settings.model = Some(self.sourced(key, self.string(value)?)),
+            "model" => settings.model = Some(self.sourced(key, self.model(value)?)),
             "max_retries" => settings.max_retries = Some(self.sourced(key, self.count(value)?)),
             "on_finish" => {
                 let choice = self.choice(value, &OnFinish::NAMES)?;
@@ -185,6 +185,16 @@ impl File<'_> {
         let text = self.string(value)?;
         if text.trim().is_empty() {
             return Err(self.problem(&value.span(), "this must not be empty"));
+        }
+        Ok(text)
+    }
+
+    /// The name of a model. It becomes an argument of the agent, which must not take it for a flag:
+    /// a repository's file needs no permission to name one.
+    fn model(&self, value: &Value<'_>) -> Result<String, SettingsProblem> {
+        let text = self.string(value)?;
+        if text.starts_with('-') {
+            return Err(self.problem(&value.span(), "a model cannot start with `-`"));
         }
         Ok(text)
     }

@@ -433,6 +433,19 @@ fn every_variable_is_read() {
 }
 
 #[test]
+fn a_model_that_an_agent_would_take_for_a_flag_is_refused() {
+    for text in [
+        "model = \"--yolo\"",
+        "[escalate]\nafter = 1\nmodel = \"-m\"",
+        "[[story]]\nid = \"1\"\nmodel = \"--mcp-config=x\"",
+        "[agents.claude]\nmodel = \"-\"",
+    ] {
+        let problem = file::parse("ralphtool.toml", text).unwrap_err();
+        assert_eq!(problem.message, "a model cannot start with `-`", "{text}");
+    }
+}
+
+#[test]
 fn a_bad_variable_is_named() {
     #[track_caller]
     fn case(name: &str, value: &str, want: &str) {

@@ -54,7 +54,7 @@ impl File<'_> {
                 "command" => words = Some(self.words(value)?),
                 "like" => like = Some(self.built_in(value)?),
                 "wrap" => wrap = Some(self.words(value)?),
-                "model" => model = Some(self.filled(value)?),
+                "model" => model = Some(self.filled_model(value)?),
                 "output" => output = Some(self.choice(value, &Output::NAMES)?),
                 "prompt" => prompt = Some(self.choice(value, &PromptBy::NAMES)?),
                 "env" => env = self.variables(value)?,
@@ -91,6 +91,11 @@ impl File<'_> {
         })
     }
 
+    fn filled_model(&self, value: &Value<'_>) -> Result<String, SettingsProblem> {
+        self.filled(value)?;
+        self.model(value)
+    }
+
     fn no_command(&self, name: &Key<'_>) -> SettingsProblem {
         let message = format!("the agent `{}` has no `command`", name.get_ref());
         self.problem(&name.span(), &message).hint(
@@ -118,7 +123,7 @@ impl File<'_> {
             match key.get_ref().as_ref() {
                 "after" => after = Some(self.count(value)?),
                 "agent" => agent = Some(self.filled(value)?),
-                "model" => model = Some(self.filled(value)?),
+                "model" => model = Some(self.filled_model(value)?),
                 _ => return Err(self.unknown(key, "[escalate]", " in `[escalate]`")),
             }
         }
@@ -161,7 +166,7 @@ impl File<'_> {
                 "id" => id = Some(self.filled(value)?),
                 "change" => change = Some(self.filled(value)?),
                 "agent" => agent = Some(self.filled(value)?),
-                "model" => model = Some(self.filled(value)?),
+                "model" => model = Some(self.filled_model(value)?),
                 _ => return Err(self.unknown(key, "[[story]]", " in `[[story]]`")),
             }
         }
