@@ -41,6 +41,7 @@
 //! | `object_repair` | objects with wrong bytes come back from the vault |
 //! | `git_copy` | what else is in the git directory, copied into the vault |
 //! | `repair` | what a git directory lost comes back from the vault |
+//! | `error` | why a step did not work |
 //! | `switch` | moving branch, HEAD and index |
 //! | `stray_locks` | lock files that a killed git left |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
@@ -60,6 +61,7 @@ mod changed;
 mod control;
 mod converge;
 mod conversions;
+mod error;
 mod finish;
 mod first_index;
 mod frozen_config;
@@ -114,11 +116,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::files::{FileError, device};
-use super::git::{Git, GitError};
+use super::git::Git;
 use super::isolation::Overlay;
 use super::object_id::ObjectId;
 use super::ref_files::RefReader;
-use super::repository::{Refs, Repository, RepositoryError};
+use super::repository::{Refs, Repository};
 use super::repository_lock::RepositoryLock;
 use super::steps::{Journal, Line, Step};
 use super::vault::{Vault, VaultError, VaultLock, where_now};
@@ -127,6 +129,7 @@ use crate::domain::ids::{AttemptId, RunId};
 
 pub(crate) use begin::Begun;
 pub(crate) use changed::Changed;
+pub(crate) use error::CheckpointError;
 pub(crate) use finish::{FinishReport, PreparedFinish};
 pub(crate) use gc::GcPlan;
 pub(crate) use look::{JournalHealth, Look, look, strays};
@@ -152,93 +155,6 @@ use plain_commit::Identity;
 use run_state::{Current, Phase, RunState};
 use snapshot::Snapshot;
 use taking::Opaque;
-
-/// Why a checkpoint step did not work, and what to do.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CheckpointError {
-    /// It cannot work here; nothing was touched.
-    #[error("{message}")]
-    Refused {
-        /// Why.
-        message: String,
-        /// What to do.
-        hint: String,
-    },
-    /// Something on the way failed.
-    #[error("{what}")]
-    Failed {
-        /// What was tried.
-        what: String,
-        /// What to do.
-        hint: String,
-        /// The cause.
-        #[source]
-        source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    },
-    /// The repository cannot be used.
-    #[error(transparent)]
-    Repository(#[from] RepositoryError),
-    /// The vault cannot be used.
-    #[error(transparent)]
-    Vault(#[from] VaultError),
-    /// Git did not work.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// The file system did not work.
-    #[error(transparent)]
-    File(#[from] FileError),
-}
-
-impl CheckpointError {
-    fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Refused {
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-
-    fn failed(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Failed {
-            what: what.into(),
-            hint: hint.into(),
-            source: None,
-        }
-    }
-
-    /// What the user can do about it.
-    pub(crate) fn hint(&self) -> Option<String> {
-        match self {
-            Self::Refused { hint, .. } | Self::Failed { hint, .. } => Some(hint.clone()),
-            Self::Repository(RepositoryError::NotARepository(_)) => {
-                Some("run `git init` first, or pass `-C DIR`".to_owned())
-            }
-            Self::Repository(RepositoryError::Bare(_)) => {
-                Some("clone it, or add a work tree with `git worktree add DIR`".to_owned())
-            }
-            Self::Vault(VaultError::Locked { .. }) => {
-                Some("wait until it ends, or stop it with Ctrl-C there".to_owned())
-            }
-            Self::Vault(VaultError::OtherRepository { vault, .. }) => Some(format!(
-                "the run's work is safe in `{}`; move that folder away to start anew",
-                vault.display()
-            )),
-            Self::File(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                error.path().parent().map(super::steps::damaged_journal)
-            }
-            _ => None,
-        }
-    }
-
-    /// True where nothing was touched because it cannot work here.
-    pub(crate) fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Self::Refused { .. }
-                | Self::Repository(_)
-                | Self::Vault(VaultError::Locked { .. } | VaultError::OtherRepository { .. })
-        )
-    }
-}
 
 /// A result of this module.
 type Result<T, E = CheckpointError> = std::result::Result<T, E>;

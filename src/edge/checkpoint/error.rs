@@ -1,0 +1,94 @@
+//! Why a checkpoint step did not work.
+
+use crate::edge::files::FileError;
+use crate::edge::git::GitError;
+use crate::edge::repository::RepositoryError;
+use crate::edge::vault::VaultError;
+
+/// Why a checkpoint step did not work, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckpointError {
+    /// It cannot work here; nothing was touched.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Something on the way failed.
+    #[error("{what}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What to do.
+        hint: String,
+        /// The cause.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The vault cannot be used.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Git did not work.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The file system did not work.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl CheckpointError {
+    pub(super) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    pub(super) fn failed(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed {
+            what: what.into(),
+            hint: hint.into(),
+            source: None,
+        }
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { hint, .. } | Self::Failed { hint, .. } => Some(hint.clone()),
+            Self::Repository(RepositoryError::NotARepository(_)) => {
+                Some("run `git init` first, or pass `-C DIR`".to_owned())
+            }
+            Self::Repository(RepositoryError::Bare(_)) => {
+                Some("clone it, or add a work tree with `git worktree add DIR`".to_owned())
+            }
+            Self::Vault(VaultError::Locked { .. }) => {
+                Some("wait until it ends, or stop it with Ctrl-C there".to_owned())
+            }
+            Self::Vault(VaultError::OtherRepository { vault, .. }) => Some(format!(
+                "the run's work is safe in `{}`; move that folder away to start anew",
+                vault.display()
+            )),
+            Self::File(error) if error.kind() == std::io::ErrorKind::InvalidData => error
+                .path()
+                .parent()
+                .map(crate::edge::steps::damaged_journal),
+            _ => None,
+        }
+    }
+
+    /// True where nothing was touched because it cannot work here.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { .. }
+                | Self::Repository(_)
+                | Self::Vault(VaultError::Locked { .. } | VaultError::OtherRepository { .. })
+        )
+    }
+}
