@@ -524,7 +524,7 @@ pub(super) fn lock_file(path: &Path, more: &[u8]) -> Result<File, VaultError> {
         };
         let owner = fs::read_to_string(path).unwrap_or_default();
         // A child that a dead owner was just starting still has the lock for a moment.
-        if patience == 0 || is_alive(&owner) {
+        if patience == 0 || stale_locks::is_alive(&owner) {
             return Err(VaultError::Locked {
                 owner: owner.trim().to_owned(),
             });
@@ -548,13 +548,6 @@ pub(super) fn lock_file(path: &Path, more: &[u8]) -> Result<File, VaultError> {
         .and_then(|()| file.write_all(&text));
     written.tried("write", path)?;
     Ok(file)
-}
-
-/// True where the process that a lock names is there, or none is named.
-fn is_alive(owner: &str) -> bool {
-    let number = owner.split(' ').nth(1).and_then(|it| it.parse().ok());
-    let pid = number.and_then(rustix::process::Pid::from_raw);
-    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// A random name of lower-case letters and digits.

@@ -18,9 +18,9 @@ const RECOVER: &str = "attempts restore none";
 /// Starts of the program after a kill until all must be as wanted.
 const TRIES: usize = 12;
 
-/// What is committed where the boxes of a story were open in the tree at a kill, but not yet in a
-/// commit.
-const OPENED_IN_TREE: &str = "+ log:resumed state|";
+/// What is committed where a story that a gate opens again was open in the tree at a kill, and where
+/// the attempt was killed that was told why.
+const OPENED_TWICE: [&str; 2] = ["+ log:resumed state|", "+ log:reopen: "];
 
 /// What came of a kill.
 pub(super) enum Outcome {
@@ -125,8 +125,9 @@ impl Stage {
         let now = WholeState::of(&self.sandbox);
         let (wanted, wanted_log) = &self.wanted[number];
         let mut wrong = line_difference(wanted, &now.neutral(&self.sandbox, &self.known));
-        if wrong.contains(OPENED_IN_TREE) {
-            // Killed while a story was opened again: that costs one more attempt, and no more.
+        if OPENED_TWICE.iter().any(|line| wrong.contains(line)) {
+            // Killed while a story was opened again, or in the attempt after that: it costs one more
+            // attempt, and no more.
             let is_more = |line: &&str| !line.starts_with("+ log:");
             let lines: Vec<&str> = wrong.lines().filter(is_more).collect();
             wrong = lines.join("\n");

@@ -35,6 +35,13 @@ pub(super) fn clear(vault: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
+/// True where the process that a lock names is there, or none is named.
+pub(super) fn is_alive(owner: &str) -> bool {
+    let number = owner.split(' ').nth(1).and_then(|it| it.parse().ok());
+    let pid = number.and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
 /// Every lock file, in the places where git makes them.
 fn find(vault: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
