@@ -39,9 +39,18 @@ struct Report<'a> {
 
 /// Opens the checkpoints, and says what was recovered.
 pub(super) async fn open(context: &Context, saying: Saying) -> Result<Afterwards, Failure> {
+    open_to(context, saying, false).await
+}
+
+/// Opens the checkpoints, says what was recovered, and knows whether all goes back to before the run.
+pub(super) async fn open_to(
+    context: &Context,
+    saying: Saying,
+    abandons: bool,
+) -> Result<Afterwards, Failure> {
     let directory = context.folder()?;
     let state = state_directory(&context.environment)?;
-    let session = Afterwards::open(&directory, &state, saying.dry_run).await?;
+    let session = Afterwards::open(&directory, &state, (saying.dry_run, abandons)).await?;
     if !saying.json {
         let paint = context.paint_for(&std::io::stdout());
         output::present(|out| words::write_recovered(out, paint, &session.recovered))?;

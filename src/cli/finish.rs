@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::afterwards::{Saying, ask, carry_out, open, with_recovered};
+use super::afterwards::{Saying, ask, carry_out, open_to, with_recovered};
 use super::context::Context;
 use super::launch::on_runtime;
 use crate::domain::event::FinishChoice;
@@ -70,7 +70,8 @@ async fn finish(arguments: &FinishArguments, context: &Context) -> Result<ExitCo
             .hint("`--keep`: the commits stay on the checkpoint branch")
             .hint("`--abandon`: everything as it was before the run"));
     }
-    let mut session = open(context, saying).await?;
+    let abandons = given == Some(FinishChoice::Abandon);
+    let mut session = open_to(context, saying, abandons).await?;
     let choice = match given {
         Some(choice) => choice,
         None => match asked(context, &session)? {

@@ -13,6 +13,10 @@
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `meanwhile` | what the user does while the loop runs |
 //! | `agent_git` | the git commands an agent ran |
+//! | `proof` | whether a ref was moved by the agent |
+//! | `stale_locks` | lock files of git that a dead process left |
+//! | `users_config` | what the user adds to the config meanwhile |
+//! | `stash` | the stash after a failed attempt |
 //! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
 //! | `incoming` | what the original branch gained meanwhile |
 //! | `rewind` | back to before a story |
@@ -43,7 +47,6 @@
 //! | `repair` | what a git directory lost comes back from the vault |
 //! | `error` | why a step did not work |
 //! | `switch` | moving branch, HEAD and index |
-//! | `stray_locks` | lock files that a killed git left |
 //! | `mend` | a git directory that was damaged or removed becomes usable again |
 //! | `broken_refs` | refs whose files hold no ref any more are restored |
 //! | `vanished` | the same where the program was ended before it could |
@@ -88,6 +91,7 @@ mod parked;
 mod parked_diff;
 mod plain_commit;
 mod preflight;
+mod proof;
 mod recover;
 mod repair;
 mod restore;
@@ -100,13 +104,15 @@ mod shown;
 mod snapshot;
 mod stage_again;
 mod staged;
-mod stray_locks;
+mod stale_locks;
+mod stash;
 mod switch;
 mod taking;
 #[cfg(test)]
 mod tests;
 mod twins;
 mod undo;
+mod users_config;
 mod vanished;
 mod visible;
 
@@ -139,7 +145,6 @@ pub(crate) use parked::{ParkedAttempt, Shelf};
 pub(crate) use preflight::{branch_obstacles, obstacles, passing_obstacles};
 pub(crate) use run_state::OpenRun;
 pub(crate) use shown::Diffs;
-pub(crate) use switch::is_held;
 pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
@@ -201,6 +206,8 @@ pub(crate) struct Checkpoints {
     /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
     committer: tokio::sync::OnceCell<Option<String>>,
     links: Arc<Mutex<ObjectLinks>>,
+    /// What the user added to the config since a checkpoint, which its snapshot does not have.
+    users_config: Mutex<Option<(String, String)>>,
     /// What the last save wrote into the repository's objects.
     written: Mutex<Vec<ObjectId>>,
     module_links: Arc<Mutex<ModuleLinks>>,
@@ -243,6 +250,9 @@ pub(crate) struct Checkpoints {
     plan: Option<String>,
     /// A kept run that is taken for open, which the journal says with the next step of it.
     reopened: Option<RunId>,
+    /// All goes back to before the run next: a tree that the user may have switched is not restored
+    /// in between.
+    leaves_tree: bool,
     /// The overlay that was parked last: the tree has nothing of it, so nothing is to be restored.
     dropped: Option<Overlay>,
 }
@@ -363,6 +373,7 @@ impl Checkpoints {
             committer: tokio::sync::OnceCell::new(),
             links: Arc::default(),
             written: Mutex::default(),
+            users_config: Mutex::default(),
             module_links: Arc::default(),
             git_copy: Mutex::default(),
             opaque: Arc::default(),
@@ -386,6 +397,7 @@ impl Checkpoints {
             plan: None,
             reopened: None,
             dropped: None,
+            leaves_tree: false,
         };
         if let Some(open) = checkpoints.open_run() {
             checkpoints.limits = checkpoints.read_limits(&open.run);
@@ -483,6 +495,11 @@ impl Checkpoints {
         self.git = self.git.with_marker(&run.0);
         self.work = self.work.with_marker(&run.0);
         self.store = self.store.with_marker(&run.0);
+    }
+
+    /// Says that all goes back to before the run next.
+    pub(crate) fn is_to_be_abandoned(&mut self) {
+        self.leaves_tree = true;
     }
 
     /// Says where the change of the next run is read from.

@@ -174,6 +174,12 @@ impl Repository {
         self.common_dir.join("objects")
     }
 
+    /// True where refs are in tables, which git alone reads and writes.
+    pub(crate) fn has_reftable(&self) -> bool {
+        let is_there = |folder: &Path| std::fs::symlink_metadata(folder.join("reftable")).is_ok();
+        is_there(&self.git_dir) || is_there(&self.common_dir)
+    }
+
     /// The user's index.
     pub(crate) fn index(&self) -> PathBuf {
         self.git_dir.join("index")

@@ -46,11 +46,14 @@ impl Afterwards {
     pub(crate) async fn open(
         directory: &Path,
         state: &Path,
-        dry_run: bool,
+        (dry_run, abandons): (bool, bool),
     ) -> Result<Self, Failure> {
         let mut checkpoints = Checkpoints::open(directory, state, MENDING_TIMEOUT)
             .await
             .map_err(|error| refusal(&error))?;
+        if abandons {
+            checkpoints.is_to_be_abandoned();
+        }
         if dry_run {
             refuse_unmended(&checkpoints)?;
             return Ok(Self {

@@ -121,3 +121,315 @@ fn a_run_succeeds_beside_a_git_that_collects_garbage() {
     assert_eq!(sandbox.commits().len(), 7);
     assert_eq!(sandbox.git("status --porcelain"), "");
 }
+
+/// Warnings of the last run of one code.
+fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
+    let mut warnings = sandbox.warnings();
+    warnings.retain(|it| it.starts_with(code));
+    warnings
+}
+
+/// The first command a warning names.
+fn command_in(warning: &str) -> String {
+    let parts: Vec<&str> = warning.split('`').collect();
+    let is_command = |it: &&&str| it.starts_with("git ") || it.starts_with("cp ");
+    parts.iter().find(is_command).unwrap().to_string()
+}
+
+fn shell(sandbox: &Sandbox, command: &str) {
+    let status = sandbox.command("sh").args(["-c", command]).status();
+    assert!(status.unwrap().success(), "{command}");
+}
+
+#[test]
+fn a_branch_of_the_users_stays_when_the_agent_only_mentions_its_name() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "{WAITS}; echo x > x.txt; git add x.txt; git commit -q -m 'domain model for main'
+         git merge -q main; git checkout main -- a.txt; git log main > /dev/null; failed no"
+    ));
+    let before = sandbox.git("rev-parse main").trim().to_owned();
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    sandbox.git("worktree add -q ../other main");
+    sandbox.git("-C ../other commit -q --allow-empty -m theirs");
+    let main = sandbox.git("rev-parse main").trim().to_owned();
+    go_on(&sandbox);
+    running.end().ends_with(1);
+    assert_eq!(sandbox.git("rev-parse main").trim(), main);
+    let told = warned(&sandbox, "branch_left");
+    assert_eq!(told.len(), 1, "{:?}", sandbox.warnings());
+    assert!(
+        told[0].contains(&before[..7]) && told[0].contains(&main[..7]),
+        "{told:?}"
+    );
+    let store = format!("--git-dir={}", sandbox.vault().join("store").display());
+    let kept = sandbox.git_args(&[&store, "for-each-ref", "refs/kept"]);
+    assert!(kept.contains(&before) && kept.contains(&main), "{kept}");
+    // The command that is told moves it.
+    shell(&sandbox, &command_in(&told[0]));
+    assert_eq!(sandbox.git("rev-parse main").trim(), before);
+}
+
+#[test]
+fn a_branch_the_agent_moved_is_restored_and_said() {
+    for moves in [
+        "git checkout -q main; git commit -q --allow-empty -m m; git checkout -q ralph/c",
+        "git commit -q --allow-empty -m x; git branch -q -f main HEAD",
+        "git commit -q --allow-empty -m x; git update-ref refs/heads/main HEAD",
+        "git commit -q --allow-empty -m x; git push -q . HEAD:main",
+        "git branch -q -D main",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.agent(&format!("{moves}; failed no"));
+        let before = sandbox.git("rev-parse main");
+        sandbox
+            .run(&["loop", "c", "--max-retries", "0"])
+            .ends_with(1);
+        assert_eq!(sandbox.git("rev-parse main"), before, "{moves}");
+        let told = warned(&sandbox, "branch_restored");
+        assert_eq!(told.len(), 1, "{moves}: {:?}", sandbox.warnings());
+    }
+}
+
+#[test]
+fn a_stash_of_the_users_stays_while_the_agents_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "old\n");
+    sandbox.git("stash push -q -m old");
+    sandbox.agent(&format!(
+        "echo x > a.txt; git stash push -q -m agents; {WAITS}
+         git checkout -- a.txt; git stash list; failed no"
+    ));
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    // The second in which the agent stashed is over, so that the times tell the two apart.
+    let stashed = sandbox.git("log -1 --format=%ct stash@{0}");
+    until("the next second", || {
+        let now = std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap()
+            .as_secs();
+        (now > stashed.trim().parse::<u64>().unwrap() + 1).then_some(())
+    });
+    sandbox.git("worktree add -q ../other main");
+    std::fs::write(sandbox.root.join("other/a.txt"), "theirs\n").unwrap();
+    sandbox.git("-C ../other stash push -q -m theirs");
+    go_on(&sandbox);
+    running.end().ends_with(1);
+    let list = sandbox.git("stash list --format=%s");
+    assert_eq!(list, "On main: theirs\nOn main: old\n");
+    assert_eq!(sandbox.git("show stash@{0}:a.txt"), "theirs\n");
+    assert_eq!(warned(&sandbox, "stash_left").len(), 1);
+    assert_eq!(warned(&sandbox, "stash_restored").len(), 1);
+}
+
+#[test]
+fn a_remote_the_user_adds_stays_and_a_hook_is_kept_and_named() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!("{WAITS}; git status > /dev/null; failed no"));
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    sandbox.git("remote add up https://example.com/up");
+    sandbox.git("config alias.mine status");
+    sandbox.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    let is_over = AtomicBool::new(false);
+    let config = sandbox.repo.join(".git/config");
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut is_always_there = true;
+            while !is_over.load(Ordering::Relaxed) {
+                is_always_there &= config.exists();
+            }
+            is_always_there
+        });
+        go_on(&sandbox);
+        running.end().ends_with(1);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(watch.join().unwrap(), "the config was gone for a moment");
+    });
+    assert_eq!(sandbox.git("remote get-url up"), "https://example.com/up\n");
+    assert!(!sandbox.exists(".git/hooks/pre-push"));
+    assert!(!sandbox.read(".git/config").contains("alias"));
+    assert_eq!(warned(&sandbox, "config_left").len(), 1);
+    let told = warned(&sandbox, "git_files_restored");
+    assert_eq!(told.len(), 1, "{told:?}");
+    // The commands that are told take it all again.
+    for command in told[0].split('`').filter(|it| it.starts_with("cp ")) {
+        shell(&sandbox, command);
+    }
+    assert_eq!(sandbox.git("config alias.mine"), "status\n");
+    assert!(sandbox.exists(".git/hooks/pre-push"));
+}
+
+#[test]
+fn a_remote_the_agent_may_have_added_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("git remote add evil https://example.com/evil; failed no");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.git("remote"), "");
+}
+
+/// An agent whose git leaves no trace moves HEAD away and deletes the branch.
+const UNTRACED: &str = "bare() { env -u GIT_TRACE2_EVENT git \"$@\"; }
+     echo junk > junk.txt; bare checkout -q main; bare branch -q -D ralph/c; echo more > a.txt; failed no";
+
+#[test]
+fn an_attempt_of_an_untraced_git_is_parked_and_the_hint_leads_back() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(UNTRACED);
+    let output = sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(4);
+    assert_eq!(sandbox.read("a.txt"), "more\n", "nothing is touched");
+    let parked = sandbox.run(&["attempts"]);
+    assert!(
+        parked.stdout.contains("1.1"),
+        "{}\n{}",
+        output.stdout,
+        parked.stdout
+    );
+    let output = sandbox.run(&["resume"]).ends_with(4);
+    let command = command_in(&output.stderr);
+    sandbox.agent(GOOD);
+    shell(&sandbox, &command);
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(sandbox.git("show ralph/c:a.txt"), "one\n");
+    assert!(!sandbox.git("ls-tree --name-only ralph/c").contains("junk"));
+}
+
+#[test]
+fn a_run_whose_branch_an_untraced_git_deleted_is_abandoned() {
+    let sandbox = Sandbox::new();
+    sandbox.write("mine.txt", "mine\n");
+    sandbox.agent(UNTRACED);
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(4);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.git("status --porcelain"), "?? mine.txt\n");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}
+
+/// The user switches while an agent works that runs no git.
+#[track_caller]
+fn switch_is_noticed(prepare: &str) {
+    let sandbox = Sandbox::new();
+    shell(&sandbox, prepare);
+    sandbox.agent(&format!("{WAITS}; failed no"));
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    sandbox.git("switch -q main");
+    sandbox.write("a.txt", "on main\n");
+    go_on(&sandbox);
+    running.end().ends_with(4);
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.read("a.txt"), "on main\n");
+}
+
+#[test]
+fn a_switch_of_branches_is_noticed_without_a_log_of_head() {
+    switch_is_noticed("git config core.logAllRefUpdates false && rm -r .git/logs");
+}
+
+#[test]
+fn a_switch_of_branches_is_noticed_where_refs_are_in_tables() {
+    switch_is_noticed(
+        "rm -rf .git && git init -q -b main --template= --ref-format=reftable && git add -A &&
+         git commit -q -m first",
+    );
+}
+
+#[test]
+fn lock_files_a_killed_git_left_are_moved_aside_everywhere() {
+    let sandbox = Sandbox::new();
+    sandbox.git("branch topic");
+    sandbox.git("worktree add -q ../other topic");
+    let locks = [
+        "shallow.lock",
+        "AUTO_MERGE.lock",
+        "MERGE_HEAD.lock",
+        "ORIG_HEAD.lock",
+        "index.lock",
+        "packed-refs.lock",
+        "config.lock",
+        "refs/heads/topic.lock",
+        "info/sparse-checkout.lock",
+        "worktrees/other/index.lock",
+        "objects/info/commit-graph.lock",
+    ];
+    let touched: Vec<String> = locks.iter().map(|it| format!(".git/{it}")).collect();
+    sandbox.agent(&format!(
+        "git status; touch {}; failed no",
+        touched.join(" ")
+    ));
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    for lock in touched {
+        assert!(!sandbox.exists(&lock), "{lock}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_git_that_only_reads_does_not_keep_a_stale_lock() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("touch .git/index.lock; failed no");
+    // As one that waits for its pager.
+    let mut reading = sandbox
+        .command("git")
+        .args(["cat-file", "--batch"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = sandbox.run(&["loop", "c", "--max-retries", "0"]);
+    drop(reading.stdin.take());
+    reading.wait().unwrap();
+    output.ends_with(1);
+    assert!(!sandbox.exists(".git/index.lock"));
+}
+
+/// A git that waits in a hook with a lock that it has closed already.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_of_a_live_git_in_another_work_tree_is_never_taken() {
+    let sandbox = Sandbox::new();
+    sandbox.git("worktree add -q -b side ../other");
+    sandbox.agent(&format!("{WAITS}; git status > /dev/null; failed no"));
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    // Before it renames its locks, git asks this hook.
+    let hook = "#!/bin/sh\n[ \"$1\" = prepared ] || exit 0\ntouch \"$ROOT/held\"\n\
+                while [ ! -e \"$ROOT/release\" ]; do sleep 0.02; done\n";
+    let hooks = sandbox.root.join("hooks");
+    std::fs::create_dir(&hooks).unwrap();
+    std::fs::write(hooks.join("reference-transaction"), hook).unwrap();
+    std::fs::set_permissions(hooks.join("reference-transaction"), sandbox::mode(0o755)).unwrap();
+    let mut user = sandbox
+        .command("git")
+        .arg("-c")
+        .arg(format!("core.hooksPath={}", hooks.display()))
+        .args([
+            "-C",
+            "../other",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "theirs",
+        ])
+        .env("ROOT", &sandbox.root)
+        .spawn()
+        .unwrap();
+    until("the user's git", || there(&sandbox.root.join("held")));
+    let lock = sandbox.repo.join(".git/refs/heads/side.lock");
+    assert!(lock.exists());
+    go_on(&sandbox);
+    let output = running.end();
+    let is_kept = lock.exists();
+    std::fs::write(sandbox.root.join("release"), "").unwrap();
+    let committed = user.wait().unwrap();
+    output.ends_with(1);
+    assert!(is_kept);
+    assert!(committed.success());
+    assert_eq!(sandbox.git("log -1 --format=%s side"), "theirs\n");
+}

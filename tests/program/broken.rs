@@ -52,7 +52,7 @@ fn an_index_lock_that_somebody_holds() {
     fs::write(sandbox.root.join("go.2"), "").unwrap();
     let output = running.end().ends_with(4);
     assert!(
-        output.stdout.contains("is held by another git process"),
+        output.stdout.contains("is held by process "),
         "{}",
         output.stdout
     );

@@ -2,14 +2,12 @@
 //! what the agent did from what the user did meanwhile.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::Checkpoints;
 use super::run_state::Current;
-use crate::edge::files::read_plain;
-use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
 
 /// Subcommands of git that can move a branch.
@@ -49,25 +47,21 @@ const SWITCHING: &[&str] = &[
     "filter-branch",
 ];
 
-/// Subcommands of git that can add to the stash.
-pub(super) const STASHING: &[&str] = &[
-    "stash",
-    "update-ref",
-    "checkout",
-    "switch",
-    "merge",
-    "rebase",
-    "pull",
-];
+/// What the log of HEAD says of a switch of ours.
+const OWN_SWITCH: &str = "ralphtool: switch";
 
-/// Subcommands that may move any branch without naming it among their arguments.
-const NAMING_NONE: &[&str] = &["update-ref", "fast-import", "filter-branch"];
+/// A command that was killed may have run on for so many seconds after the last line of its trace.
+const KILLED_GRACE: i64 = 5;
 
 /// What a trace says of one git process.
 #[derive(Debug, Default)]
-struct Traced {
+pub(super) struct Traced {
     names: Vec<String>,
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
+    /// Its exit code; none where it was killed.
+    pub(super) code: Option<i64>,
+    /// From when to when it ran, in seconds.
+    ran: Option<(i64, i64)>,
 }
 
 /// The parts of git's event format that name a command and its arguments.
@@ -77,6 +71,8 @@ struct TraceLine {
     name: Option<String>,
     #[serde(default)]
     argv: Vec<String>,
+    time: Option<jiff::Timestamp>,
+    code: Option<i64>,
 }
 
 impl Checkpoints {
@@ -88,14 +84,18 @@ impl Checkpoints {
         Some(folder.join("git")).filter(|folder| folder.is_dir())
     }
 
-    fn traced(&self, current: &Current) -> Vec<Traced> {
+    /// All git commands of the agent's that left a trace.
+    pub(super) fn traced(&self, current: &Current) -> Vec<Traced> {
         let listing = self.trace_folder(current).map(std::fs::read_dir);
         let Some(Ok(listing)) = listing else {
             return Vec::new();
         };
         listing
-            .filter_map(|entry| std::fs::read(entry.ok()?.path()).ok())
-            .map(|text| read_trace(&text))
+            .filter_map(|entry| {
+                let path = entry.ok()?.path();
+                let last = std::fs::metadata(&path).ok()?.mtime();
+                Some(read_trace(&std::fs::read(&path).ok()?, last))
+            })
             .collect()
     }
 
@@ -114,49 +114,32 @@ impl Checkpoints {
             .any(|traced| traced.is_one_of(commands))
     }
 
-    /// True where the agent moved a branch of the user's: it had HEAD there, or named it.
-    pub(super) fn agent_moved(&self, current: &Current, name: &str, now: Option<ObjectId>) -> bool {
-        let log = self.places.repository.common_dir.join("logs").join(name);
-        if !self.agent_ran(current, MOVING) || self.moved_after_agent(current, &log) {
-            return false;
-        }
-        let Ok(visited) = read_plain(&self.places.repository.git_dir.join("logs/HEAD")) else {
-            // Without a log all that is known is that it may have been the agent.
-            return true;
-        };
-        let was_there = now.is_some_and(|now| log_names(&visited, now));
-        let short = name.strip_prefix("refs/heads/").unwrap_or(name);
-        let named = |traced: &Traced| {
-            traced.is_one_of(NAMING_NONE) || traced.words.iter().any(|word| word.contains(short))
-        };
-        was_there && self.agent_ran(current, SWITCHING)
-            || self
-                .traced(current)
-                .iter()
-                .any(|traced| traced.is_one_of(MOVING) && named(traced))
-    }
-
     /// True where HEAD is not on the branch, was moved by a command of git, and that was none of
     /// the agent's.
-    pub(super) fn user_switched(&self, current: &Current, head: &Head) -> bool {
+    pub(super) async fn user_switched(&self, current: &Current, head: &Head) -> bool {
         let on_branch = matches!(head, Head::Branch { name, .. } if *name == current.intent.branch);
-        if on_branch || self.trace_folder(current).is_none() {
+        if on_branch || self.trace_folder(current).is_none() || self.agent_ran(current, SWITCHING) {
             return false;
         }
-        let log = self.places.repository.git_dir.join("logs/HEAD");
-        let log = read_plain(&log).unwrap_or_default();
-        last_switch(&log).is_some_and(|line| !line.ends_with(b"ralphtool: switch"))
-            && !self.agent_ran(current, SWITCHING)
+        let Some(log) = self.log_of("HEAD").await else {
+            // Without a log nothing shows that it was the agent.
+            return true;
+        };
+        let is_switch =
+            |message: &str| message.starts_with("checkout: moving from ") || message == OWN_SWITCH;
+        let last = log.iter().rev().find(|line| is_switch(&line.message));
+        last.is_some_and(|line| line.message != OWN_SWITCH)
     }
 
     /// True where the log of a ref names a move after the last git command of the agent: after a
     /// crash the user may have worked on.
-    pub(super) fn moved_after_agent(&self, current: &Current, log: &Path) -> bool {
+    pub(super) async fn moved_after_agent(&self, current: &Current, name: &str) -> bool {
         let Some(last) = &current.last_attempt else {
             return false;
         };
         let folder = self.attempt_folder(&current.intent.run, &last.attempt);
-        let Some(moved) = last_move(log) else {
+        let log = self.log_of(name).await.unwrap_or_default();
+        let Some(moved) = log.last().map(|line| line.time) else {
             return false;
         };
         let started = std::fs::metadata(folder.join("prompt.md")).ok();
@@ -174,47 +157,38 @@ impl Checkpoints {
 }
 
 impl Traced {
-    fn is_one_of(&self, commands: &[&str]) -> bool {
+    /// True where it was running at a second.
+    pub(super) fn ran_at(&self, second: i64) -> bool {
+        self.ran
+            .is_some_and(|(start, end)| (start..=end).contains(&second))
+    }
+
+    pub(super) fn is_one_of(&self, commands: &[&str]) -> bool {
         let mut names = self.names.iter();
         names.any(|name| commands.contains(&name.as_str()))
     }
 }
 
-fn read_trace(text: &[u8]) -> Traced {
+/// Reads a trace; `last` is when it was last written to.
+fn read_trace(text: &[u8], last: i64) -> Traced {
     let mut traced = Traced::default();
+    let mut end = last + KILLED_GRACE;
     let lines = text.split(|byte| *byte == b'\n');
     for line in lines.filter_map(|line| serde_json::from_slice::<TraceLine>(line).ok()) {
+        let second = line.time.map(|time| time.as_second());
         match line.event.as_str() {
             "cmd_name" => traced.names.extend(line.name),
-            "start" => traced.words.extend(line.argv.into_iter().skip(1)),
+            "start" => {
+                traced.words.extend(line.argv.into_iter().skip(1));
+                traced.ran = second.map(|start| (start, end));
+            }
+            "atexit" => {
+                traced.code = line.code;
+                end = second.unwrap_or(end);
+            }
             _ => {}
         }
     }
+    traced.ran = traced.ran.map(|(start, _)| (start, end));
     traced
-}
-
-/// True where a log names a commit as what came after a move.
-fn log_names(log: &[u8], commit: ObjectId) -> bool {
-    let id = commit.to_string();
-    let mut lines = log.split(|byte| *byte == b'\n');
-    lines.any(|line| line.split(|byte| *byte == b' ').nth(1) == Some(id.as_bytes()))
-}
-
-/// The last line of HEAD's log that tells of a move from one branch to another.
-fn last_switch(log: &[u8]) -> Option<&[u8]> {
-    let mut lines = log.rsplit(|byte| *byte == b'\n');
-    lines.find(|line| {
-        let message = line.split(|byte| *byte == b'\t').nth(1).unwrap_or_default();
-        message.starts_with(b"checkout: moving from ") || message == b"ralphtool: switch"
-    })
-}
-
-/// When a ref was last moved, by its log, in seconds.
-fn last_move(log: &Path) -> Option<i64> {
-    let text = read_plain(log).ok()?;
-    let line = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
-    // `old new Name <mail> seconds zone<TAB>message`
-    let head = line.split(|byte| *byte == b'\t').next()?;
-    let mut words = head.rsplit(|byte| *byte == b' ');
-    std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()
 }

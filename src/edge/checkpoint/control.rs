@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Result;
 use super::shape::{Shape, Strictness};
 use crate::edge::files::{
-    Tried, absent, create_private_folder, move_away, read_if_present, write_whole,
+    Tried, absent, copy_with_time, create_private_folder, move_away, read_if_present, write_whole,
 };
 use crate::edge::object_id::{ObjectId, named_in};
 use crate::edge::repository::{Head, Refs, Repository};
@@ -183,6 +183,14 @@ impl Control {
         restore_file(repository, file, trash)
     }
 
+    /// Puts other bytes in the place of a shared file's.
+    pub(super) fn replace_shared(&mut self, path: &str, bytes: Vec<u8>) {
+        let is_meant = |file: &&mut ControlFile| file.place == Place::Shared && file.path == path;
+        if let Some(file) = self.files.iter_mut().find(is_meant) {
+            file.bytes = bytes;
+        }
+    }
+
     /// True where not all of the tree is checked out.
     pub(super) fn is_sparse(&self) -> bool {
         self.files
@@ -256,14 +264,6 @@ impl Control {
         Ok(ended)
     }
 
-    /// True where the stash holds all it held, and more.
-    pub(super) fn stash_only_grew(&self, repository: &Repository) -> Result<bool> {
-        let before = self.shared("logs/refs/stash").unwrap_or_default();
-        let log = root(repository, Place::Shared).join("logs/refs/stash");
-        let now = read_if_present(&log)?.unwrap_or_default();
-        Ok(now.len() > before.len() && now.starts_with(before))
-    }
-
     /// Puts the stash's log back, after its ref.
     pub(super) fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
         if let Some(file) = self.find(Place::Shared, "logs/refs/stash") {
@@ -300,14 +300,29 @@ fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Re
     if same {
         return Ok(relinked);
     }
-    if fs::symlink_metadata(&full).is_ok() {
-        move_away(&full, &trash.join("git").join(&file.path))?;
+    let aside = trash.join("git").join(&file.path);
+    match fs::symlink_metadata(&full) {
+        // Replaced by a rename: git never finds that there is none.
+        Ok(metadata) if metadata.is_file() => keep_copy(&full, &aside)?,
+        Ok(_) => move_away(&full, &aside)?,
+        Err(_) => {}
     }
     if let Some(parent) = full.parent() {
         create_private_folder(parent)?;
     }
     write_whole(&full, &file.bytes, file.mode)?;
     Ok(true)
+}
+
+/// Keeps what is in a file that is about to be replaced.
+fn keep_copy(full: &Path, aside: &Path) -> Result<()> {
+    if let Some(parent) = aside.parent() {
+        create_private_folder(parent)?;
+    }
+    if fs::hard_link(full, aside).is_err() && copy_with_time(full, aside).is_err() {
+        move_away(full, aside)?;
+    }
+    Ok(())
 }
 
 /// Makes a symbolic link again where it is not what it was.

@@ -282,7 +282,9 @@ impl Checkpoints {
             });
         }
         let at_home = same_place(&head, &intent.head);
-        if !at_home {
+        if !at_home && !refs.contains_key(&intent.branch) {
+            self.refuse_without_branch(current, &head)?;
+        } else if !at_home {
             self.refuse_elsewhere(current, &head)?;
         }
         let base = self.checkpoint().await?;
@@ -316,6 +318,26 @@ impl Checkpoints {
                 head.shown()
             ),
             format!("`git switch {branch}` first, then finish again"),
+        ))
+    }
+
+    /// The same where that branch is gone, and only the one the run came from is left.
+    fn refuse_without_branch(&self, current: &Current, head: &Head) -> Result<()> {
+        self.refuse_operation()?;
+        let branch = short(&current.intent.branch);
+        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Ok(());
+        }
+        let back = match &current.intent.head {
+            Head::Branch { name, .. } => format!("`git symbolic-ref HEAD {name}`"),
+            Head::Detached { commit } => format!("`git update-ref --no-deref HEAD {commit}`"),
+        };
+        Err(CheckpointError::refused(
+            format!(
+                "the run was on `{branch}`, which is gone, and HEAD is on `{}`",
+                head.shown()
+            ),
+            format!("{back} first, which touches no file, then finish again"),
         ))
     }
 
@@ -403,8 +425,8 @@ fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notic
 fn original_moved(current: &Current, name: &str, began: Option<ObjectId>) -> CheckpointError {
     let original = short(name);
     let back = match began {
-        Some(began) => format!("`git branch -f {original} {began}`"),
-        None => format!("`git branch -D {original}`"),
+        Some(began) => format!("`git update-ref {name} {began}`"),
+        None => format!("`git update-ref -d {name}`"),
     };
     CheckpointError::refused(
         format!(

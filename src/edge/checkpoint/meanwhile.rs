@@ -72,19 +72,36 @@ impl Checkpoints {
     }
 
     /// Stops where somebody else than the agent took HEAD elsewhere: what is in the tree is theirs.
-    pub(super) fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
-        if !self.user_switched(current, head) {
+    pub(super) async fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
+        if !self.user_switched(current, head).await {
             return Ok(());
         }
-        let branch = short(&current.intent.branch);
+        let hint = self.way_to_branch(current).await;
         Err(CheckpointError::failed(
             format!(
                 "HEAD was moved to `{}` while the agent worked, and not by the agent; \
                  the files are left as they are",
                 head.shown()
             ),
-            format!("`git switch {branch}` and start ralphtool again: it goes on from there"),
+            hint,
         ))
+    }
+
+    /// What to type so that HEAD is on the run's branch again, whatever is in the tree.
+    pub(super) async fn way_to_branch(&self, current: &Current) -> String {
+        let name = &current.intent.branch;
+        let refs = self.observe().await.map(|it| it.0);
+        let is_there = refs.is_ok_and(|refs| refs.contains_key(name));
+        let by_force = format!("`git symbolic-ref HEAD {name}`");
+        let then = "then run `ralphtool resume`: what is in the tree is saved first";
+        if is_there {
+            let branch = short(name);
+            return format!(
+                "`git switch {branch}`, or, where git refuses that, {by_force}, which touches no \
+                 file; {then}"
+            );
+        }
+        format!("the branch is gone: {by_force}, which touches no file; {then}")
     }
 
     /// Says that commits were made on the branch during an attempt that is undone now.

@@ -119,7 +119,6 @@ impl Checkpoints {
             .mend(&current, &base, (&trash, Care::ForRestore))
             .await?;
         notices.append(&mut self.unsaid);
-        self.refuse_users_switch(&current, &head)?;
         // Commits the attempt made and took back are in no ref, but may be asked for.
         if self.is_git_moved(&base, (&refs, &head)) || self.agent_ran_git(&current) {
             self.link_objects().await?;

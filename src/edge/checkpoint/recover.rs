@@ -84,6 +84,7 @@ impl Checkpoints {
             // The files it speaks of may have lost their bytes.
             Phase::Verified(_) if after_outage => self.undo_attempt(&current).await?,
             Phase::Restoring => self.restore_again(&current).await?,
+            Phase::Verified(_) if self.leaves_tree => self.undo_attempt(&current).await?,
             Phase::Verified(story) => self.save_verified(&current, &story).await?,
             Phase::Saving(saved) => self.save_again(&current, &saved).await?,
         };
@@ -185,7 +186,7 @@ impl Checkpoints {
     /// Commits the story, unless files were edited after its gates passed: no gate saw those edits,
     /// so they are parked with the attempt, and the story is done again.
     async fn save_verified(&mut self, current: &Current, story: &StoryNote) -> Result<Recovery> {
-        self.refuse_moved_head(current)?;
+        self.refuse_moved_head(current).await?;
         if let Some(path) = self.edited_since_last_line().await? {
             let mut recovery = self.undo_attempt(current).await?;
             let _ = write!(
@@ -247,7 +248,7 @@ impl Checkpoints {
         };
         let apart = self.is_attempt_apart();
         if !apart {
-            self.refuse_moved_head(current)?;
+            self.refuse_moved_head(current).await?;
         } else if self.is_after_outage() {
             // Of a save just before; nothing else puts them right where no tree is restored.
             self.settle_switch(current).await?;
@@ -287,6 +288,10 @@ impl Checkpoints {
         let Some(last) = current.last_attempt.clone() else {
             return self.restore_after_gate(current).await;
         };
+        if !self.leaves_tree {
+            let (_, head) = self.observe().await?;
+            self.refuse_users_switch(current, &head).await?;
+        }
         if !self.holds_nothing_new(current, &last).await? {
             let label = format!("{}-{}", last.attempt, crate::edge::vault::random_name(4));
             self.park_as(interrupted(&last), &label).await?;
@@ -365,19 +370,25 @@ impl Checkpoints {
 
     /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
     /// now is the user's.
-    fn refuse_moved_head(&self, current: &Current) -> Result<()> {
+    async fn refuse_moved_head(&self, current: &Current) -> Result<()> {
         let branch = &current.intent.branch;
         let git_dir = &self.places.repository.git_dir;
         let head = read_plain(&git_dir.join("HEAD")).unwrap_or_default();
         let head = String::from_utf8_lossy(&head);
-        let elsewhere = head.trim().strip_prefix("ref: ") != Some(branch.as_str());
-        if !elsewhere || !self.moved_after_agent(current, &git_dir.join("logs/HEAD")) {
+        let elsewhere = if self.places.repository.has_reftable() {
+            let (_, head) = self.observe().await?;
+            !matches!(head, Head::Branch { name, .. } if name == *branch)
+        } else {
+            head.trim().strip_prefix("ref: ") != Some(branch.as_str())
+        };
+        if !elsewhere || self.leaves_tree || !self.moved_after_agent(current, "HEAD").await {
             return Ok(());
         }
+        let hint = self.way_to_branch(current).await;
         let branch = super::begin::short(branch);
         Err(CheckpointError::refused(
             format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
-            format!("`git switch {branch}` first; what the attempt left is parked then"),
+            hint,
         ))
     }
 

@@ -2,18 +2,22 @@
 //! checkpoint. Only after the attempt is parked.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::agent_git::STASHING;
+use super::begin::short;
 use super::converge::{Goal, Reach};
 use super::run_state::{Current, Phase};
 use super::snapshot::Snapshot;
 use super::taking::Opaque;
 use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::manifest::compare;
+use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
-use crate::edge::steps::{STASH, Step};
+use crate::edge::shell::quoted;
+use crate::edge::steps::Step;
 
 impl Checkpoints {
     /// Puts everything back to the checkpoint.
@@ -27,6 +31,12 @@ impl Checkpoints {
             overlay.set_aside()?;
             return Ok(Vec::new());
         }
+        let (_, head) = self.observe().await?;
+        if self.leaves_tree && self.user_switched(&current, &head).await {
+            self.record(&run, Step::Restored).await?;
+            return Ok(Vec::new());
+        }
+        self.refuse_users_switch(&current, &head).await?;
         self.check_room_to_restore(&base)?;
         // A parked attempt says so already.
         if current.phase != Phase::Restoring {
@@ -82,7 +92,9 @@ impl Checkpoints {
                 "start again: the next start parks and restores",
             ));
         };
-        let mut notices = self.restore_control(base, &trash).await?;
+        let (base_with_config, left) = self.with_users_config(current, base)?;
+        let mut notices = self.restore_control(&base_with_config, &trash).await?;
+        notices.extend(left);
         let index = Snapshot::index(&self.places.vault, &current.snapshot);
         let goal = Goal {
             snapshot: base,
@@ -91,7 +103,7 @@ impl Checkpoints {
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
         self.forget_caches(base);
-        self.restore_refs(current, base, &trash).await?;
+        notices.extend(self.restore_refs(current, base, &trash).await?);
         self.put_index_back(&index, &trash).await?;
         base.control.shape.restore(&self.places.repository)?;
         let (refs, _) = self.observe().await?;
@@ -112,16 +124,33 @@ impl Checkpoints {
     ) -> Result<Vec<Notice>> {
         let places = Arc::clone(&self.places);
         let snapshot = Arc::clone(base);
-        let trash = trash.to_owned();
+        let folder = trash.to_owned();
         let changed =
-            blocking(move || snapshot.control.restore_files(&places.repository, &trash)).await?;
+            blocking(move || snapshot.control.restore_files(&places.repository, &folder)).await?;
         if changed.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(vec![Notice::new(
-            "git_files_restored",
-            format!("put back in the git directory: {}", changed.join(", ")),
-        )])
+        let mut message = format!("restored in the git directory: {}", changed.join(", "));
+        let commands = self.commands_to_take_again(&changed, trash);
+        if !commands.is_empty() {
+            let _ = write!(
+                message,
+                "; what was there instead is kept, and may be yours: {}",
+                commands.join(", ")
+            );
+        }
+        Ok(vec![Notice::new("git_files_restored", message)])
+    }
+
+    /// What to type for each file of the config or the hooks to have what was found in its place.
+    fn commands_to_take_again(&self, changed: &[String], trash: &Path) -> Vec<String> {
+        let is_meant = |path: &&String| path.as_str() == "config" || path.starts_with("hooks/");
+        let shared = &self.places.repository.common_dir;
+        let paths = changed.iter().filter(is_meant);
+        let kept = paths.map(|path| (trash.join("git").join(path), shared.join(path)));
+        kept.filter(|(kept, _)| fs::symlink_metadata(kept).is_ok())
+            .map(|(kept, place)| format!("`cp -p {} {}`", quoted(&kept), quoted(&place)))
+            .collect()
     }
 
     async fn restore_refs(
@@ -129,7 +158,7 @@ impl Checkpoints {
         current: &Current,
         base: &Arc<Snapshot>,
         trash: &Path,
-    ) -> Result<()> {
+    ) -> Result<Vec<Notice>> {
         let (mut refs, head) = self.observe().await?;
         self.move_ref(&current.intent.branch, &refs, Some(current.commit))
             .await?;
@@ -140,8 +169,9 @@ impl Checkpoints {
         self.point_head(&target, &head).await?;
         self.drop_operation_refs(base, &mut refs).await?;
         self.restore_replacements(base, &refs).await?;
-        self.restore_original(current, base, &refs).await?;
-        self.restore_stash(current, base, &refs, trash).await
+        let mut notices = Vec::from_iter(self.restore_original(current, base, &refs).await?);
+        notices.extend(self.restore_stash(current, base, trash).await?);
+        Ok(notices)
     }
 
     /// Refs a bisect or a rebase keeps for itself go with it; the park has kept them.
@@ -174,79 +204,70 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Puts the stash back where it lost something; one that only grew stays.
-    pub(super) async fn restore_stash_of(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        trash: &Path,
-    ) -> Result<Vec<Notice>> {
-        let (refs, _) = self.observe().await?;
-        let is_same = snapshot.control.refs.get(STASH) == refs.get(STASH);
-        let only_grew = snapshot.control.stash_only_grew(&self.places.repository)?;
-        if is_same && !only_grew {
-            // The log may be damaged though the ref is not.
-            let repository = &self.places.repository;
-            snapshot.control.restore_stash_log(repository, trash)?;
-        }
-        if is_same {
-            return Ok(Vec::new());
-        }
-        if only_grew {
-            let message = "the stash holds more than it did; it was left as it is";
-            return Ok(vec![Notice::new("stash_left", message)]);
-        }
-        self.put_stash_back(snapshot, &refs, trash).await?;
-        Ok(Vec::new())
-    }
-
-    async fn restore_stash(
-        &self,
-        current: &Current,
-        base: &Arc<Snapshot>,
-        refs: &Refs,
-        trash: &Path,
-    ) -> Result<()> {
-        // All work trees share one stash: what another one added is not the attempt's.
-        let only_grew = base.control.stash_only_grew(&self.places.repository)?;
-        if only_grew && refs.contains_key(STASH) && !self.agent_ran(current, STASHING) {
-            return Ok(());
-        }
-        self.put_stash_back(base, refs, trash).await
-    }
-
-    async fn put_stash_back(&self, base: &Arc<Snapshot>, refs: &Refs, trash: &Path) -> Result<()> {
-        if base.control.refs.get(STASH) != refs.get(STASH) {
-            self.move_ref(STASH, refs, base.control.refs.get(STASH).copied())
-                .await?;
-        }
-        let places = Arc::clone(&self.places);
-        let snapshot = Arc::clone(base);
-        let trash = trash.to_owned();
-        blocking(move || {
-            snapshot
-                .control
-                .restore_stash_log(&places.repository, &trash)
-        })
-        .await
-    }
-
-    /// The branch the user came from goes back too when the agent was the one who moved it.
+    /// The branch the user came from goes back too where the agent is proven to have moved it.
     async fn restore_original(
         &self,
         current: &Current,
         base: &Arc<Snapshot>,
         refs: &Refs,
-    ) -> Result<()> {
+    ) -> Result<Option<Notice>> {
         let Head::Branch { name, .. } = &current.intent.original else {
-            return Ok(());
+            return Ok(None);
         };
-        if *name == current.intent.branch || base.control.refs.get(name) == refs.get(name) {
-            return Ok(());
+        let (before, now) = (
+            base.control.refs.get(name).copied(),
+            refs.get(name).copied(),
+        );
+        if *name == current.intent.branch || before == now {
+            return Ok(None);
         }
-        if self.agent_moved(current, name, refs.get(name).copied()) {
-            self.move_ref(name, refs, base.control.refs.get(name).copied())
-                .await?;
+        let known = self.told_refs.as_ref();
+        if known.is_some_and(|known| known.get(name).copied() == now) {
+            // Said after the attempt before this one.
+            return Ok(None);
         }
-        Ok(())
+        if self.agent_moved(current, name, (before, now)).await {
+            self.move_ref(name, refs, before).await?;
+            return Ok(Some(moved_back(name, before, now)));
+        }
+        Ok(Some(left(name, before, now)))
+    }
+}
+
+/// Says that a branch the agent moved is where it was.
+fn moved_back(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
+    let message = format!(
+        "the attempt had moved `{}` from {} to {}; it is restored, and {} takes that over",
+        short(name),
+        shown(before),
+        shown(now),
+        command(name, now, before)
+    );
+    Notice::new("branch_restored", message)
+}
+
+/// Says that a branch was moved, and not surely by the agent.
+fn left(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
+    let message = format!(
+        "`{}` was moved from {} to {} while the agent worked, and nothing proves that the agent did \
+         it; it stays there, both are kept in the vault, and {} moves it back",
+        short(name),
+        shown(before),
+        shown(now),
+        command(name, before, now)
+    );
+    Notice::new("branch_left", message)
+}
+
+fn shown(commit: Option<ObjectId>) -> String {
+    commit.map_or_else(|| "no commit".to_owned(), |commit| commit.short())
+}
+
+/// What moves a ref, also where it is checked out in another work tree.
+fn command(name: &str, to: Option<ObjectId>, from: Option<ObjectId>) -> String {
+    match (to, from) {
+        (Some(to), Some(from)) => format!("`git update-ref {name} {to} {from}`"),
+        (Some(to), None) => format!("`git update-ref {name} {to}`"),
+        (None, _) => format!("`git update-ref -d {name}`"),
     }
 }

@@ -100,7 +100,7 @@ impl Checkpoints {
             head,
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         notices.append(&mut self.unsaid);
-        self.refuse_users_switch(&current, &head)?;
+        self.refuse_users_switch(&current, &head).await?;
         base.control
             .end_operations(&self.places.repository, &trash)?;
         self.drop_operation_refs(&base, &mut refs).await?;

@@ -2,13 +2,13 @@
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::snapshot::Snapshot;
-use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
+use super::stale_locks::held;
+use super::{Checkpoints, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
     FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
@@ -19,9 +19,8 @@ use crate::edge::object_id::ObjectId;
 use crate::edge::ref_files::{BranchMove, HeadMove, NewBranch, Read};
 use crate::edge::repository::{Head, Refs};
 
-/// How often, and how long apart, a lock that somebody holds is tried again.
-const LOCK_TRIES: u32 = 40;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// How often the index is tried again that another process locked just before us.
+const INDEX_TRIES: u32 = 40;
 
 /// What git's logs say of a branch that was moved.
 const MOVED: &str = "ralphtool: move to checkpoint";
@@ -214,7 +213,7 @@ impl Checkpoints {
     /// Puts an index in place of the user's, with its time; none there means none here.
     pub(super) async fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
         let lock = self.places.repository.git_dir.join("index.lock");
-        for _ in 0..LOCK_TRIES {
+        for _ in 0..INDEX_TRIES {
             self.free_lock(&lock, trash).await?;
             let (from, trash, lock) = (from.to_owned(), trash.to_owned(), lock.clone());
             let index = self.places.repository.index();
@@ -222,7 +221,7 @@ impl Checkpoints {
                 return Ok(());
             }
         }
-        Err(held(&lock))
+        Err(held(&lock, None))
     }
 
     /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
@@ -296,50 +295,6 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Moves lock files aside that nobody holds; an agent that was ended leaves such.
-    pub(super) async fn free_locks(&self, refs: &[&str], trash: &Path) -> Result<Vec<Notice>> {
-        let repository = &self.places.repository;
-        let mut locks = vec![
-            repository.git_dir.join("index.lock"),
-            repository.git_dir.join("HEAD.lock"),
-            repository.common_dir.join("config.lock"),
-            repository.common_dir.join("packed-refs.lock"),
-        ];
-        let of_ref = |name: &&str| repository.common_dir.join(format!("{name}.lock"));
-        locks.extend(refs.iter().map(of_ref));
-        let mut notices = Vec::new();
-        for lock in locks {
-            if self.free_lock(&lock, trash).await? {
-                notices.push(Notice::new(
-                    "stale_lock",
-                    format!("moved `{}` aside: no process held it", lock.display()),
-                ));
-            }
-        }
-        notices.extend(self.free_stray_locks(trash).await?);
-        Ok(notices)
-    }
-
-    async fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
-        for _ in 0..LOCK_TRIES {
-            let Ok(seen) = fs::symlink_metadata(lock) else {
-                return Ok(false);
-            };
-            let places = Arc::clone(&self.places);
-            let path = lock.to_owned();
-            let held = blocking(move || Ok(is_held(&path, &places.repository.work_tree))).await?;
-            // A lock that came and went while we looked was somebody's who is alive.
-            let same = fs::symlink_metadata(lock).is_ok_and(|now| now.ino() == seen.ino());
-            if !held && same {
-                let name = lock.file_name().unwrap_or_default();
-                move_away(lock, &trash.join("locks").join(name))?;
-                return Ok(true);
-            }
-            tokio::time::sleep(LOCK_PAUSE).await;
-        }
-        Err(self::held(lock))
-    }
-
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
     pub(super) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");
@@ -356,13 +311,6 @@ impl Checkpoints {
         write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
         Ok(true)
     }
-}
-
-fn held(lock: &Path) -> CheckpointError {
-    CheckpointError::failed(
-        format!("`{}` is held by another git process", lock.display()),
-        "the work is still in the tree; end that process and start ralphtool again",
-    )
 }
 
 /// True where two indexes have the same bytes and the same time, which git goes by.
@@ -433,46 +381,6 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
         return Err(FileError::new("replace", index, error).into());
     }
     Ok(true)
-}
-
-/// True where a live process has the lock open, or a git of somebody's works in this tree.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_held(lock: &Path, work_tree: &Path) -> bool {
-    let own = std::process::id().to_string();
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return true;
-    };
-    processes
-        .filter_map(Result::ok)
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.bytes().all(|byte| byte.is_ascii_digit()) && name != own
-        })
-        .map(|entry| entry.path())
-        .any(|process| has_open(&process, lock) || is_git_in(&process, work_tree))
-}
-
-#[cfg(target_os = "linux")]
-fn has_open(process: &Path, lock: &Path) -> bool {
-    fs::read_dir(process.join("fd")).is_ok_and(|descriptors| {
-        descriptors
-            .filter_map(Result::ok)
-            .any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == lock))
-    })
-}
-
-#[cfg(target_os = "linux")]
-fn is_git_in(process: &Path, work_tree: &Path) -> bool {
-    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
-    name.trim() == "git"
-        && fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(work_tree))
-}
-
-/// Without a way to ask, a lock is taken to be held.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_held(_lock: &Path, _work_tree: &Path) -> bool {
-    true
 }
 
 /// Where a restore or save puts what it moves aside.

@@ -10,7 +10,8 @@ use crate::domain::doctor::Finding;
 use crate::domain::housekeeping::VaultKind;
 use crate::domain::ids::RunId;
 use crate::domain::size::rounded;
-use crate::edge::checkpoint::{OpenRun, is_held, look as look_at, strays};
+use crate::edge::checkpoint::{OpenRun, look as look_at, strays};
+use crate::edge::git_locks::holder as lock_holder;
 use crate::edge::process::leftovers::find_leftovers;
 use crate::edge::vault::holder;
 use crate::edge::vaults::{Scope, others};
@@ -78,8 +79,11 @@ fn lock(place: &Place<'_>, is_open: bool) -> Option<Finding> {
         return None;
     }
     let shown = lock.display();
-    if is_held(&lock, &place.repository.work_tree) {
-        let message = format!("`{shown}` exists: another git process is at work");
+    if let Some(found) = lock_holder(&lock, place.repository) {
+        let message = format!(
+            "`{shown}` exists: another git process is at work: {} (`{}`)",
+            found.pid, found.command
+        );
         return Some(Finding::refusal("lock", message).hint("wait for it to end"));
     }
     let message = format!("`{shown}` was left by a git that is no more");

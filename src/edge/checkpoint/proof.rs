@@ -1,0 +1,173 @@
+//! Who moved a ref during an attempt. A move is the agent's only where the record of its own git commands
+//! proves it; what cannot be proven is the user's, and stays.
+//!
+//! A move is proven by three things together: the ref's log has a line for it, a command of the agent's
+//! that can make such a move was running at the second the line names, and that command named the ref as
+//! a whole word, or HEAD of this work tree came to the same commit in the same second.
+
+use super::Checkpoints;
+use super::agent_git::{MOVING, Traced};
+use super::run_state::Current;
+use crate::edge::git::nul_separated;
+use crate::edge::object_id::ObjectId;
+use crate::edge::ref_log::{LogLine, parse, since};
+
+/// What `git stash` does that adds nothing to the stash.
+const NOT_STASHING: &[&str] = &[
+    "list", "show", "drop", "pop", "apply", "branch", "clear", "create",
+];
+
+impl Checkpoints {
+    /// True where it is proven that the agent moved a branch of the user's from one commit to another.
+    pub(super) async fn agent_moved(
+        &self,
+        current: &Current,
+        name: &str,
+        (before, now): (Option<ObjectId>, Option<ObjectId>),
+    ) -> bool {
+        let traced = self.traced(current);
+        let short = name.strip_prefix("refs/heads/").unwrap_or(name);
+        let is_deleted = || traced.iter().any(|it| it.deleted(name, short));
+        let Some(now) = now else {
+            // Git removes the log of a branch with the branch.
+            return is_deleted();
+        };
+        let log = self.log_of(name).await.unwrap_or_default();
+        let moves = match since(&log, before, now) {
+            Some(moves) => moves,
+            // It was deleted and made again.
+            None if is_deleted() => match since(&log, None, now) {
+                Some(moves) => moves,
+                None => return false,
+            },
+            None => return false,
+        };
+        let head = self.log_of("HEAD").await.unwrap_or_default();
+        moves.iter().all(|line| {
+            let with_head = head
+                .iter()
+                .any(|it| it.new == line.new && it.time.abs_diff(line.time) <= 1);
+            traced.iter().any(|it| {
+                it.ran_at(line.time)
+                    && (with_head && it.is_one_of(MOVING)
+                        || it.moves_by_name((name, short), &line.message))
+            })
+        })
+    }
+
+    /// Which lines the log of the stash gained are the agent's: each is explained by one command.
+    pub(super) fn stashed_by_agent(&self, current: &Current, added: &[LogLine]) -> Vec<bool> {
+        let mut commands = self.traced(current);
+        let branch = super::begin::short(&current.intent.branch);
+        let mut found = vec![false; added.len()];
+        let is_on_branch = |line: &LogLine| line.message.contains(&format!(" on {branch}:"));
+        for on_branch in [true, false] {
+            for (line, is_agents) in added.iter().zip(&mut found) {
+                if *is_agents || (on_branch && !is_on_branch(line)) {
+                    continue;
+                }
+                let explains = |it: &Traced| it.ran_at(line.time) && it.stashes(&line.message);
+                if let Some(place) = commands.iter().position(explains) {
+                    commands.remove(place);
+                    *is_agents = true;
+                }
+            }
+        }
+        found
+    }
+
+    /// The log of a ref; none where there is none.
+    pub(super) async fn log_of(&self, name: &str) -> Option<Vec<LogLine>> {
+        let repository = &self.places.repository;
+        let folder = match name {
+            "HEAD" => &repository.git_dir,
+            _ => &repository.common_dir,
+        };
+        let path = folder.join("logs").join(name);
+        // Never opened where it is no file: a pipe would wait for a writer.
+        if std::fs::symlink_metadata(&path).is_ok_and(|it| it.is_file()) {
+            return Some(parse(&std::fs::read(path).ok()?));
+        }
+        if !repository.has_reftable() {
+            return None;
+        }
+        let format = "--format=%H%n%gd%n%gs%x00";
+        let args = ["reflog", "show", "--date=raw", format, name, "--"];
+        let listing = self.git.run(args).await.ok()?;
+        let mut lines: Vec<LogLine> = nul_separated(&listing).filter_map(listed).collect();
+        lines.reverse();
+        for number in 1..lines.len() {
+            lines[number].old = Some(lines[number - 1].new);
+        }
+        Some(lines)
+    }
+}
+
+/// `id`, `ref@{seconds zone}` and the message, on a line each.
+fn listed(text: &[u8]) -> Option<LogLine> {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.trim_start_matches('\n').splitn(3, '\n');
+    let new = ObjectId::parse(lines.next()?.as_bytes())?;
+    let (_, when) = lines.next()?.rsplit_once("@{")?;
+    let time = when.split([' ', '}']).next()?.parse().ok()?;
+    Some(LogLine::listed(new, time, lines.next().unwrap_or_default()))
+}
+
+impl Traced {
+    /// True where it can have made such a line in the log of a ref that it named.
+    fn moves_by_name(&self, (name, short): (&str, &str), message: &str) -> bool {
+        let has = |word: &str| self.words.iter().any(|it| it == word);
+        let is_named = || has(short) || has(name) || has(&format!("heads/{short}"));
+        let is_target = || {
+            let of = |word: &String| {
+                word.ends_with(&format!(":{short}")) || word.ends_with(&format!(":{name}"))
+            };
+            self.words.iter().any(of)
+        };
+        let is = |command: &str| self.is_one_of(&[command]);
+        if self.is_one_of(&["branch", "checkout", "switch", "worktree"]) && is_named() {
+            return message.starts_with("branch: ") || message.starts_with("Branch: ");
+        }
+        if is("update-ref") {
+            return has(name) || (has("--stdin") && message.is_empty());
+        }
+        (is("fetch") && message.starts_with("fetch") || is("pull") && message.starts_with("pull"))
+            && is_target()
+            || self.is_one_of(&["push", "receive-pack"]) && message == "push"
+            || is("fast-import") && message == "fast-import"
+            || is("rebase") && message == "rewritten during rebase"
+    }
+
+    /// True where it deleted or renamed a branch.
+    fn deleted(&self, name: &str, short: &str) -> bool {
+        let has = |words: &[&str]| self.words.iter().any(|it| words.contains(&it.as_str()));
+        let is_deleting = |word: &String| {
+            let is_short = word.starts_with('-') && !word.starts_with("--");
+            is_short && word.contains(['d', 'D', 'm', 'M'])
+                || ["--delete", "--move"].contains(&word.as_str())
+        };
+        let by_branch =
+            self.is_one_of(&["branch"]) && has(&[short]) && self.words.iter().any(is_deleting);
+        let by_ref =
+            self.is_one_of(&["update-ref"]) && (has(&[name]) && has(&["-d"]) || has(&["--stdin"]));
+        self.code == Some(0) && (by_branch || by_ref)
+    }
+
+    /// True where it can have added an entry to the stash.
+    fn stashes(&self, message: &str) -> bool {
+        if self.is_one_of(&["stash"]) {
+            let mut rest = self
+                .words
+                .iter()
+                .skip_while(|word| *word != "stash")
+                .skip(1);
+            return rest
+                .next()
+                .is_none_or(|word| !NOT_STASHING.contains(&word.as_str()));
+        }
+        let by_hand =
+            self.is_one_of(&["update-ref"]) && self.words.iter().any(|word| word == "refs/stash");
+        let autostash = ["rebase", "merge", "pull", "checkout", "switch", "am"];
+        by_hand || self.is_one_of(&autostash) && message.contains("autostash")
+    }
+}

@@ -1,0 +1,128 @@
+//! The log git keeps of a ref: one line per move.
+
+use super::object_id::ObjectId;
+
+/// One move of a ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogLine {
+    /// None where the ref was made.
+    pub(crate) old: Option<ObjectId>,
+    pub(crate) new: ObjectId,
+    /// In seconds, by the clock of the one who moved it.
+    pub(crate) time: i64,
+    /// Who and when, as git wrote it.
+    who: String,
+    pub(crate) message: String,
+}
+
+impl LogLine {
+    /// A line that tells only what a listing by git tells.
+    pub(crate) fn listed(new: ObjectId, time: i64, message: &str) -> Self {
+        Self {
+            old: None,
+            new,
+            time,
+            who: String::new(),
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// Reads a log, the oldest line first; lines that git would not write are left out.
+pub(crate) fn parse(log: &[u8]) -> Vec<LogLine> {
+    log.split(|byte| *byte == b'\n')
+        .filter_map(parse_line)
+        .collect()
+}
+
+/// `old new Name <mail> seconds zone<TAB>message`
+fn parse_line(line: &[u8]) -> Option<LogLine> {
+    let text = String::from_utf8_lossy(line);
+    let (head, message) = text.split_once('\t').unwrap_or((&text, ""));
+    let mut parts = head.splitn(3, ' ');
+    let (old, new) = (parts.next()?, parts.next()?);
+    let who = parts.next()?;
+    let time = who.rsplit(' ').nth(1)?.parse().ok()?;
+    let is_zero = old.bytes().all(|byte| byte == b'0');
+    Some(LogLine {
+        old: ObjectId::parse(old.as_bytes()).filter(|_| !is_zero),
+        new: ObjectId::parse(new.as_bytes())?,
+        time,
+        who: who.to_owned(),
+        message: message.to_owned(),
+    })
+}
+
+/// Writes lines as a log in which each begins where the one before it ended.
+pub(crate) fn chained(lines: &[LogLine], zero: ObjectId) -> String {
+    let mut text = String::new();
+    let mut old = zero;
+    for line in lines {
+        text.push_str(&format!(
+            "{old} {} {}\t{}\n",
+            line.new, line.who, line.message
+        ));
+        old = line.new;
+    }
+    text
+}
+
+/// The moves that led from one commit to where a ref is now, the oldest first. None where the log does
+/// not show them.
+pub(crate) fn since(
+    log: &[LogLine],
+    before: Option<ObjectId>,
+    now: ObjectId,
+) -> Option<&[LogLine]> {
+    if log.last()?.new != now {
+        return None;
+    }
+    let first = log.iter().rposition(|line| line.old == before)?;
+    Some(&log[first..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn id(digit: u8) -> ObjectId {
+        ObjectId::parse(&[digit; 40]).unwrap()
+    }
+
+    #[test]
+    fn a_log_is_read_and_written_again() {
+        let (zero, one, two) = ("0".repeat(40), "1".repeat(40), "2".repeat(40));
+        let text = format!(
+            "{zero} {one} Ann B. <a@b> 17 +0100\tcommit (initial): x\n{one} {two} C <> 18 -0530\n"
+        );
+        let log = parse(text.as_bytes());
+        let seen: Vec<_> = log
+            .iter()
+            .map(|line| (line.old, line.new, line.time, line.message.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (None, id(b'1'), 17, "commit (initial): x"),
+                (Some(id(b'1')), id(b'2'), 18, "")
+            ]
+        );
+        let zero = ObjectId::parse(zero.as_bytes()).unwrap();
+        let wanted = text.replace("-0530\n", "-0530\t\n");
+        assert_eq!(chained(&log, zero), wanted);
+    }
+
+    #[test]
+    fn the_moves_since_a_commit_are_those_after_it() {
+        let line = |old: u8, new: u8| LogLine {
+            old: Some(id(old)),
+            ..LogLine::listed(id(new), 1, "")
+        };
+        let log = [line(b'1', b'2'), line(b'2', b'3'), line(b'3', b'4')];
+        assert_eq!(since(&log, Some(id(b'2')), id(b'4')), Some(&log[1..]));
+        assert_eq!(since(&log, Some(id(b'9')), id(b'4')), None);
+        assert_eq!(since(&log, Some(id(b'2')), id(b'3')), None);
+        assert_eq!(since(&log, None, id(b'4')), None);
+    }
+}
