@@ -72,6 +72,13 @@ impl Checkpoints {
         Ok(root)
     }
 
+    /// True where the repository has lost an object that was just written.
+    pub(super) fn is_pruned(&self, id: ObjectId) -> bool {
+        let objects = self.places.repository.objects();
+        !loose_object::path(&objects, &id).exists()
+            && !PackIndexes::open(&objects, self.places.repository.format).hold(&id)
+    }
+
     /// Links objects of the last save into the repository again that a `git gc --prune=now` took
     /// while no ref named them yet.
     pub(super) fn return_pruned(&self) -> Result<()> {

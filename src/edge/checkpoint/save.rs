@@ -19,6 +19,9 @@ use crate::edge::object_id::ObjectId;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{Step, StoryNote};
 
+/// How often a branch is moved again to a commit that git pruned meanwhile.
+const PRUNED_TRIES: u32 = 20;
+
 /// When a save makes a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Commit {
@@ -273,8 +276,18 @@ impl Checkpoints {
         (refs, head): (&Refs, &Head),
     ) -> Result<()> {
         let trash = self.new_trash("save");
-        self.move_ref(&current.intent.branch, refs, Some(commit))
-            .await?;
+        let mut tries = PRUNED_TRIES;
+        while let Err(error) = self
+            .move_ref(&current.intent.branch, refs, Some(commit))
+            .await
+        {
+            // No ref names the commit yet, so that a `git gc --prune=now` may take it.
+            if tries == 0 || !self.is_pruned(commit) {
+                return Err(error);
+            }
+            tries -= 1;
+            self.return_pruned()?;
+        }
         let target = Head::Branch {
             name: current.intent.branch.clone(),
             commit: Some(commit),
