@@ -1,5 +1,7 @@
 //! The log git keeps of a ref: one line per move.
 
+use std::fmt::Write as _;
+
 use super::object_id::ObjectId;
 
 /// One move of a ref.
@@ -58,10 +60,7 @@ pub(crate) fn chained(lines: &[LogLine], zero: ObjectId) -> String {
     let mut text = String::new();
     let mut old = zero;
     for line in lines {
-        text.push_str(&format!(
-            "{old} {} {}\t{}\n",
-            line.new, line.who, line.message
-        ));
+        let _ = writeln!(text, "{old} {} {}\t{}", line.new, line.who, line.message);
         old = line.new;
     }
     text

@@ -42,7 +42,7 @@ impl Template {
         let sandbox = Sandbox::new();
         sandbox.write("outside/file.txt", "outside\n");
         fs::rename(sandbox.repo.join("outside"), sandbox.root.join("outside")).unwrap();
-        let script = r#"
+        let script = r"
             git init -q -b main ../module; cd ../module; echo m > m.txt; git add m.txt; git commit -q -m module; cd ../repo
             printf '*.dat -text\n' > .gitattributes
             mkdir -p dir/inner; printf '*.tmp\n' > dir/inner/.gitignore; echo i > dir/inner/i.txt
@@ -56,7 +56,7 @@ impl Template {
             mkdir -p .git/hooks/pre-commit.d .git/branches .git/info
             printf '#!/bin/sh\n' > .git/hooks/pre-commit.d/lint; chmod 755 .git/hooks/pre-commit.d/lint
             echo description > .git/description
-        "#;
+        ";
         let mut shell = sandbox.command("sh");
         shell.args(["-ec", script]).stdout(Stdio::null());
         assert!(shell.status().unwrap().success());

@@ -175,7 +175,7 @@ fn read_trace(text: &[u8], last: i64) -> Traced {
     let mut end = last + KILLED_GRACE;
     let lines = text.split(|byte| *byte == b'\n');
     for line in lines.filter_map(|line| serde_json::from_slice::<TraceLine>(line).ok()) {
-        let second = line.time.map(|time| time.as_second());
+        let second = line.time.map(jiff::Timestamp::as_second);
         match line.event.as_str() {
             "cmd_name" => traced.names.extend(line.name),
             "start" => {

@@ -92,7 +92,7 @@ impl Checkpoints {
                 "start again: the next start parks and restores",
             ));
         };
-        let (base_with_config, left) = self.with_users_config(current, base)?;
+        let (base_with_config, left) = self.with_users_config(current, base);
         let mut notices = self.restore_control(&base_with_config, &trash).await?;
         notices.extend(left);
         let index = Snapshot::index(&self.places.vault, &current.snapshot);

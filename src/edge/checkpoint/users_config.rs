@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::run_state::Current;
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Notice, Result, lock};
+use super::{Checkpoints, Notice, lock};
 use crate::edge::files::read_plain;
 
 /// Commands of git that can write a section of a remote.
@@ -57,7 +57,7 @@ impl Checkpoints {
         &self,
         current: &Current,
         base: &Arc<Snapshot>,
-    ) -> Result<(Arc<Snapshot>, Option<Notice>)> {
+    ) -> (Arc<Snapshot>, Option<Notice>) {
         let path = self.places.repository.common_dir.join("config");
         let now = read_plain(&path).unwrap_or_default();
         let mut known = lock(&self.users_config);
@@ -67,7 +67,7 @@ impl Checkpoints {
         }
         let before = base.control.shared("config").unwrap_or_default();
         let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(&now)) else {
-            return Ok((Arc::clone(base), None));
+            return (Arc::clone(base), None);
         };
         let before = format!("{before}{}", known.1);
         let may = |head: &str| {
@@ -80,7 +80,7 @@ impl Checkpoints {
             known.1.push_str(&section.text);
         }
         if known.1.is_empty() {
-            return Ok((Arc::clone(base), None));
+            return (Arc::clone(base), None);
         }
         let mut snapshot = Snapshot::clone(base);
         let old = base.control.shared("config").unwrap_or_default();
@@ -94,7 +94,7 @@ impl Checkpoints {
             );
             Notice::new("config_left", message)
         });
-        Ok((Arc::new(snapshot), notice))
+        (Arc::new(snapshot), notice)
     }
 }
 

@@ -187,7 +187,12 @@ async fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     let intent = Box::new(checkpoints.current().unwrap().intent);
-    let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent }).await;
+    let mut checkpoints = Box::pin(killed_after(
+        &yard,
+        checkpoints,
+        Step::BeginIntent { intent },
+    ))
+    .await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     let before = yard.everything();
     let recovery = checkpoints.recover().await.unwrap().unwrap();
@@ -205,7 +210,12 @@ async fn an_index_that_recovery_replaces_is_kept() {
     let mut checkpoints = yard.open().await;
     checkpoints.begin(&run_id(), "c").await.unwrap();
     let intent = Box::new(checkpoints.current().unwrap().intent);
-    let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent }).await;
+    let mut checkpoints = Box::pin(killed_after(
+        &yard,
+        checkpoints,
+        Step::BeginIntent { intent },
+    ))
+    .await;
     yard.sh("echo staged > x; git add x; rm x");
     checkpoints.recover().await.unwrap();
     assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/main\n");
@@ -236,7 +246,7 @@ async fn a_save_is_carried_out_below_what_the_user_committed_since() {
         story,
         changed_files: 1,
     };
-    let mut checkpoints = killed_after(&yard, checkpoints, step).await;
+    let mut checkpoints = Box::pin(killed_after(&yard, checkpoints, step)).await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     checkpoints.recover().await.unwrap();
     checkpoints.adopt().await.unwrap();
@@ -259,7 +269,7 @@ async fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
     let step = Step::MoveIntent {
         intent: Box::new(intent),
     };
-    let mut checkpoints = killed_after(&yard, checkpoints, step).await;
+    let mut checkpoints = Box::pin(killed_after(&yard, checkpoints, step)).await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     let before = yard.everything();
     checkpoints.recover().await.unwrap();

@@ -163,7 +163,7 @@ async fn edits_made_after_a_kill_are_in_no_commit_that_says_gates_passed() {
             .args([
                 "diff",
                 "--name-status",
-                &at_checkpoint.trim(),
+                at_checkpoint.trim(),
                 "refs/parked/test-run/2.1",
             ])
             .env("GIT_DIR", checkpoints.places.vault.store())
@@ -279,7 +279,7 @@ async fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled(
         (yard, state)
     };
     for lost_lines in [0, 1] {
-        let (yard, state) = restored(lost_lines).await;
+        let (yard, state) = Box::pin(restored(lost_lines)).await;
         let (checkpoints, recovery) = recover(&yard).await;
         assert_eq!(recovery.unwrap().found, "a restore that was interrupted");
         assert_eq!(yard.everything(), state);
