@@ -149,6 +149,7 @@ pub(crate) use undo::{PreparedUndo, Undone};
 
 use control::Control;
 use conversions::Conversions;
+use error::describe_owner;
 use git_copy::GitCopy;
 use keeping::large::Seen;
 use looking::Latest;
@@ -574,29 +575,6 @@ pub(crate) fn peek_last(
 pub(crate) fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = Vault::folder_for(state_directory, repository);
     Ok(look::look(&folder)?.open)
-}
-
-/// Says which run has the repository, and where.
-fn describe_owner(error: VaultError) -> CheckpointError {
-    let VaultError::RepositoryLocked { owner } = error else {
-        return error.into();
-    };
-    let open = look::look(&owner.vault).ok().and_then(|found| found.open);
-    let who = open.map_or_else(
-        || "another ralphtool".to_owned(),
-        |open| format!("a run of `{}`", open.change),
-    );
-    let place = owner.work_tree.display();
-    CheckpointError::refused(
-        format!(
-            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
-            owner.process
-        ),
-        format!(
-            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
-             repositories: `git clone {place} DIR`"
-        ),
-    )
 }
 
 /// Folders whose file systems must be durable before a step is written, one per file system.

@@ -58,7 +58,7 @@ const READING: &[&str] = &[
     "whatchanged",
 ];
 
-/// Git commands that only list where no further word follows, or one of these.
+/// Git commands that only list where no further word follows (`stash` excepted), or one of these.
 const LISTING: &[(&str, &[&str])] = &[
     ("branch", &[]),
     ("tag", &[]),
@@ -236,6 +236,8 @@ impl Process {
             it.starts_with(b"--get") || [&b"--list"[..], b"-l"].contains(&it.as_slice())
         };
         !listing.is_some_and(|(_, lists)| match words.next() {
+            // Alone it saves a stash.
+            None if name == "stash" => false,
             None => !rest
                 .iter()
                 .any(|it| it.starts_with(b"--unset") || it == b"--edit"),

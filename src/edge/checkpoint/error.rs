@@ -1,5 +1,6 @@
 //! Why a checkpoint step did not work.
 
+use super::look::look;
 use crate::edge::files::FileError;
 use crate::edge::git::GitError;
 use crate::edge::repository::RepositoryError;
@@ -91,4 +92,27 @@ impl CheckpointError {
                 | Self::Vault(VaultError::Locked { .. } | VaultError::OtherRepository { .. })
         )
     }
+}
+
+/// Says which run has the repository, and where.
+pub(super) fn describe_owner(error: VaultError) -> CheckpointError {
+    let VaultError::RepositoryLocked { owner } = error else {
+        return error.into();
+    };
+    let open = look(&owner.vault).ok().and_then(|found| found.open);
+    let who = open.map_or_else(
+        || "another ralphtool".to_owned(),
+        |open| format!("a run of `{}`", open.change),
+    );
+    let place = owner.work_tree.display();
+    CheckpointError::refused(
+        format!(
+            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
+            owner.process
+        ),
+        format!(
+            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
+             repositories: `git clone {place} DIR`"
+        ),
+    )
 }
