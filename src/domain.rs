@@ -40,6 +40,7 @@ pub(crate) mod progress;
 pub(crate) mod promise;
 pub(crate) mod prompt;
 pub(crate) mod receipt;
+pub(crate) mod reopening;
 pub(crate) mod roster;
 pub(crate) mod settings;
 pub(crate) mod show;

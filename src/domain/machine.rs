@@ -44,13 +44,14 @@ pub(crate) use self::io::{
 use self::setback::Setback;
 use self::standby::Standby;
 use self::stories::Current;
-use self::whole::{Reopening, Whole};
+use self::whole::Whole;
 use super::agent_event::Usage;
 use super::budget::Used;
 use super::event::{Event, FinishChoice, GateResult, Outcome};
 use super::ids::StoryId;
 use super::note::Notes;
 use super::policy::Policy;
+use super::reopening::Reopening;
 use super::roster::Roster;
 
 /// What to do where a step was never answered: a fault of this program, not of the user's.

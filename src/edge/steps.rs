@@ -23,6 +23,7 @@ use super::repository::Head;
 use super::shell::quoted;
 use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
+use crate::domain::reopening::Reopening;
 
 /// The ref of the stash.
 pub(crate) const STASH: &str = "refs/stash";
@@ -82,6 +83,9 @@ pub(crate) enum Step {
         story: String,
         /// Files the commit changes.
         changed_files: usize,
+        /// What it opens again, and why; none for every other checkpoint.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reopening: Option<Reopening>,
     },
     /// The branch is at the commit.
     Saved,

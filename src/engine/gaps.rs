@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::domain::agent_event::{AgentEvent, Usage};
 use crate::domain::event::{Event, FinishChoice, Record, WIRE_VERSION};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use crate::domain::reopening::Reopening;
 use crate::edge::checkpoint::Checkpoints;
 use crate::edge::files::FileError;
 use crate::edge::run_records::{self, RecordFile};
@@ -53,6 +54,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     let mut begun: Option<&BeginIntent> = None;
     let mut story: Option<&StoryNote> = None;
     let mut saving: Option<(String, String, usize)> = None;
+    let mut opening: Option<&Reopening> = None;
     let mut moving: Option<&MoveKind> = None;
     let mut finishes = 0;
     for line in lines.iter().filter(|line| line.run == *run) {
@@ -73,9 +75,18 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                 commit,
                 story,
                 changed_files,
+                reopening,
                 ..
-            } => saving = Some((story.clone(), commit.to_string(), *changed_files)),
+            } => {
+                saving = Some((story.clone(), commit.to_string(), *changed_files));
+                opening = reopening.as_ref();
+            }
             Step::Saved => {
+                if let (Some(it), Some((_, commit, _))) = (opening.take(), &saving)
+                    && told.saved.insert(commit.clone())
+                {
+                    missing.push(it.clone().event(commit.clone()));
+                }
                 if let (Some(note), Some((of, commit, files))) = (story.take(), saving.take())
                     && of == note.id.0
                     && told.saved.insert(commit.clone())
@@ -143,7 +154,7 @@ impl Told {
                 Event::AttemptFailed { parked, .. } => {
                     told.failed.insert(parked.clone());
                 }
-                Event::StoryCompleted { commit, .. } => {
+                Event::StoryCompleted { commit, .. } | Event::StoryReopened { commit, .. } => {
                     told.saved.insert(commit.clone());
                 }
                 Event::Finished { .. } => told.finishes += 1,
@@ -265,6 +276,7 @@ mod tests {
             snapshot: "s".to_owned(),
             story: story.to_owned(),
             changed_files: 1,
+            reopening: None,
         };
         [intent, Step::Saved]
     }

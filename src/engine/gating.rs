@@ -8,6 +8,7 @@ use crate::domain::event::GateResult;
 use crate::domain::ids::StoryId;
 use crate::domain::machine::{Ground, Input, Ticket};
 use crate::domain::policy::When;
+use crate::domain::reopening::Reopening;
 use crate::edge::checkpoint::{CheckpointError, Notice};
 use crate::edge::files::create_private_folder;
 use crate::edge::gate::GateRun;
@@ -232,10 +233,14 @@ impl Engine {
     pub(super) async fn reopen(
         &mut self,
         ticket: Ticket,
-        story: &StoryId,
+        reopening: Reopening,
     ) -> Result<(), EngineError> {
+        if let Err(error) = self.checkpoints.reopening_begins().await {
+            self.failed(ticket, "could not write to the journal", &error);
+            return Ok(());
+        }
         let (change, around) = (self.job.change.clone(), self.job.surroundings.clone());
-        let id = story.clone();
+        let id = reopening.story.clone();
         let opened = on_thread(move || {
             let change = source::read_again(&change, &around)?;
             source::open_story(&change, &id)
@@ -245,7 +250,7 @@ impl Engine {
             self.source_failed(ticket, "could not open the story's boxes again", &error);
             return Ok(());
         }
-        match self.checkpoints.save_reopened(story).await {
+        match self.checkpoints.save_reopened(reopening).await {
             Ok(report) => {
                 self.warn(report.notices).await?;
                 let commit = report.commit;

@@ -254,14 +254,20 @@ fn interrupted(message: &str) -> Failure {
 /// Where an open run goes on.
 fn resumption(open: OpenRun, so_far: Progress, order: &Order) -> Origin {
     let max_retries = order.settings.max_retries.value;
+    let reopened = so_far.reopened.clone();
     let carry = match open.last_attempt {
-        Some(last) => Some(Carry::after(
-            last.attempt,
-            last.retries_used,
-            last.reason,
-            max_retries,
-        )),
-        None => so_far.reopened.clone().map(|(story, reason)| {
+        Some(last) => {
+            // The first attempt after a story was opened again has no failed one before it.
+            let why = reopened.filter(|(story, _)| *story == last.attempt.story);
+            let reason = last.reason.or(why.map(|(_, reason)| reason));
+            Some(Carry::after(
+                last.attempt,
+                last.retries_used,
+                reason,
+                max_retries,
+            ))
+        }
+        None => reopened.map(|(story, reason)| {
             let highest = open.attempts.get(&story).copied().unwrap_or(0);
             Carry::reopened(story, highest, reason)
         }),

@@ -54,7 +54,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             let judging = Judging { gate, ground };
             return engine.run_gate(ticket, judging, (&story, &name)).await;
         }
-        Effect::Reopen { ticket, story } => return engine.reopen(ticket, &story).await,
+        Effect::Reopen { ticket, reopening } => return engine.reopen(ticket, reopening).await,
         Effect::StopGate { grace, .. } => {
             if let Some(Running::Gate(gate)) = &mut engine.running {
                 gate.stop(grace);

@@ -12,7 +12,7 @@ pub(crate) use sweep::{Sweep, What};
 const AGENT: &str = r#"
 if [ $RALPHTOOL_STORY = 3 ]; then
     case "$prompt" in
-        *"no luck"*) ;;
+        *"no luck"* | *"not whole 42"*) ;;
         *) echo junk > junk.txt; rm dir/b.txt; failed "no luck"; exit ;;
     esac
 fi
@@ -72,12 +72,12 @@ fn act(line: &'static str, effect: &'static [&'static str]) -> Act {
 }
 
 impl History {
-    /// A story that fails once and then succeeds, taken home.
+    /// A story that fails once, then succeeds, is opened again by a gate at the end, and taken home.
     pub(crate) fn short() -> Self {
         Self {
             acts: vec![act("loop c --on-finish cleanup", MOVED)],
             tasks: "## 3. Third\n- [ ] 3.1 Do c\n",
-            gates: GATE,
+            gates: GATES,
             rich: false,
         }
     }
@@ -139,7 +139,7 @@ impl History {
 
     /// A sandbox in which it can happen.
     fn sandbox(&self) -> Sandbox {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::named();
         sandbox.tasks(self.tasks);
         sandbox.config(self.gates);
         sandbox.git("commit -qam tasks");

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::{Act, History, NONE, act};
 use crate::sandbox::{
-    KILLED, Kill, Measured, Output, Sandbox, WholeState, commits, line_difference, swift_folder,
+    KILLED, Kill, Measured, Output, Sandbox, WholeState, commits, line_difference, named_folder,
 };
 
 /// A command that recovers and then refuses, because there is no such attempt.
@@ -17,10 +17,6 @@ const RECOVER: &str = "attempts restore none";
 
 /// Starts of the program after a kill until all must be as wanted.
 const TRIES: usize = 12;
-
-/// What is committed where a story that a gate opens again was open in the tree at a kill, and where
-/// the attempt was killed that was told why.
-const OPENED_TWICE: [&str; 2] = ["+ log:resumed state|", "+ log:reopen: "];
 
 /// What came of a kill.
 pub(super) enum Outcome {
@@ -51,7 +47,7 @@ impl Stage {
         let sandbox = history.sandbox();
         let mut stage = Self {
             history: history.clone(),
-            saved: tempfile::tempdir_in(swift_folder()).unwrap(),
+            saved: named_folder(),
             known: commits(&sandbox),
             before: WholeState::of(&sandbox),
             sandbox,
@@ -80,7 +76,9 @@ impl Stage {
     }
 
     fn command(&self, act: &Act) -> Command {
-        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+        let program = std::env::var_os("RALPHTOOL_PROGRAM");
+        let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_ralphtool").into());
+        let mut command = self.sandbox.command(program);
         let failed = self.failed_attempt();
         command.args(act.line.split(' ').map(|word| match word {
             "FAILED" => failed.as_str(),
@@ -125,20 +123,13 @@ impl Stage {
         let now = WholeState::of(&self.sandbox);
         let (wanted, wanted_log) = &self.wanted[number];
         let mut wrong = line_difference(wanted, &now.neutral(&self.sandbox, &self.known));
-        if OPENED_TWICE.iter().any(|line| wrong.contains(line)) {
-            // Killed while a story was opened again, or in the attempt after that: it costs one more
-            // attempt, and no more.
-            let is_more = |line: &&str| !line.starts_with("+ log:");
-            let lines: Vec<&str> = wrong.lines().filter(is_more).collect();
-            wrong = lines.join("\n");
-        }
         let logs = WholeState {
             text: self.before.text.clone(),
             reflogs: now.reflogs,
         };
         wrong.push_str(&self.before.difference(&logs, is_ours));
         let log = self.log_now();
-        if without_repeats(&log) != without_repeats(wanted_log) {
+        if log != *wanted_log {
             let _ = writeln!(wrong, "the record: {log:#?}\ninstead of {wanted_log:#?}");
         }
         if wrong.is_empty() {
@@ -207,13 +198,6 @@ impl Stage {
     pub(super) fn keep(self) -> PathBuf {
         self.sandbox.keep()
     }
-}
-
-/// A record in which a story that is done once more counts once.
-fn without_repeats(log: &[String]) -> Vec<&String> {
-    let mut log: Vec<&String> = log.iter().collect();
-    log.dedup();
-    log
 }
 
 /// Entries that a run may add to a reflog: those of ralphtool and of the agent's own git.

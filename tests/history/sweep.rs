@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use super::stage::{Outcome, Stage};
 use super::{Act, History};
@@ -81,6 +82,7 @@ impl Sweep {
 
     /// Runs it all; prints the table, and fails where something does not hold.
     pub(crate) fn run(&self) -> Swept {
+        let start = Instant::now();
         let work = Work::default();
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         std::thread::scope(|scope| {
@@ -90,7 +92,8 @@ impl Sweep {
         });
         let swept = work.swept.into_inner().unwrap();
         let violations = work.violations.into_inner().unwrap();
-        eprintln!("kill sweep, {:?}:\n{swept}", self.what);
+        let seconds = start.elapsed().as_secs();
+        eprintln!("kill sweep, {:?}, {seconds} s:\n{swept}", self.what);
         assert!(violations.is_empty(), "{}", violations.join("\n\n"));
         swept
     }
@@ -174,8 +177,8 @@ fn drawn(seed: u64, number: u64, (measured, is_run): (&[Measured], &[bool])) -> 
     };
     let found = measured[act];
     let mut kills = Vec::new();
-    // Half of them are killed once, a quarter twice.
-    while kills.len() < 4 && (kills.is_empty() || draw(2) == 0) {
+    // A quarter of them are killed once; the others again while they recover or are carried on.
+    while kills.len() < 6 && (kills.is_empty() || draw(4) != 0) {
         // A recovery is shorter than most commands.
         let part = if kills.is_empty() { 1 } else { 1 + draw(4) };
         kills.push(match draw(4) {

@@ -168,8 +168,7 @@ impl Trial<'_> {
         number: usize,
         account: &mut Account,
     ) -> Result<(), String> {
-        // Boxes that were opened again, but not committed yet, are committed by the next start.
-        let now = ended_state(sandbox).replace("resumed state|", "reopen: 2|");
+        let now = ended_state(sandbox);
         let text = line_difference(
             &self.reference.ended[number],
             &without_agents(sandbox, &now),

@@ -182,6 +182,32 @@ fn a_gate_at_the_end_that_stays_red_leaves_the_story_open_and_a_resume_goes_on()
 }
 
 #[test]
+fn an_attempt_after_an_interrupted_one_is_told_why_a_gate_opened_the_story() {
+    let kill: fn(&sandbox::Running) = |run| run.kill_all();
+    let stop: fn(&sandbox::Running) = |run| run.signal(rustix::process::Signal::TERM);
+    for interrupt in [kill, stop] {
+        let sandbox = gated(
+            "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nbaseline = false\n\
+             run = \"printf '%s-%s' not yet; test -e whole\"\n",
+        );
+        sandbox.agent(&format!(
+            "case \"$prompt\" in *not-yet*)\n\
+             test -e $root/waits || {{ touch $root/waits; wait_for $root/never; }}\n\
+             echo x > whole;; esac\n{GOOD}"
+        ));
+        let run = sandbox.start(&["loop", "c"]);
+        let waits = sandbox.root.join("waits");
+        sandbox::until("the second attempt", || waits.exists().then_some(()));
+        interrupt(&run);
+        run.end();
+        sandbox.run(&["resume"]).ends_with(0);
+        let prompt = sandbox.transcript("2.3", "prompt.md");
+        assert!(prompt.contains("not-yet"), "{prompt}");
+        assert_eq!(sandbox.events_named("story_reopened").len(), 1);
+    }
+}
+
+#[test]
 fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_checkpoint() {
     let sandbox = gated("[[gate]]\nname = \"build\"\nrun = \"echo x > made; echo y >> a.txt\"\n");
     let start = |kill_at: &str| {

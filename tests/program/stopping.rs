@@ -339,6 +339,24 @@ fn a_killed_run_goes_on_with_the_retries_it_had_left() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn an_attempt_after_a_stopped_one_is_told_why_the_one_before_failed() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "case \"$prompt\" in\n\
+         *\"no luck\"*) test -e $root/waits || {{ touch $root/waits; wait_for $root/never; }};;\n\
+         *) failed \"no luck\"; exit;;\nesac\n{GOOD}"
+    ));
+    let run = sandbox.start(&["loop", "c", "--story", "1"]);
+    let waits = sandbox.root.join("waits");
+    until("the second attempt", || there(&waits));
+    run.signal(Signal::TERM);
+    run.end();
+    sandbox.run(&["resume", "--story", "1"]).ends_with(0);
+    let prompt = sandbox.transcript("1.3", "prompt.md");
+    assert!(prompt.contains("no luck"), "{prompt}");
+}
+
+#[test]
 fn a_killed_run_can_be_left_behind_with_fresh() {
     let sandbox = killed();
     let tip = sandbox.git("rev-parse ralph/c");

@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
 mod killing;
+mod leftovers;
 pub(crate) mod process;
 mod rich;
 mod running;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 pub(crate) use killing::{KILLED, Kill, Measured, can_stop_git};
+pub(crate) use leftovers::named_folder;
 pub(crate) use rich::{WholeState, commits, line_difference};
 pub(crate) use running::{Output, Running};
 pub(crate) use state::{everything, files, files_and_times, listing};
@@ -172,8 +174,17 @@ impl Sandbox {
         Self::within(&swift_folder())
     }
 
+    /// What [`Sandbox::new`] makes, for tests that are long enough to be killed themselves: the next
+    /// one removes it then.
+    pub(crate) fn named() -> Self {
+        Self::inside(named_folder()).furnished()
+    }
+
     fn within(folder: &Path) -> Self {
-        let folder = tempfile::tempdir_in(folder).unwrap();
+        Self::inside(tempfile::tempdir_in(folder).unwrap())
+    }
+
+    fn inside(folder: tempfile::TempDir) -> Self {
         let root = folder.path().canonicalize().unwrap();
         let repo = root.join("repo");
         Self {
@@ -198,6 +209,7 @@ impl Sandbox {
     /// Leaves the folder around all where it is, for people to look at.
     pub(crate) fn keep(mut self) -> PathBuf {
         self.folder.disable_cleanup(true);
+        leftovers::keep(self.folder.path());
         self.folder.path().to_owned()
     }
 

@@ -106,7 +106,9 @@ impl World {
 
     /// In a repository that has everything a repository can have.
     pub(crate) fn rich(killing: Killing) -> Self {
-        Self::within(Sandbox::rich(), killing)
+        let sandbox = Sandbox::named();
+        sandbox.make_rich();
+        Self::within(sandbox, killing)
     }
 
     fn within(sandbox: Sandbox, killing: Killing) -> Self {

@@ -13,6 +13,7 @@ use crate::domain::dialect::{Limit, Output};
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::promise::Promise;
+use crate::domain::reopening::Reopening;
 use crate::domain::roster::Choice;
 use crate::domain::tamper::Finding;
 
@@ -63,7 +64,10 @@ pub(crate) enum Effect {
         ground: Ground,
     },
     /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
-    Reopen { ticket: Ticket, story: StoryId },
+    Reopen {
+        ticket: Ticket,
+        reopening: Reopening,
+    },
     /// End the gate of this ticket; `GateEnded` still follows.
     StopGate { ticket: Ticket, grace: Duration },
     /// Tick the boxes the agent left open; answered by `Ticked`.

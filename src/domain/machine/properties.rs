@@ -374,7 +374,7 @@ impl World {
             Effect::CheckStory { .. } => check(ticket, pick),
             Effect::LookBefore { .. } => self.looked(pick),
             Effect::RunGate { gate, ground, .. } => self.gate(pick, gate, ground),
-            Effect::Reopen { story, .. } => self.reopened(&story),
+            Effect::Reopen { reopening, .. } => self.reopened(&reopening.story),
             Effect::TickStory { .. } => Input::Ticked {
                 ticket,
                 tasks: vec!["t".to_owned(); usize::from(pick % 2)],

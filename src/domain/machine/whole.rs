@@ -7,9 +7,10 @@ use super::checks::gate_reason;
 use super::io::{Effect, Ground};
 use super::{Carry, Machine, Phase, Verdict};
 use crate::domain::change::StoryState;
-use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
+use crate::domain::event::{FailureKind, GateResult, Outcome};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::policy::When;
+use crate::domain::reopening::Reopening;
 
 /// A gate at the end that runs.
 #[derive(Debug)]
@@ -19,14 +20,6 @@ pub(super) struct Whole {
     gate: usize,
     /// The story that is opened again if not.
     story: StoryId,
-}
-
-/// A story on its way to be opened again.
-#[derive(Debug)]
-pub(super) struct Reopening {
-    story: StoryId,
-    gate: String,
-    reason: String,
 }
 
 impl Machine {
@@ -101,33 +94,24 @@ impl Machine {
             return self.next_whole(whole);
         }
         let ticket = self.ask();
-        let story = whole.story;
-        self.emit(Effect::Reopen {
-            ticket,
-            story: story.clone(),
-        });
-        Phase::Reopening(Reopening {
-            story,
+        let reopening = Reopening {
+            story: whole.story,
             reason: gate_reason(&name, &how, &tail),
             gate: name,
-        })
+        };
+        self.emit(Effect::Reopen {
+            ticket,
+            reopening: reopening.clone(),
+        });
+        Phase::Reopening(reopening)
     }
 
     pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
-        let Reopening {
-            story,
-            gate,
-            reason,
-        } = reopening;
+        let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
         self.before.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
-        self.announce(Event::StoryReopened {
-            story: story.clone(),
-            gate,
-            reason: reason.clone(),
-            commit: commit.to_owned(),
-        });
+        self.announce(reopening.event(commit.to_owned()));
         let used = self.retries_used.get(&story).copied().unwrap_or(0);
         let is_exhausted = used >= self.policy().max_retries;
         let highest = self.attempts.get(&story).copied().unwrap_or(0);

@@ -81,6 +81,13 @@ impl Checkpoints {
         self.record(&run, Step::RestoreIntent).await
     }
 
+    /// The boxes of a story are about to be opened again, in a commit: should this program not make
+    /// it, they are restored, and the gate judges again.
+    pub(crate) async fn reopening_begins(&mut self) -> Result<()> {
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::RestoreIntent).await
+    }
+
     /// Puts what a gate changed back to the checkpoint.
     pub(crate) async fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
         let current = self.current()?;

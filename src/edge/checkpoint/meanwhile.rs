@@ -6,7 +6,7 @@ use super::begin::short;
 use super::guarding::list;
 use super::modules::is_module_path;
 use super::run_state::Current;
-use super::save::{Commit, descends};
+use super::save::{Checkpoint, Commit, descends};
 use super::taking::{Taken, show};
 use super::{CheckpointError, Checkpoints, Notice, Result};
 use crate::edge::manifest::{Lane, Manifest};
@@ -62,7 +62,12 @@ impl Checkpoints {
         self.keep_index(&self.new_trash("meanwhile")).await?;
         let message = format!("changes made meanwhile\n\nRun: {}\n", current.intent.run);
         let report = self
-            .save_with("changes made meanwhile", &message, Commit::WhereItDiffers)
+            .save_with(Checkpoint {
+                story: "changes made meanwhile",
+                message: &message,
+                when: Commit::WhereItDiffers,
+                reopening: None,
+            })
             .await?;
         notices.extend(report.notices);
         Ok(Meanwhile {

@@ -329,7 +329,11 @@ impl Current {
                 ..
             } => {
                 if let Some(last) = &mut self.last_attempt {
-                    last.reason.clone_from(reason);
+                    // A stop or a limit says nothing of the work: what the attempt before it was
+                    // told still counts.
+                    if *counts || last.reason.is_none() {
+                        last.reason.clone_from(reason);
+                    }
                     last.retries_used += u32::from(*counts);
                     last.parked = Some(ParkedAs {
                         snapshot: snapshot.clone(),

@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::taking::{Taken, below, show};
 use super::visible::{forget, to_forget, visible_paths};
 use super::{Checkpoints, Notice, Result, blocking};
-use crate::domain::ids::StoryId;
+use crate::domain::reopening::Reopening;
 use crate::edge::files::copy_with_time;
 use crate::edge::git::{Git, GitError};
 use crate::edge::object_id::ObjectId;
@@ -29,6 +29,16 @@ pub(super) enum Commit {
     Always,
     /// Only where its tree is not the one that is there already.
     WhereItDiffers,
+}
+
+/// A checkpoint to be made.
+pub(super) struct Checkpoint<'a> {
+    /// What the journal calls it: the story, or what else it holds.
+    pub(super) story: &'a str,
+    pub(super) message: &'a str,
+    pub(super) when: Commit,
+    /// The story it opens again.
+    pub(super) reopening: Option<Reopening>,
 }
 
 /// What of a look at the tree goes into the index.
@@ -68,10 +78,16 @@ impl Checkpoints {
     }
 
     /// Commits the open boxes of a story that was done.
-    pub(crate) async fn save_reopened(&mut self, story: &StoryId) -> Result<SaveReport> {
+    pub(crate) async fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
         let run = self.current()?.intent.run;
-        let message = format!("reopen: {story}\n\nRun: {run}\n");
-        self.save_as(&format!("reopened {story}"), &message).await
+        let story = &reopening.story;
+        self.save_with(Checkpoint {
+            story: &format!("reopened {story}"),
+            message: &format!("reopen: {story}\n\nRun: {run}\n"),
+            when: Commit::Always,
+            reopening: Some(reopening),
+        })
+        .await
     }
 
     /// The checkpoint commit and the id of its tree.
@@ -83,16 +99,17 @@ impl Checkpoints {
 
     /// Commits what changed since the last checkpoint.
     pub(super) async fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
-        self.save_with(story, message, Commit::Always).await
+        self.save_with(Checkpoint {
+            story,
+            message,
+            when: Commit::Always,
+            reopening: None,
+        })
+        .await
     }
 
-    /// The same, and says when there is to be a commit.
-    pub(super) async fn save_with(
-        &mut self,
-        story: &str,
-        message: &str,
-        when: Commit,
-    ) -> Result<SaveReport> {
+    /// The same, for every kind of checkpoint.
+    pub(super) async fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
         let current = self.current()?;
         let overlay = self.live_overlay();
         let base = self.checkpoint().await?;
@@ -146,9 +163,12 @@ impl Checkpoints {
             self.tell_commits_below(&current, parent, (&refs, &head))
                 .await?,
         );
-        let commit = match when {
+        let commit = match checkpoint.when {
             Commit::WhereItDiffers if self.tree_of(parent).await? == tree => parent,
-            _ => self.commit(&git, (tree, &[parent]), message).await?,
+            _ => {
+                self.commit(&git, (tree, &[parent]), checkpoint.message)
+                    .await?
+            }
         };
         let snapshot = self
             .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
@@ -160,8 +180,9 @@ impl Checkpoints {
             Step::SaveIntent {
                 commit,
                 snapshot: snapshot.id.clone(),
-                story: story.to_owned(),
+                story: checkpoint.story.to_owned(),
                 changed_files: paths.len(),
+                reopening: checkpoint.reopening,
             },
         )
         .await?;

@@ -7,6 +7,7 @@ use crate::domain::event::{Event, FailureKind, GateResult};
 use crate::domain::machine::script::*;
 use crate::domain::machine::*;
 use crate::domain::policy::{Gate, When};
+use crate::domain::reopening::Reopening;
 
 const REASON: &str = "gate `e2e` failed: exit code 1\nboom";
 
@@ -74,7 +75,11 @@ fn run(ticket: u64, attempt: u32) -> Effect {
 fn reopen(ticket: u64) -> Effect {
     Effect::Reopen {
         ticket: Ticket(ticket),
-        story: id("2"),
+        reopening: Reopening {
+            story: id("2"),
+            gate: "e2e".to_owned(),
+            reason: REASON.to_owned(),
+        },
     }
 }
 

@@ -245,6 +245,7 @@ async fn a_save_is_carried_out_below_what_the_user_committed_since() {
         snapshot,
         story,
         changed_files: 1,
+        reopening: None,
     };
     let mut checkpoints = Box::pin(killed_after(&yard, checkpoints, step)).await;
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");

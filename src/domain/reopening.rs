@@ -1,0 +1,27 @@
+//! A story that was done and is opened again, and why.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use super::ids::StoryId;
+
+/// A gate that judges the whole change went red, and the last story has to be done again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reopening {
+    pub(crate) story: StoryId,
+    pub(crate) gate: String,
+    /// What the next attempt is told.
+    pub(crate) reason: String,
+}
+
+impl Reopening {
+    /// What the record says of it once the commit with the open boxes is made.
+    pub(crate) fn event(self, commit: String) -> Event {
+        Event::StoryReopened {
+            story: self.story,
+            gate: self.gate,
+            reason: self.reason,
+            commit,
+        }
+    }
+}
