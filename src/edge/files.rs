@@ -77,10 +77,32 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     Err(error)
 }
 
-/// Reads a whole file; anything but a file is an error. A pipe is never waited for.
+/// No file that is read whole is larger: one that is has been damaged, or is one long hole.
+const LARGEST_PLAIN: u64 = 1 << 30;
+
+/// HEAD and the files of refs are one line.
+const LARGEST_LINE: u64 = 1 << 16;
+
+/// Reads a whole file; anything but a file is an error, and so is one that is far too large. A pipe is
+/// never waited for.
 pub(crate) fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    read_within(path, LARGEST_PLAIN)
+}
+
+/// Reads a file that has one line, such as HEAD or a ref; the rest as [`read_plain`].
+pub(crate) fn read_line_file(path: &Path) -> io::Result<Vec<u8>> {
+    read_within(path, LARGEST_LINE)
+}
+
+fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_plain(path)?;
+    if file.metadata()?.len() > limit {
+        let error = io::Error::new(io::ErrorKind::FileTooLarge, "the file is far too large");
+        return Err(error);
+    }
     let mut bytes = Vec::new();
-    open_plain(path)?.read_to_end(&mut bytes)?;
+    // It may grow while it is read.
+    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

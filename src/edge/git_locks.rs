@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::files::read_line_file;
 use super::repository::Repository;
 
 /// Git commands that take no lock, or only one that they keep open.
@@ -195,7 +196,7 @@ fn roots(repository: &Repository) -> Vec<PathBuf> {
     for entry in listing.into_iter().flatten().flatten() {
         let pointer = entry.path().join("gitdir");
         if fs::symlink_metadata(&pointer).is_ok_and(|it| it.is_file()) {
-            let text = fs::read(&pointer).unwrap_or_default();
+            let text = read_line_file(&pointer).unwrap_or_default();
             let path = PathBuf::from(OsStr::from_bytes(text.trim_ascii_end()));
             roots.extend(path.parent().map(Path::to_owned));
         }

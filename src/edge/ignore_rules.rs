@@ -17,6 +17,9 @@ use super::files::read_plain;
 use super::walk::absolute;
 use wildmatch::{Outcome, wildmatch};
 
+/// A list that is larger has no rules. Newer versions of git ignore it, older ones fail on it.
+const LARGEST_LIST: u64 = 100 << 20;
+
 /// The rules of one work tree, with every folder looked at once.
 pub(crate) struct IgnoreRules<'a> {
     top: &'a Path,
@@ -159,6 +162,7 @@ fn parent(path: &[u8]) -> &[u8] {
 fn bytes_of(opened: io::Result<File>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match opened {
+        Ok(file) if file.metadata().is_ok_and(|it| it.len() > LARGEST_LIST) => 0,
         Ok(mut file) => file.read_to_end(&mut bytes).ok()?,
         Err(error) if super::files::absent(&error) => 0,
         Err(_) => return None,

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::files::read_plain;
+use super::files::{read_line_file, read_plain};
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
 
@@ -232,7 +232,7 @@ impl Loose {
     }
 
     fn take(&mut self, path: &Path, name: String, format: ObjectFormat) -> Option<()> {
-        let bytes = read_plain(path).ok()?;
+        let bytes = read_line_file(path).ok()?;
         if let Some(id) = id_in(&bytes, format) {
             self.refs.insert(name, id);
         } else {
@@ -278,7 +278,7 @@ fn is_head_fine(repository: &Repository) -> bool {
     if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
         return false;
     }
-    let bytes = read_plain(&path).unwrap_or_default();
+    let bytes = read_line_file(&path).unwrap_or_default();
     target_in(&bytes).is_some() || id_in(&bytes, repository.format).is_some()
 }
 

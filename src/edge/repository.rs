@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
-use super::files::read_plain;
+use super::files::read_line_file;
 use super::git::{Git, GitError, harden};
 use super::object_id::{ObjectFormat, ObjectId};
 
@@ -205,7 +205,7 @@ impl Repository {
 
     /// Where HEAD points, given the refs just read.
     pub(crate) async fn head(&self, git: &Git, refs: &Refs) -> Result<Head, GitError> {
-        let file = read_plain(&self.git_dir.join("HEAD")).unwrap_or_default();
+        let file = read_line_file(&self.git_dir.join("HEAD")).unwrap_or_default();
         let text = String::from_utf8_lossy(&file).trim().to_owned();
         if let Some(name) = text.strip_prefix("ref: ")
             && name != "refs/heads/.invalid"

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Checkpoints;
 use super::run_state::Current;
+use crate::edge::files::read_plain;
 use crate::edge::repository::Head;
 
 /// Subcommands of git that can move a branch.
@@ -94,7 +95,7 @@ impl Checkpoints {
             .filter_map(|entry| {
                 let path = entry.ok()?.path();
                 let last = std::fs::metadata(&path).ok()?.mtime();
-                Some(read_trace(&std::fs::read(&path).ok()?, last))
+                Some(read_trace(&read_plain(&path).ok()?, last))
             })
             .collect()
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Result};
-use crate::edge::files::{free_name, move_away, read_plain};
+use crate::edge::files::{free_name, move_away, read_line_file};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Refs;
 
@@ -66,8 +66,9 @@ fn list_broken(root: &Path, folder: &str, refs: &Refs, found: &mut Vec<String>) 
 }
 
 fn is_broken(path: &Path) -> bool {
-    let Ok(bytes) = read_plain(path) else {
-        return false;
+    let bytes = match read_line_file(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return error.kind() == std::io::ErrorKind::FileTooLarge,
     };
     ObjectId::parse(bytes.trim_ascii()).is_none() && !bytes.starts_with(b"ref: ")
 }

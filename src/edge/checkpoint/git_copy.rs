@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use super::mend::Care;
 use super::{Checkpoints, Places, Result, lock};
 use crate::edge::files::{
-    Tried, absent, copy_with_time, create_private_folder, read_if_present, write_whole,
+    Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
+    write_whole,
 };
 use crate::edge::repository::Repository;
 use crate::edge::vault::{TOKEN_FILE, Vault};
@@ -198,7 +199,7 @@ impl Visit<'_> {
         if holds_id && path.file_name().is_none_or(|name| name != "HEAD") {
             return false;
         }
-        let bytes = fs::read(self.repository.common_dir.join(path)).unwrap_or_default();
+        let bytes = read_line_file(&self.repository.common_dir.join(path)).unwrap_or_default();
         bytes.starts_with(b"ref: ")
     }
 

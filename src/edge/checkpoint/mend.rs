@@ -14,7 +14,7 @@ use super::run_state::Current;
 use super::shape::Strictness;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, make_writable, move_away, read_plain, write_whole};
+use crate::edge::files::{Tried, make_writable, move_away, read_line_file, write_whole};
 use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
 use crate::edge::pack_index::PackIndexes;
@@ -196,7 +196,7 @@ impl Checkpoints {
             move_away(&log, &trash.join("git/logs").join(name))?;
         }
         let path = shared.join(name);
-        let text = read_plain(&path).unwrap_or_default();
+        let text = read_line_file(&path).unwrap_or_default();
         let broken =
             is_folder(&path) || path.is_file() && ObjectId::parse(text.trim_ascii()).is_none();
         if broken {

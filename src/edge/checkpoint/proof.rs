@@ -8,6 +8,7 @@
 use super::Checkpoints;
 use super::agent_git::{MOVING, Traced};
 use super::run_state::Current;
+use crate::edge::files::read_plain;
 use crate::edge::git::nul_separated;
 use crate::edge::object_id::ObjectId;
 use crate::edge::ref_log::{LogLine, parse, since};
@@ -86,7 +87,7 @@ impl Checkpoints {
         let path = folder.join("logs").join(name);
         // Never opened where it is no file: a pipe would wait for a writer.
         if std::fs::symlink_metadata(&path).is_ok_and(|it| it.is_file()) {
-            return Some(parse(&std::fs::read(path).ok()?));
+            return Some(parse(&read_plain(&path).ok()?));
         }
         if !repository.has_reftable() {
             return None;

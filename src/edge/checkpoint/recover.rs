@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use super::taking::show;
 use super::{CheckpointError, Checkpoints, Control, Notice, Result, blocking};
 use crate::domain::event::FailureKind;
-use crate::edge::files::{clear_halves, is_temporary, read_plain};
+use crate::edge::files::{clear_halves, is_temporary, read_line_file};
 use crate::edge::manifest::{Entry, Kind};
 use crate::edge::repository::Head;
 use crate::edge::source::folder_of_plan;
@@ -373,7 +373,7 @@ impl Checkpoints {
     async fn refuse_moved_head(&self, current: &Current) -> Result<()> {
         let branch = &current.intent.branch;
         let git_dir = &self.places.repository.git_dir;
-        let head = read_plain(&git_dir.join("HEAD")).unwrap_or_default();
+        let head = read_line_file(&git_dir.join("HEAD")).unwrap_or_default();
         let head = String::from_utf8_lossy(&head);
         let elsewhere = if self.places.repository.has_reftable() {
             let (_, head) = self.observe().await?;

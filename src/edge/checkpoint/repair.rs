@@ -12,7 +12,8 @@ use super::run_state::{Current, RunState};
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result};
 use crate::edge::files::{
-    Tried, copy_with_time, free_name, move_away, read_if_present, write_whole,
+    Tried, copy_with_time, free_name, move_away, read_if_present, read_line_file, read_plain,
+    write_whole,
 };
 use crate::edge::git::Git;
 use crate::edge::loose_object;
@@ -188,8 +189,8 @@ impl Pass<'_> {
     /// Git takes no directory without a HEAD for a repository, though it keeps HEAD elsewhere.
     fn reftable_head(&self) -> Result<Option<String>> {
         let path = self.places.repository.git_dir.join("HEAD");
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        if text.starts_with("ref: refs/") {
+        let text = read_line_file(&path).unwrap_or_default();
+        if text.starts_with(b"ref: refs/") {
             return Ok(None);
         }
         if fs::symlink_metadata(&path).is_ok() {
@@ -207,9 +208,9 @@ pub(super) fn is_same_repository(places: &Places, snapshot: &Snapshot, current: 
     let repository = &places.repository;
     let has_commit = holds(repository, &current.commit);
     let is_named = || {
-        let head = fs::read_to_string(repository.git_dir.join("HEAD")).unwrap_or_default();
+        let head = read_line_file(&repository.git_dir.join("HEAD")).unwrap_or_default();
         let branch = &current.intent.branch;
-        head.trim_end().strip_prefix("ref: ") == Some(branch)
+        head.trim_ascii_end().strip_prefix(b"ref: ") == Some(branch.as_bytes())
             || repository.common_dir.join(branch).is_file()
     };
     if places.vault.is_same_directory(repository) {
@@ -228,7 +229,7 @@ fn holds(repository: &Repository, id: &ObjectId) -> bool {
 }
 
 fn has_ref(repository: &Repository, name: &str) -> bool {
-    let packed = fs::read(repository.common_dir.join("packed-refs")).unwrap_or_default();
+    let packed = read_plain(&repository.common_dir.join("packed-refs")).unwrap_or_default();
     repository.common_dir.join(name).is_file()
         || String::from_utf8_lossy(&packed)
             .lines()
@@ -382,7 +383,7 @@ pub(super) async fn repair_setup(
     ] {
         let path = folder.join(name);
         let wanted = checkpoint.control.config(name);
-        let present = fs::read(&path).ok();
+        let present = read_plain(&path).ok();
         if present.as_deref() == wanted {
             continue;
         }

@@ -15,6 +15,7 @@ use super::Result;
 use super::control::IN_PROGRESS;
 use crate::edge::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
 use crate::edge::repository::Repository;
+use crate::edge::sparse::is_mostly_holes;
 use crate::edge::vault::TOKEN_FILE;
 
 /// Folders below the git directory that are looked into, with all below them.
@@ -319,6 +320,10 @@ impl Straightening<'_> {
     }
 
     fn is_wrong(&self, path: &str, node: &Node, metadata: &Metadata) -> bool {
+        if metadata.is_file() && is_mostly_holes(metadata) {
+            // Nothing of git's own is: to read or copy it would take for ever.
+            return true;
+        }
         if let Some(recorded) = self.recorded.get(path) {
             return !recorded.is_same_kind(node);
         }

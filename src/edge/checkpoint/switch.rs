@@ -12,7 +12,7 @@ use super::{Checkpoints, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
     FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
-    read_plain, write_whole,
+    read_line_file, read_plain, write_whole,
 };
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
@@ -298,7 +298,7 @@ impl Checkpoints {
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
     pub(super) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");
-        let text = read_plain(&path).unwrap_or_default();
+        let text = read_line_file(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let fine = text.trim().starts_with("ref: refs/")
             || ObjectId::parse(text.trim().as_bytes()).is_some();

@@ -14,7 +14,7 @@ use super::run_state::{Current, Phase, RunState};
 use super::snapshot::Snapshot;
 use super::switch::trash_name;
 use super::{CheckpointError, Notice, Places, Result};
-use crate::edge::files::{free_name, move_away, write_whole};
+use crate::edge::files::{free_name, move_away, read_line_file, write_whole};
 use crate::edge::git::Git;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
 use crate::edge::repository::{Repository, RepositoryError};
@@ -151,8 +151,8 @@ async fn repair_known(known: Known, timeout: Duration) -> Result<Option<Notice>>
 /// Points an unreadable HEAD at the run's branch.
 fn repair_head(places: &Places, branch: &str, trash: &Path) -> Result<bool> {
     let path = places.repository.git_dir.join("HEAD");
-    let text = fs::read_to_string(&path).unwrap_or_default();
-    if text.starts_with("ref: refs/") || ObjectId::parse(text.trim().as_bytes()).is_some() {
+    let text = read_line_file(&path).unwrap_or_default();
+    if text.starts_with(b"ref: refs/") || ObjectId::parse(text.trim_ascii()).is_some() {
         return Ok(false);
     }
     if fs::symlink_metadata(&path).is_ok() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Read, RefReader, id_in, is_plain_name};
 use crate::edge::durability;
-use crate::edge::files::read_plain;
+use crate::edge::files::read_line_file;
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
@@ -57,9 +57,9 @@ impl BranchMove {
         fs::set_permissions(&lock.path, Permissions::from_mode(mode)).ok()?;
         let _head = Lock::take(&own.join("HEAD"))?;
         reached(Point::Locked);
-        let head = read_plain(&own.join("HEAD")).ok()?;
+        let head = read_line_file(&own.join("HEAD")).ok()?;
         let is_as_seen = head == format!("ref: {}\n", self.name).as_bytes()
-            && id_in(&read_plain(&branch).ok()?, repository.format) == Some(self.from);
+            && id_in(&read_line_file(&branch).ok()?, repository.format) == Some(self.from);
         if !is_as_seen {
             return None;
         }
@@ -171,7 +171,7 @@ impl HeadMove<'_> {
         if !is_plain_name(self.to) || !is_whole(&head) || !is_whole(&log) {
             return None;
         }
-        let branch = read_plain(&repository.common_dir.join(self.to)).ok()?;
+        let branch = read_line_file(&repository.common_dir.join(self.to)).ok()?;
         let seen = match self.from {
             Head::Branch { name, .. } => format!("ref: {name}\n"),
             Head::Detached { commit } => format!("{commit}\n"),
@@ -179,7 +179,7 @@ impl HeadMove<'_> {
         let text = format!("ref: {}", self.to);
         let lock = Lock::with(self.ready.as_deref(), &head, &text)?;
         reached(Point::Locked);
-        let is_as_seen = read_plain(&head).ok()? == seen.as_bytes()
+        let is_as_seen = read_line_file(&head).ok()? == seen.as_bytes()
             && id_in(&branch, repository.format) == Some(self.at);
         if !is_as_seen {
             return None;

@@ -326,3 +326,29 @@ fn without_token(state: &str) -> Vec<&str> {
         .filter(|line| !line.starts_with(".git/ralphtool.id"))
         .collect()
 }
+
+#[test]
+fn files_of_the_git_directory_that_become_one_long_hole_are_restored_without_being_read() {
+    for file in [
+        "HEAD",
+        "config",
+        "index",
+        "packed-refs",
+        "info/exclude",
+        "hooks/post-merge",
+        "logs/HEAD",
+        "logs/refs/stash",
+        "refs/heads/ralph/c",
+        "refs/stash",
+    ] {
+        leaves_no_trace(&format!("truncate -s 200G .git/{file}; echo x > a.txt"));
+    }
+}
+
+#[test]
+fn rule_files_that_become_one_long_hole_are_restored_without_being_read() {
+    leaves_no_trace("truncate -s 200G .gitignore; truncate -s 200G dir/.gitignore; echo x > a.txt");
+    leaves_no_trace(
+        "truncate -s 200G .gitattributes; truncate -s 200G .gitmodules; echo x > a.txt",
+    );
+}
