@@ -36,8 +36,8 @@ pub(crate) fn heading(file: &str, claims: &[Claim]) -> String {
 pub(crate) fn write_question(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "It may have come with a clone, or an agent may have changed it. ralphtool remembers a yes until\n\
-         the file changes."
+        "It may have come with a clone, or an agent may have changed it.\n\
+         ralphtool remembers a yes until the file changes."
     )?;
     write!(out, "Allow this? [y/N] ")
 }
