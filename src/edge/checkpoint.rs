@@ -43,6 +43,8 @@
 //! | `objects` | the repository's objects, linked into the vault |
 //! | `shape` | kinds and modes of what is in the git directory |
 //! | `object_repair` | objects with wrong bytes come back from the vault |
+//! | `git_paths` | which paths of a git directory are files, folders, or looked into |
+//! | `missing_objects` | objects that were removed or moved elsewhere are linked again from the vault |
 //! | `git_copy` | what else is in the git directory, copied into the vault |
 //! | `repair` | what a git directory lost comes back from the vault |
 //! | `error` | why a step did not work |
@@ -71,6 +73,7 @@ mod frozen_config;
 mod gate_changes;
 mod gc;
 mod git_copy;
+mod git_paths;
 mod guarding;
 mod incoming;
 mod interrupted;
@@ -80,6 +83,7 @@ mod look;
 mod looking;
 mod meanwhile;
 mod mend;
+mod missing_objects;
 mod modules;
 mod moving;
 mod object_repair;

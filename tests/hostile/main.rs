@@ -5,8 +5,9 @@
 //!
 //! `cargo test --test hostile` runs a few; `RALPHTOOL_HOSTILE=2000 cargo test --release --test
 //! hostile -- --ignored --nocapture` runs as many as asked and prints programs and violations by
-//! target and by misdeed. `RALPHTOOL_SEED=7` draws others; a violation prints its seed and its
-//! program, shrunk. `RALPHTOOL_HOSTILE_ONLY='.git/hooks link_folder'` runs one misdeed alone.
+//! target and by misdeed. `RALPHTOOL_HOSTILE=each` runs each misdeed on each target alone.
+//! `RALPHTOOL_SEED=7` draws others; a violation prints its seed and its program, shrunk.
+//! `RALPHTOOL_PROGRAM=PATH` tries another build of the program. `RALPHTOOL_HOSTILE_ONLY='.git/hooks link_folder'` runs one misdeed alone.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +28,7 @@ use std::time::Instant;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use misdeed::{Misdeed, Program, program};
+use misdeed::{DEEDS, Misdeed, Program, TARGETS, program};
 use tally::Tally;
 use trial::{Template, Violation, try_out};
 
@@ -36,7 +37,7 @@ const SHRINKING: usize = 24;
 
 #[test]
 fn a_few_hostile_agents_do_no_harm() {
-    let tally = run(1, 8);
+    let tally = run(Choice::Drawn { seed: 1 }, 8);
     assert_eq!(tally.violations(), 0, "{tally}");
 }
 
@@ -48,15 +49,29 @@ fn hostile_agents_do_no_harm() {
         return run_one(&only);
     }
     let seed = number("RALPHTOOL_SEED").unwrap_or(1);
-    let tally = run(seed, number("RALPHTOOL_HOSTILE").unwrap_or(120));
+    let tally = if std::env::var("RALPHTOOL_HOSTILE").is_ok_and(|it| it == "each") {
+        run(Choice::Each, (TARGETS.len() * DEEDS.len()) as u64)
+    } else {
+        let programs = number("RALPHTOOL_HOSTILE").unwrap_or(120);
+        run(Choice::Drawn { seed }, programs)
+    };
     let seconds = start.elapsed().as_secs();
     eprintln!("{tally}{seconds} seconds, seed {seed}");
     assert_eq!(tally.violations(), 0);
 }
 
+/// Which programs are run.
+#[derive(Debug, Clone, Copy)]
+enum Choice {
+    /// Drawn at random.
+    Drawn { seed: u64 },
+    /// Each misdeed on each target, in attempts that fail.
+    Each,
+}
+
 /// Runs programs on as many threads as there are processors.
-fn run(seed: u64, programs: u64) -> Tally {
-    let template = Template::new();
+fn run(choice: Choice, programs: u64) -> Tally {
+    let (template, start) = (Template::new(), Instant::now());
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
@@ -68,12 +83,21 @@ fn run(seed: u64, programs: u64) -> Tally {
                     if number >= programs {
                         return;
                     }
-                    let number = seed * 1_000_000 + number;
-                    let (program, found) = draw(&template, number);
+                    let (program, found) = match choice {
+                        Choice::Drawn { seed } => draw(&template, seed * 1_000_000 + number),
+                        Choice::Each => {
+                            let program = Program::alone(usize::try_from(number).unwrap());
+                            let found = try_out(&template, &program);
+                            (program, found)
+                        }
+                    };
                     if let Some(violation) = &found {
                         eprintln!("program {number}: {violation}\n{program}");
                     }
                     tally.lock().unwrap().count(&program, found);
+                    if number % 100 == 99 {
+                        eprintln!("{} programs after {:?}", number + 1, start.elapsed());
+                    }
                 }
             });
         }
@@ -93,6 +117,10 @@ fn draw(template: &Template, number: u64) -> (Program, Option<Violation>) {
     let Some(mut violation) = try_out(template, &smallest) else {
         return (smallest, None);
     };
+    if violation.rule == "hang" {
+        // Each try would take as long.
+        return (smallest, Some(violation));
+    }
     let mut moved = tree.simplify();
     for _ in 0..SHRINKING {
         if !moved {

@@ -133,7 +133,7 @@ move_inside() { mv "$1" "$repo/moved-$number"; }
 move_outside() { mv "$1" "$root/elsewhere/$number"; }
 remove() { clear_away "$1"; }
 rename_over() { printf 'other\n' > "$root/elsewhere/$number" && mv -f "$root/elsewhere/$number" "$1"; }
-sparse() { truncate -s 200G "$1"; }
+sparse() { truncate -s 200G "$1" || truncate -s 3G "$1"; } # Less where the size of files is limited.
 to_empty_folder() { clear_away "$1"; mkdir "$1"; }
 to_fifo() { clear_away "$1"; mkfifo "$1"; }
 to_file() { clear_away "$1"; printf 'file\n' > "$1"; }
@@ -185,6 +185,19 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// One misdeed alone: all of them, by number.
+    pub(crate) fn alone(number: usize) -> Self {
+        let misdeed = Misdeed {
+            target: TARGETS[number / DEEDS.len()],
+            deed: DEEDS[number % DEEDS.len()],
+        };
+        Self {
+            misdeeds: vec![misdeed],
+            isolate: false,
+            succeeds: false,
+        }
+    }
+
     /// The misdeeds as lines of the agent's script.
     pub(crate) fn lines(&self) -> String {
         let line = |it: &Misdeed| format!("at {} '{}'\n", it.deed, it.target);
@@ -199,22 +212,27 @@ pub(crate) enum Exception {
     ObjectsInPlace,
     /// The state of other work trees may be their user's.
     OtherWorkTrees,
+    /// A file of this name at the top of the git directory may be another tool's.
+    UnknownFile(usize),
 }
 
 impl Program {
     /// The exceptions that hold for the program.
     pub(crate) fn exceptions(&self) -> Vec<Exception> {
-        let exception = |it: &Misdeed| {
+        let exception = |(number, it): (usize, &Misdeed)| {
             let in_place = ["append", "garbage", "sparse", "truncate"].contains(&it.deed);
             if it.target.starts_with("@.git/objects/") && in_place {
                 Some(Exception::ObjectsInPlace)
             } else if it.target.starts_with(".git/worktrees") {
                 Some(Exception::OtherWorkTrees)
+            } else if it.target == ".git" && it.deed == "rename_over" {
+                Some(Exception::UnknownFile(number + 1))
             } else {
                 None
             }
         };
-        self.misdeeds.iter().filter_map(exception).collect()
+        let numbered = self.misdeeds.iter().enumerate();
+        numbered.filter_map(exception).collect()
     }
 }
 

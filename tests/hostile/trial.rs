@@ -220,7 +220,11 @@ impl Trial {
     fn is_left_out(&self, line: &str) -> bool {
         let is_cache = line.starts_with("target") || line.starts_with("!! target/");
         let is_other = line.starts_with(".git/worktrees") && self.is(Exception::OtherWorkTrees);
-        is_cache || is_other || line.starts_with(".git/ralphtool.id")
+        let is_unknown = self.exceptions.iter().any(|it| match it {
+            Exception::UnknownFile(number) => line.starts_with(&format!(".git/{number}: file")),
+            _ => false,
+        });
+        is_cache || is_other || is_unknown || line.starts_with(".git/ralphtool.id")
     }
 
     /// Everything of a repository that must be exact: what git says, every file, and the modes of

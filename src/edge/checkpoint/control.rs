@@ -47,8 +47,8 @@ pub(super) const IN_PROGRESS: &[&str] = &[
 /// Files of the git directory shared by all work trees.
 const SHARED_FILES: &[&str] = &["config", "description", "shallow", "logs/refs/stash"];
 
-/// Folders of the shared git directory.
-const SHARED_FOLDERS: &[&str] = &["hooks", "info"];
+/// Folders of the shared git directory. `branches` and `remotes` name remotes in git's oldest ways.
+const SHARED_FOLDERS: &[&str] = &["branches", "hooks", "info", "remotes"];
 
 /// Files of the work tree's own git directory.
 const OWN_FILES: &[&str] = &["config.worktree", "info/sparse-checkout"];

@@ -74,8 +74,8 @@ impl Checkpoints {
         let current = self.current()?;
         self.return_pruned()?;
         let (choice, mut notices) = possible(&current, choice);
-        notices.extend(self.repair_all_objects(Some(&current))?);
-        let (refs, head) = self.observe().await?;
+        let (refs, head, repaired) = self.observe_repaired(&current.snapshot).await?;
+        notices.extend(repaired);
         let tip = refs.get(&current.intent.branch).copied();
         let changed_files = self
             .changed_since_start(&current, tip.unwrap_or(current.commit))

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::object_repair::Search;
+use super::missing_objects::Search;
 use super::objects::link;
 use super::repair::{Found, rebuild, repair, told_rebuilt, told_repaired};
 use super::run_state::Current;
@@ -68,7 +68,9 @@ impl Checkpoints {
         if !moved.is_empty() {
             notices.push(told_moved(&moved));
         }
-        if moved.iter().any(|path| path.starts_with("objects/")) {
+        let holds_objects =
+            |path: &String| path.starts_with("objects/") && !path.starts_with("objects/info");
+        if moved.iter().any(holds_objects) {
             let store = self.places.vault.store().join("objects");
             link_back(&store, &repository.objects())?;
         }
@@ -93,7 +95,8 @@ impl Checkpoints {
             Care::ForSave => (&current.snapshot, Search::ChangedFolders),
             Care::ForRestore => (&current.intent.start, Search::Everything),
         };
-        notices.extend(self.repair_objects(Some(since), (trash, search))?);
+        let since = (Some(since.as_str()), current.snapshot.as_str());
+        notices.extend(self.repair_objects(since, (trash, search)).await?);
         notices.extend(self.repair_setup(checkpoint, trash).await?);
         let mut seen = self.observe().await;
         if seen.is_err() {

@@ -22,6 +22,9 @@ const PREFIX: &[u8] = b".git/modules";
 /// fetched again.
 const NOT_WALKED: [&[u8]; 2] = [b"objects", b"lfs"];
 
+/// No call of the system takes the paths of files in a folder with a longer path.
+const LONGEST_FOLDER: usize = 4095 - 320;
+
 /// True for a path in the git directory of a submodule.
 pub(super) fn is_module_path(path: &[u8]) -> bool {
     path.strip_prefix(PREFIX)
@@ -41,6 +44,9 @@ impl Places {
 /// Walks the git directories of all submodules.
 pub(super) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
     let enter = |path: &[u8], on_disk: &Path| {
+        if on_disk.as_os_str().len() > LONGEST_FOLDER {
+            return false;
+        }
         let name = path.rsplit(|byte| *byte == b'/').next();
         let is_data = name.is_some_and(|name| NOT_WALKED.contains(&name));
         // A submodule may be called `objects`; only beside a HEAD it is what we mean.

@@ -1,8 +1,10 @@
 //! Objects whose bytes were replaced or lost: found by their stat fields, checked by their hash, and
 //! restored from the vault, which has copies under other inodes.
 //!
-//! Only files that changed since a given time are looked at: that time cannot be set back.
+//! Only files that changed since a given time are looked at: that time cannot be set back. Files that
+//! are gone are the part of `missing_objects`.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -10,12 +12,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 
+use super::missing_objects::{Missing, Outcome, Search, changed_ns, modified_ns};
 use super::objects::link;
-use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result};
 use crate::edge::files::{Tried, copy_with_time, free_name, move_away};
 use crate::edge::object_id::{ObjectFormat, ObjectId};
+use crate::edge::repository::{Head, Refs};
+use crate::edge::sparse::is_mostly_holes;
 
 /// File systems take the time from a clock that may be a tick late.
 const TICK_NS: i128 = 1_000_000_000;
@@ -26,20 +30,12 @@ const CACHES: [&str; 2] = ["info/commit-graph", "pack/multi-pack-index"];
 /// The same as a chain of files.
 const CHAIN: &str = "info/commit-graphs";
 
-/// Which files are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Search {
-    /// Those in folders that changed: a file that was replaced changes its folder.
-    ChangedFolders,
-    /// All.
-    Everything,
-}
-
 impl Checkpoints {
-    /// Restores objects that were damaged since a snapshot was taken.
-    pub(super) fn repair_objects(
+    /// Restores objects that were damaged since the snapshot `since`, and those that were removed
+    /// since the snapshot `whole_at`.
+    pub(super) async fn repair_objects(
         &self,
-        since: Option<&str>,
+        (since, whole_at): (Option<&str>, &str),
         (trash, search): (&Path, Search),
     ) -> Result<Vec<Notice>> {
         let since_ns = since.map_or(0, |id| taken_at(&self.places, id) - TICK_NS);
@@ -58,6 +54,21 @@ impl Checkpoints {
         }
         pass.folder("pack")?;
         let mut notices = pass.told(&self.places);
+        let missing = Missing {
+            objects: &pass.objects,
+            store: &pass.store,
+            format: pass.format,
+            whole_at_ns: taken_at(&self.places, whole_at),
+            search,
+        };
+        let Outcome { linked, doubtful } = missing.restore()?;
+        let needed = self.needed_by_run(doubtful).await;
+        let linked = linked + missing.link(&needed)?;
+        if linked > 0 {
+            let vault = self.places.vault.folder().display();
+            let message = format!("{linked} missing object files were restored from `{vault}`");
+            notices.push(Notice::new("objects_restored", message));
+        }
         let caches = pass.drop_caches()?;
         if !caches.is_empty() {
             let message = format!(
@@ -70,11 +81,40 @@ impl Checkpoints {
         Ok(notices)
     }
 
-    /// Restores whatever was damaged since the run began, before everything is moved.
-    pub(super) fn repair_all_objects(&self, current: Option<&Current>) -> Result<Vec<Notice>> {
+    /// Those objects that commits of the last run hold.
+    async fn needed_by_run(&self, mut objects: Vec<ObjectId>) -> Vec<ObjectId> {
+        let ended = self.state.ended.as_ref().map(|ended| &ended.run);
+        let Some(last) = self.state.current.as_ref().or(ended) else {
+            return Vec::new();
+        };
+        if objects.is_empty() {
+            return objects;
+        }
+        let mut args = vec!["rev-list".to_owned(), "--objects".to_owned()];
+        args.push(last.commit.to_string());
+        args.extend(last.intent.original.commit().map(|it| format!("^{it}")));
+        let listed = self.store.run(&args).await.unwrap_or_default();
+        let ids: HashSet<ObjectId> = listed
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').next()?))
+            .collect();
+        objects.retain(|id| ids.contains(id));
+        objects
+    }
+
+    /// Repairs the objects before everything is moved, then gives refs and HEAD. All that is needed
+    /// was there when the snapshot `whole_at` was taken.
+    pub(super) async fn observe_repaired(
+        &self,
+        whole_at: &str,
+    ) -> Result<(Refs, Head, Vec<Notice>)> {
+        let current = self.state.current.as_ref();
         let start = current.map(|current| current.intent.start.as_str());
         let trash = self.new_trash("objects");
-        self.repair_objects(start, (&trash, Search::Everything))
+        let repaired = self.repair_objects((start, whole_at), (&trash, Search::Everything));
+        let notices = repaired.await?;
+        let (refs, head) = self.observe().await?;
+        Ok((refs, head, notices))
     }
 }
 
@@ -115,8 +155,11 @@ impl Pass<'_> {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if metadata.is_file() && changed_ns(&metadata) >= self.since_ns {
-                let file = entry.file_name().to_string_lossy().into_owned();
+            let file = entry.file_name().to_string_lossy().into_owned();
+            if !metadata.is_file() {
+                let aside = free_name(&self.trash.join(name).join(&file));
+                move_away(&entry.path(), &aside)?;
+            } else if changed_ns(&metadata) >= self.since_ns {
                 self.file(name, &file, &metadata)?;
             }
         }
@@ -220,8 +263,11 @@ impl Pass<'_> {
 
     fn is_spoiled(&self, path: &Path) -> bool {
         let metadata = fs::symlink_metadata(path);
-        metadata.is_ok_and(|it| it.is_file() && changed_ns(&it) >= self.since_ns)
-            && !has_own_checksum(path, self.format)
+        metadata.is_ok_and(|it| {
+            it.is_file()
+                && changed_ns(&it) >= self.since_ns
+                && (is_mostly_holes(&it) || !has_own_checksum(path, self.format))
+        })
     }
 }
 
@@ -294,12 +340,4 @@ fn have_same_bytes(one: &Path, other: &Path) -> bool {
         }
     };
     compare().unwrap_or(false)
-}
-
-fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
-}
-
-fn changed_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }

@@ -124,7 +124,13 @@ impl Checkpoints {
 
     /// The objects the attempt made go to the vault's store.
     async fn link_upper_objects(&self, overlay: &Overlay) -> Result<()> {
-        let from = overlay.upper().join(".git/objects");
+        let git = overlay.upper().join(".git");
+        let from = git.join("objects");
+        // No link of the attempt's is followed.
+        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+        if !is_folder(&git) || !is_folder(&from) {
+            return Ok(());
+        }
         let to = self.places.vault.store().join("objects");
         blocking(move || ObjectLinks::default().link_new(&from, &to)).await
     }

@@ -173,6 +173,10 @@ impl Checkpoints {
                 ),
             ));
         }
+        let ended = self.state.ended.as_ref().map(|ended| &ended.run);
+        let last = self.state.current.as_ref().or(ended);
+        let whole_at = last.map_or(&parked.snapshot, |last| &last.snapshot);
+        let (_, _, repaired) = self.observe_repaired(whole_at).await?;
         let attempt = Arc::new(attempt);
         let present = self.take_present(&attempt).await?;
         let now = &present.snapshot;
@@ -195,8 +199,10 @@ impl Checkpoints {
             head_to: head,
             with_control: false,
         };
-        self.prepare_move(&parked.run, intent, present, &after)
-            .await
+        let prepared = self.prepare_move(&parked.run, intent, present, &after);
+        let mut prepared = prepared.await?;
+        prepared.outline.notices.extend(repaired);
+        Ok(prepared)
     }
 
     async fn read_pair(&self, parked: &ParkedAttempt) -> Result<(Arc<Manifest>, Snapshot)> {

@@ -28,9 +28,9 @@ impl Checkpoints {
     pub(crate) async fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
         let current = self.current()?;
         let left = place_of(&current, story)?;
+        let (refs, _, repaired) = self.observe_repaired(&current.snapshot).await?;
         let head = self.check_on_branch().await?;
         let (commit, snapshot) = checkpoint_at(&current, left);
-        let (refs, _) = self.observe().await?;
         let base = self.checkpoint().await?;
         let present = self.take_present(&base).await?;
         self.remake_index(&current.snapshot, &snapshot, commit)
@@ -59,12 +59,14 @@ impl Checkpoints {
             with_control: true,
         };
         let run = current.intent.run.clone();
+        let mut prepared = self.prepare_move(&run, intent, present, &target).await?;
+        prepared.outline.notices.extend(repaired);
         Ok(PreparedRewind {
             stories: current.saved[left..]
                 .iter()
                 .map(|saved| saved.story.clone())
                 .collect(),
-            prepared: self.prepare_move(&run, intent, present, &target).await?,
+            prepared,
         })
     }
 

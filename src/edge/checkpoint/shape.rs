@@ -12,65 +12,15 @@ use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use super::Result;
-use super::control::IN_PROGRESS;
+use super::git_paths::{
+    ALTERNATES, FOLDERS, has_few_files, is_at_or_below, is_fan_out, is_file_path, is_looked_into,
+};
 use crate::edge::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
 use crate::edge::repository::Repository;
 use crate::edge::sparse::is_mostly_holes;
-use crate::edge::vault::TOKEN_FILE;
 
-/// Folders below the git directory that are looked into, with all below them.
-const DEEP: &[&str] = &["hooks", "info", "logs", "objects/info", "refs", "worktrees"];
-
-/// Folders that are looked into, but not what is in their subfolders.
-const FLAT: &[&str] = &["", "objects", "objects/pack"];
-
-/// Folders in which every file is recorded, not just what is no file.
-const FEW_FILES: &[&str] = &["", "hooks", "info", "objects/info", "worktrees"];
-
-/// Paths that are folders wherever they are present.
-const FOLDERS: &[&str] = &[
-    "hooks",
-    "info",
-    "logs",
-    "logs/refs",
-    "logs/refs/heads",
-    "modules",
-    "objects",
-    "objects/info",
-    "objects/pack",
-    "refs",
-    "refs/heads",
-    "refs/tags",
-    "worktrees",
-];
-
-/// Paths that are files wherever they are present, besides operations in progress and locks.
-const FILES: &[&str] = &[
-    "COMMIT_EDITMSG",
-    "FETCH_HEAD",
-    "HEAD",
-    "ORIG_HEAD",
-    "config",
-    "config.worktree",
-    "description",
-    "gc.log",
-    "index",
-    "info/attributes",
-    "info/exclude",
-    "info/sparse-checkout",
-    "logs/HEAD",
-    "logs/refs/stash",
-    "objects/info/alternates",
-    "objects/info/commit-graph",
-    "objects/pack/multi-pack-index",
-    "packed-refs",
-    "refs/stash",
-    "shallow",
-    TOKEN_FILE,
-];
-
-/// Operations in progress that are folders.
-const OPERATION_FOLDERS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
+/// A longer path is no path of git's; somewhat longer ones cannot be read at all.
+const LONGEST_PATH: usize = 1500;
 
 /// The socket of git's own file system monitor.
 const MONITOR: &str = "fsmonitor--daemon.ipc";
@@ -263,8 +213,9 @@ impl Straightening<'_> {
         visit(self.root, "", &mut |path, node, metadata| {
             let full = self.root.join(path);
             if self.is_wrong(path, node, metadata) {
-                set_aside(&full, path, self.trash)?;
-                moved.push(path.to_owned());
+                let top = self.new_top(path);
+                set_aside(&self.root.join(top), top, self.trash)?;
+                moved.push(top.to_owned());
                 return Ok(false);
             }
             if !open(&full, path, node, metadata) {
@@ -319,22 +270,43 @@ impl Straightening<'_> {
         Ok(())
     }
 
+    /// The path itself, or of one that is too long the first folder that is new.
+    fn new_top<'p>(&self, path: &'p str) -> &'p str {
+        let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+        let is_new = |above: &&str| {
+            path.len() > LONGEST_PATH && above.contains('/') && !self.recorded.contains_key(*above)
+        };
+        ends.into_iter().find(is_new).unwrap_or(path)
+    }
+
     fn is_wrong(&self, path: &str, node: &Node, metadata: &Metadata) -> bool {
-        if metadata.is_file() && is_mostly_holes(metadata) {
-            // Nothing of git's own is: to read or copy it would take for ever.
+        // Git has no such file; to read one would take all memory. Packs are the vault's, too.
+        if metadata.is_file()
+            && is_mostly_holes(metadata)
+            && !path.starts_with("objects/pack/pack-")
+        {
             return true;
         }
         if let Some(recorded) = self.recorded.get(path) {
             return !recorded.is_same_kind(node);
         }
+        let is_strict = self.strictness == Strictness::AfterFailure;
+        if is_strict && path.len() > LONGEST_PATH {
+            return true;
+        }
         match node {
+            Node::Folder { .. } if is_strict && !is_looked_into(path) && !is_fan_out(path) => {
+                is_file_path(path) || has_long_path(&self.root.join(path), path.len())
+            }
             Node::Folder { .. } => is_file_path(path),
             // With reftables a file stands for all branches.
             Node::File { .. } if path == "refs/heads" => !self.root.join("reftable").is_dir(),
+            // Snapshots of earlier versions have no shape.
+            Node::File { .. } if path == ALTERNATES => is_strict && !self.recorded.is_empty(),
             Node::File { .. } => FOLDERS.contains(&path) || is_fan_out(path),
             Node::Link { .. } => {
                 let may_be_new = ["hooks", "info"].iter().any(|it| is_at_or_below(path, it));
-                self.strictness == Strictness::AfterFailure || !may_be_new
+                is_strict || !may_be_new
             }
             Node::Special => !(metadata.file_type().is_socket() && path == MONITOR),
         }
@@ -368,10 +340,21 @@ fn open(full: &Path, path: &str, node: &Node, metadata: &Metadata) -> bool {
     access(full, wanted).is_ok()
 }
 
+/// True where a path below a folder is too long.
+fn has_long_path(folder: &Path, length: usize) -> bool {
+    if length > LONGEST_PATH {
+        return true;
+    }
+    let listing = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders = listing.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.any(|entry| has_long_path(&entry.path(), length + 1 + entry.file_name().len()))
+}
+
 /// Moves a path to the trash under a name of its own: a link there must not stand in the way of
 /// what is moved to the trash later.
 fn set_aside(full: &Path, path: &str, trash: &Path) -> Result<()> {
-    let name = path.replace('/', ":");
+    // No name may have more than 255 bytes.
+    let name: String = path.replace('/', ":").chars().take(60).collect();
     let to = free_name(&trash.join("replaced").join(name));
     Ok(move_away(full, &to)?)
 }
@@ -451,42 +434,4 @@ fn visit(
         visit(root, &child, see)?;
     }
     Ok(())
-}
-
-fn is_looked_into(path: &str) -> bool {
-    FLAT.contains(&path) || DEEP.iter().any(|folder| is_at_or_below(path, folder))
-}
-
-fn is_at_or_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn has_few_files(path: &str) -> bool {
-    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    has_few_files_in(parent)
-}
-
-fn has_few_files_in(folder: &str) -> bool {
-    // With reftables `refs/heads` is a file.
-    folder == "refs"
-        || FEW_FILES.iter().any(|few| {
-            if few.is_empty() {
-                folder.is_empty()
-            } else {
-                is_at_or_below(folder, few)
-            }
-        })
-}
-
-/// True for `objects/ab`.
-fn is_fan_out(path: &str) -> bool {
-    path.strip_prefix("objects/")
-        .is_some_and(|name| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// True for a path that git has as a file.
-fn is_file_path(path: &str) -> bool {
-    let is_operation = IN_PROGRESS.contains(&path) && !OPERATION_FOLDERS.contains(&path);
-    FILES.contains(&path) || is_operation || path.as_bytes().ends_with(b".lock")
 }

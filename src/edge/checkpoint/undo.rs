@@ -95,8 +95,7 @@ impl Checkpoints {
     }
 
     async fn prepare_way_back(&mut self, run: &RunId, done: &MoveIntent) -> Result<PreparedMove> {
-        self.repair_all_objects(None)?;
-        let (refs, head) = self.observe().await?;
+        let (refs, head, repaired) = self.observe_repaired(&done.before).await?;
         refuse_moved_on(done, &refs, &head)?;
         let places = Arc::clone(&self.places);
         let ids = (done.before.clone(), done.after.clone());
@@ -124,7 +123,9 @@ impl Checkpoints {
             head_to: done.head_from.clone(),
             with_control: done.with_control,
         };
-        self.prepare_move(run, intent, present, &back).await
+        let mut prepared = self.prepare_move(run, intent, present, &back).await?;
+        prepared.outline.notices.extend(repaired);
+        Ok(prepared)
     }
 }
 

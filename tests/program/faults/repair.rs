@@ -321,6 +321,116 @@ fn an_abandon_leaves_no_corrupt_repository_behind() {
     }
 }
 
+/// The files of all blobs, one a line.
+const BLOBS: &str = r"git cat-file --batch-all-objects --batch-check |
+    sed -n 's,^\(..\)\([^ ]*\) blob.*,.git/objects/\1/\2,p'";
+
+/// Removes the blobs, moves them elsewhere, or moves the folders they are in.
+fn takings() -> [String; 3] {
+    [
+        format!("{BLOBS} | xargs rm -f"),
+        format!("mkdir $root/taken; {BLOBS} | while read f; do mv $f $root/taken; done"),
+        format!(
+            "mkdir $root/taken; {BLOBS} | xargs -n 1 dirname | sort -u | while read d; do mv $d $root/taken; done"
+        ),
+    ]
+}
+
+#[test]
+fn objects_an_attempt_removed_or_moved_away_come_back() {
+    for misdeed in takings() {
+        let sandbox = leaves_no_trace("", &misdeed);
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    }
+    let sandbox = is_saved("", &format!("echo made > made.txt; {}", takings()[0]));
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    let folder = "for f in .git/objects/??/* .git/objects/pack/*.idx; do [ ! -e $f ] || { rm -f $f; mkdir $f; }; done";
+    for before in ["", "git gc -q"] {
+        let sandbox = is_saved(before, &format!("echo made > made.txt; {folder}"));
+        assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    }
+    let pack = "rm -f .git/objects/pack/*.idx";
+    let sandbox = leaves_no_trace("git gc -q; git commit -qm more --allow-empty", pack);
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+#[test]
+fn objects_that_are_missing_come_back_before_anything_is_moved() {
+    for command in [
+        &["finish", "--abandon"][..],
+        &["rewind", "2"],
+        &["attempts", "restore", "1.1"],
+    ] {
+        for misdeed in takings() {
+            let sandbox = prepared("");
+            sandbox.agent(&format!(
+                "[ ${{RALPHTOOL_ATTEMPT##*/}} = 1.1 ] && {{ echo tried > tried.txt; failed no; exit; }}\n{GOOD}"
+            ));
+            sandbox
+                .run(&["loop", "c", "--on-finish", "keep"])
+                .ends_with(0);
+            shell(&sandbox, &misdeed);
+            sandbox.run(command).ends_with(0);
+            shell(
+                &sandbox,
+                &format!(": '{command:?}'; git fsck --no-dangling"),
+            );
+        }
+    }
+}
+
+#[test]
+fn objects_of_saved_attempts_stay_out_of_the_repository() {
+    let sandbox = prepared("");
+    sandbox.agent(&format!(
+        "case ${{RALPHTOOL_ATTEMPT##*/}} in 1.1 | 2.1) echo tried > tried.txt; failed no; exit ;; esac
+         echo staged > staged.txt; git add staged.txt; {BLOBS} | head -n 1 | xargs rm -f\n{GOOD}"
+    ));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    shell(
+        &sandbox,
+        "id=$(echo tried | git hash-object --stdin); ! git cat-file -e $id 2> /dev/null",
+    );
+}
+
+#[test]
+fn a_list_of_borrowed_objects_that_an_attempt_made_goes() {
+    let sandbox = leaves_no_trace("", "echo $root/elsewhere > .git/objects/info/alternates");
+    assert!(there(&sandbox.repo.join(".git/objects/info/alternates")).is_none());
+}
+
+#[test]
+fn folders_of_the_git_directory_nested_too_deep_are_moved_out_of_it() {
+    let deep = "perl -e 'for (1..24) { mkdir \"d\" x 200; chdir \"d\" x 200 } open F, \">file\"'";
+    let sandbox = leaves_no_trace(
+        "",
+        &format!(
+            "for d in .git .git/logs .git/logs/refs/heads .git/refs/heads .git/objects .git/info; do
+                 (cd $d && {deep})
+             done"
+        ),
+    );
+    shell(&sandbox, "[ -z \"$(find .git -name 'ddd*')\" ]");
+}
+
+#[test]
+fn remotes_named_in_gits_oldest_ways_are_restored() {
+    let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";
+    let misdeed = "echo /evil > .git/branches/mine; echo /evil > .git/branches/more
+        echo 'URL: /evil' > .git/remotes/origin; mkdir .git/branches/folder; echo x > .git/branches/folder/x";
+    leaves_no_trace(before, misdeed);
+}
+
+#[test]
+fn files_of_the_git_directory_that_are_mostly_holes_are_never_read() {
+    let misdeed = "for f in HEAD ORIG_HEAD config index packed-refs info/exclude refs/heads/main
+        do truncate -s 2G .git/$f; done
+        truncate -s 2G .git/objects/info/commit-graph";
+    leaves_no_trace("git branch side; git pack-refs --all", misdeed);
+}
+
 /// Overwrites a file of git's with something that begins as it should.
 fn garbage(path: &str) -> String {
     format!(
