@@ -290,48 +290,59 @@ fn processes(lock: &Path) -> Vec<Process> {
 fn of_proc(pid: u32) -> Option<Process> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let uid = fs::metadata(&folder).ok()?.uid();
-    let split = |bytes: Vec<u8>| -> Vec<Vec<u8>> {
-        let parts = bytes.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        parts.map(<[u8]>::to_vec).collect()
-    };
-    let argv = split(fs::read(folder.join("cmdline")).ok()?);
-    let open = fs::read_dir(folder.join("fd"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut places: Vec<PathBuf> = open
-        .filter_map(|it| fs::read_link(it.path()).ok())
-        .collect();
-    let mut process = Process {
+    let argv = split(&fs::read(folder.join("cmdline")).ok()?);
+    let process = Process {
         pid,
         uid,
         argv,
         places: None,
     };
-    if process.subcommand().is_some() {
-        let Ok(cwd) = fs::read_link(folder.join("cwd")) else {
-            return Some(process);
-        };
-        let variables = split(fs::read(folder.join("environ")).unwrap_or_default());
-        let named = variables.iter().filter(|it| it.starts_with(b"GIT_"));
-        let named = named.filter_map(|it| it.splitn(2, |byte| *byte == b'=').nth(1));
-        let options = process.argv.iter().map(|word| {
-            let value = word.splitn(2, |byte| *byte == b'=').nth(1);
-            value.unwrap_or(word)
-        });
-        let paths = named
-            .chain(options)
-            .map(|it| cwd.join(OsStr::from_bytes(it)));
-        places.extend(paths.map(|it| it.canonicalize().unwrap_or(it)));
-        let maps = fs::read_to_string(folder.join("maps")).unwrap_or_default();
-        let mapped = maps
-            .lines()
-            .filter_map(|line| line.find('/').map(|at| &line[at..]));
-        places.extend(mapped.map(PathBuf::from));
-        places.push(cwd);
+    process.with_places(&folder)
+}
+
+#[cfg(target_os = "linux")]
+fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let parts = bytes.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+    parts.map(<[u8]>::to_vec).collect()
+}
+
+#[cfg(target_os = "linux")]
+impl Process {
+    /// Adds what it works with; none where it has ended meanwhile, for then it holds nothing.
+    fn with_places(mut self, folder: &Path) -> Option<Self> {
+        let listing = fs::read_dir(folder.join("fd"));
+        let open = listing.into_iter().flatten().flatten();
+        let links = open.filter_map(|it| fs::read_link(it.path()).ok());
+        let mut places: Vec<PathBuf> = links.collect();
+        if self.subcommand().is_some() {
+            let cwd = match fs::read_link(folder.join("cwd")) {
+                Ok(cwd) => cwd,
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    return Some(self);
+                }
+                Err(_) => return None,
+            };
+            let variables = split(&fs::read(folder.join("environ")).unwrap_or_default());
+            let named = variables.iter().filter(|it| it.starts_with(b"GIT_"));
+            let named = named.filter_map(|it| it.splitn(2, |byte| *byte == b'=').nth(1));
+            let options = self.argv.iter().map(|word| {
+                let value = word.splitn(2, |byte| *byte == b'=').nth(1);
+                value.unwrap_or(word)
+            });
+            let paths = named
+                .chain(options)
+                .map(|it| cwd.join(OsStr::from_bytes(it)));
+            places.extend(paths.map(|it| it.canonicalize().unwrap_or(it)));
+            let maps = fs::read_to_string(folder.join("maps")).unwrap_or_default();
+            let mapped = maps
+                .lines()
+                .filter_map(|line| line.find('/').map(|at| &line[at..]));
+            places.extend(mapped.map(PathBuf::from));
+            places.push(cwd);
+        }
+        self.places = Some(places);
+        Some(self)
     }
-    process.places = Some(places);
-    Some(process)
 }
 
 #[cfg(test)]
@@ -365,5 +376,21 @@ mod tests {
             };
             assert_eq!(process.is_writing_git(), writes, "{line}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_git_that_ends_while_it_is_looked_at_holds_no_lock() {
+        let git = |pid| Process {
+            pid,
+            argv: vec![b"git".to_vec(), b"gc".to_vec()],
+            ..Process::default()
+        };
+        let own = std::process::id();
+        assert!(git(own).with_places(Path::new("/proc/self")).is_some());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let gone = format!("/proc/{}", child.id());
+        assert!(git(child.id()).with_places(Path::new(&gone)).is_none());
     }
 }

@@ -151,7 +151,8 @@ impl Sweep {
                     kills: vec![kill(cursor.1)],
                 });
             }
-            *cursor = (cursor.0 + 1, stride);
+            // Counted over all commands, so that short ones have their share.
+            *cursor = (cursor.0 + 1, cursor.1 - most);
         }
         None
     }
