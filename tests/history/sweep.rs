@@ -189,7 +189,8 @@ fn drawn(seed: u64, number: u64, (measured, is_run): (&[Measured], &[bool])) -> 
             },
             0 | 1 if found.changes > 0 => Kill::InGit(1 + draw(found.changes / part)),
             _ => {
-                Kill::After(found.length * u32::try_from(draw(1000)).unwrap() / 1000 / part as u32)
+                let thousandths = u32::try_from(draw(1000) / part).unwrap();
+                Kill::After(found.length * thousandths / 1000)
             }
         });
     }
