@@ -95,8 +95,7 @@ impl Checkpoints {
             Care::ForSave => (&current.snapshot, Search::ChangedFolders),
             Care::ForRestore => (&current.intent.start, Search::Everything),
         };
-        let since = (Some(since.as_str()), current.snapshot.as_str());
-        notices.extend(self.repair_objects(since, (trash, search)).await?);
+        notices.extend(self.repair_objects(Some(since), (trash, search))?);
         notices.extend(self.repair_setup(checkpoint, trash).await?);
         let mut seen = self.observe().await;
         if seen.is_err() {
@@ -109,6 +108,8 @@ impl Checkpoints {
         if self.bring_back_pruned(current, care).await? || seen.is_err() {
             seen = self.observe().await;
         }
+        // Only now: with these alone nothing would show that all were collected.
+        notices.extend(self.restore_missing(&current.snapshot, search).await?);
         let (mut refs, mut head) = seen?;
         if self.bring_back_original(current, checkpoint, &refs).await? {
             (refs, head) = self.observe().await?;

@@ -31,11 +31,10 @@ const CACHES: [&str; 2] = ["info/commit-graph", "pack/multi-pack-index"];
 const CHAIN: &str = "info/commit-graphs";
 
 impl Checkpoints {
-    /// Restores objects that were damaged since the snapshot `since`, and those that were removed
-    /// since the snapshot `whole_at`.
-    pub(super) async fn repair_objects(
+    /// Restores objects that were damaged since a snapshot was taken.
+    pub(super) fn repair_objects(
         &self,
-        (since, whole_at): (Option<&str>, &str),
+        since: Option<&str>,
         (trash, search): (&Path, Search),
     ) -> Result<Vec<Notice>> {
         let since_ns = since.map_or(0, |id| taken_at(&self.places, id) - TICK_NS);
@@ -54,21 +53,6 @@ impl Checkpoints {
         }
         pass.folder("pack")?;
         let mut notices = pass.told(&self.places);
-        let missing = Missing {
-            objects: &pass.objects,
-            store: &pass.store,
-            format: pass.format,
-            whole_at_ns: taken_at(&self.places, whole_at),
-            search,
-        };
-        let Outcome { linked, doubtful } = missing.restore()?;
-        let needed = self.needed_by_run(doubtful).await;
-        let linked = linked + missing.link(&needed)?;
-        if linked > 0 {
-            let vault = self.places.vault.folder().display();
-            let message = format!("{linked} missing object files were restored from `{vault}`");
-            notices.push(Notice::new("objects_restored", message));
-        }
         let caches = pass.drop_caches()?;
         if !caches.is_empty() {
             let message = format!(
@@ -81,10 +65,30 @@ impl Checkpoints {
         Ok(notices)
     }
 
+    /// Restores objects that were removed since the snapshot `whole_at` was taken.
+    pub(super) async fn restore_missing(
+        &self,
+        whole_at: &str,
+        search: Search,
+    ) -> Result<Option<Notice>> {
+        let missing = Missing {
+            objects: &self.places.repository.objects(),
+            store: &self.places.vault.store().join("objects"),
+            format: self.places.repository.format,
+            whole_at_ns: taken_at(&self.places, whole_at),
+            search,
+        };
+        let Outcome { linked, doubtful } = missing.restore()?;
+        let needed = self.needed_by_run(doubtful).await;
+        let linked = linked + missing.link(&needed)?;
+        let vault = self.places.vault.folder().display();
+        let message = format!("{linked} missing object files were restored from `{vault}`");
+        Ok((linked > 0).then(|| Notice::new("objects_restored", message)))
+    }
+
     /// Those objects that commits of the last run hold.
     async fn needed_by_run(&self, mut objects: Vec<ObjectId>) -> Vec<ObjectId> {
-        let ended = self.state.ended.as_ref().map(|ended| &ended.run);
-        let Some(last) = self.state.current.as_ref().or(ended) else {
+        let Some(last) = self.state.last_run() else {
             return Vec::new();
         };
         if objects.is_empty() {
@@ -111,8 +115,8 @@ impl Checkpoints {
         let current = self.state.current.as_ref();
         let start = current.map(|current| current.intent.start.as_str());
         let trash = self.new_trash("objects");
-        let repaired = self.repair_objects((start, whole_at), (&trash, Search::Everything));
-        let notices = repaired.await?;
+        let mut notices = self.repair_objects(start, (&trash, Search::Everything))?;
+        notices.extend(self.restore_missing(whole_at, Search::Everything).await?);
         let (refs, head) = self.observe().await?;
         Ok((refs, head, notices))
     }

@@ -173,8 +173,7 @@ impl Checkpoints {
                 ),
             ));
         }
-        let ended = self.state.ended.as_ref().map(|ended| &ended.run);
-        let last = self.state.current.as_ref().or(ended);
+        let last = self.state.last_run();
         let whole_at = last.map_or(&parked.snapshot, |last| &last.snapshot);
         let (_, _, repaired) = self.observe_repaired(whole_at).await?;
         let attempt = Arc::new(attempt);

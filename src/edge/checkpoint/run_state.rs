@@ -165,6 +165,13 @@ impl RunState {
         (ended.choice == FinishChoice::Keep).then_some(&ended.run)
     }
 
+    /// The run that is open, that ended last, or whose end can be undone.
+    pub(super) fn last_run(&self) -> Option<&Current> {
+        let ended = self.ended.as_ref().map(|ended| &ended.run);
+        let undoable = self.undoable.last().and_then(|last| last.current.as_ref());
+        self.current.as_ref().or(ended).or(undoable)
+    }
+
     /// Runs that can still be gone on with, finished in another way, or taken back.
     pub(super) fn needed_runs(&self) -> Vec<RunId> {
         let open = self.current.iter().map(|current| &current.intent.run);

@@ -360,6 +360,7 @@ fn objects_that_are_missing_come_back_before_anything_is_moved() {
         &["finish", "--abandon"][..],
         &["rewind", "2"],
         &["attempts", "restore", "1.1"],
+        &["undo"],
     ] {
         for misdeed in takings() {
             let sandbox = prepared("");
@@ -369,6 +370,9 @@ fn objects_that_are_missing_come_back_before_anything_is_moved() {
             sandbox
                 .run(&["loop", "c", "--on-finish", "keep"])
                 .ends_with(0);
+            if command == ["undo"] {
+                sandbox.run(&["finish", "--abandon"]).ends_with(0);
+            }
             shell(&sandbox, &misdeed);
             sandbox.run(command).ends_with(0);
             shell(
