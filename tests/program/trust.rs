@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 
 use crate::sandbox::{Output, Sandbox, everything, mode, there, until};
 use crate::terminal::{Key, Terminal};
-use crate::tui::stage::{chooses, ends};
+use crate::tui::stage::{chooses, ends, leaves};
 
 /// A file of a stranger's that leaves `MARK` once anything in it is acted on.
 struct Hostile {
@@ -366,9 +366,8 @@ fn the_list_of_changes_asks_when_a_run_is_started_there() {
     assert!(!clone.is_marked());
     terminal.keys("y");
     until("the gate", || there(&clone.mark));
-    chooses(&terminal, "k", "q");
-    terminal.keys("q");
-    ends(&mut terminal, 0);
+    chooses(&terminal, "k", "On ralph/c with checkpoint commits");
+    leaves(&mut terminal, 0);
 }
 
 /// The state directory of a sandbox with ralphtool's folder in it, both as they should be.

@@ -62,6 +62,9 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark_processes(&current.intent.run);
+        if self.live_overlay().is_some() {
+            self.clear_all_git_halves(&self.new_trash("recover"))?;
+        }
         self.clear_plan_halves(&current)?;
         self.make_up_diff(&current).await?;
         if current.phase != Phase::Still {
