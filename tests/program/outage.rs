@@ -36,7 +36,10 @@ fn lose_bytes(sandbox: &Sandbox, before: &BTreeMap<u64, PathBuf>) -> usize {
     let mut now = written(sandbox);
     now.retain(|inode, _| !before.contains_key(inode));
     for path in now.values() {
-        let size = fs::metadata(path).unwrap().len();
+        // A git that was just dying may have removed a temporary file.
+        let Ok(size) = fs::metadata(path).map(|metadata| metadata.len()) else {
+            continue;
+        };
         fs::set_permissions(path, mode(0o600)).unwrap();
         fs::write(path, vec![0; usize::try_from(size).unwrap()]).unwrap();
     }
@@ -82,6 +85,8 @@ fn cut_off_while_it_begins(sandbox: &Sandbox) -> usize {
         let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
         command.args(["loop", "c", "--on-finish", "keep"]);
         command.env("RALPHTOOL_KILL_AT", point.to_string());
+        // An outage ends git too, which would otherwise go on writing.
+        command.env("RALPHTOOL_KILL_ALL", "1");
         sandbox.start_command(command).end().ends_with(137);
         if length(sandbox) > length_before {
             break;
