@@ -40,6 +40,17 @@ impl FileError {
     }
 }
 
+/// How long after this time of a file a change may leave the time as it is: the clock of file
+/// systems ticks, and some keep whole seconds only.
+pub(crate) fn clock_slack_ns(time_ns: i128) -> i128 {
+    let is_whole_second = time_ns % 1_000_000_000 == 0;
+    if is_whole_second {
+        2_000_000_000
+    } else {
+        100_000_000
+    }
+}
+
 /// A path for people: of a very long one the start and the end.
 pub(crate) fn shortened(path: &str) -> String {
     const SHOWN: usize = 120;
@@ -279,6 +290,15 @@ pub(crate) fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
             move_with_rights(from, to, error)
         }
         other => other.tried("move away", from),
+    }
+}
+
+/// The same of what somebody else may remove meanwhile; false where it is gone.
+pub(crate) fn move_if_there(from: &Path, to: &Path) -> Result<bool, FileError> {
+    let is_gone = || fs::symlink_metadata(from).is_err_and(|error| absent(&error));
+    match move_away(from, to) {
+        Err(_) if is_gone() => Ok(false),
+        moved => moved.map(|()| true),
     }
 }
 

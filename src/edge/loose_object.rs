@@ -25,6 +25,28 @@ pub(crate) fn path(objects: &Path, id: &ObjectId) -> PathBuf {
     objects.join(folder).join(name)
 }
 
+/// The folders of loose objects that are there, by name.
+pub(crate) fn folders(objects: &Path) -> Vec<(String, fs::Metadata)> {
+    let listing = fs::read_dir(objects).into_iter().flatten().flatten();
+    let mut folders: Vec<(String, fs::Metadata)> = listing
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_folder = is_folder(&name) && entry.file_type().is_ok_and(|kind| kind.is_dir());
+            is_folder.then_some((name, entry.metadata().ok()?))
+        })
+        .collect();
+    folders.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    folders
+}
+
+/// True for the first two digits of an object's name.
+pub(crate) fn is_folder(name: &str) -> bool {
+    name.len() == 2
+        && name
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Reads an object that has a file of its own and is of the given kind.
 pub(crate) fn read(objects: &Path, id: &ObjectId, kind: &str) -> Option<Vec<u8>> {
     let file = fs::File::open(path(objects, id)).ok()?;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// The path under which this very program can be started again.
 #[cfg(target_os = "linux")]
@@ -19,6 +20,12 @@ pub(crate) fn own_program() -> io::Result<PathBuf> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn own_program() -> io::Result<PathBuf> {
     std::env::current_exe()
+}
+
+/// How many threads can work at once. Asked once: the system has to read several files to tell.
+pub(crate) fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// True if this process has all rights.

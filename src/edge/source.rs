@@ -119,8 +119,8 @@ pub(crate) fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck
             Ok(TaskFile {
                 path: file.path.clone(),
                 label: file.label.clone(),
-                // A file that is gone has no boxes: its tasks are missing.
-                bytes: files::read_if_there(&file.path)?.unwrap_or_default(),
+                // A file the attempt removed or spoiled has no boxes: its tasks are missing.
+                bytes: files::read_unless_spoiled(&file.path)?.unwrap_or_default(),
             })
         })
         .collect::<Result<Vec<_>, SourceError>>()?;

@@ -18,13 +18,13 @@ mod worker;
 
 use std::fs;
 use std::io;
-use std::num::NonZero;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::files::{FileError, absent};
 use super::manifest::{Kind, Manifest, Stat, Suspects};
+use super::os::processors;
 use queue::Queue;
 use worker::Worker;
 
@@ -108,7 +108,7 @@ pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
     let queue = Queue::default();
     let mut worker = Worker::open(ground, &queue)?;
     let mut whole = worker.begin(start)?;
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = processors();
     if queue.has_work() {
         let parts = std::thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads.min(MOST_THREADS))

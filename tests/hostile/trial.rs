@@ -123,13 +123,17 @@ impl Trial {
         let sandbox = &self.sandbox;
         let outside = listing(&sandbox.root.join("outside"));
         let before = self.state(&sandbox.repo)?;
-        let end = if program.succeeds {
-            "cd \"$repo\"; echo work > \"story-$RALPHTOOL_STORY.txt\"; tick \"$RALPHTOOL_STORY\"; complete"
+        // The box is ticked first: the task file may be 200 GB long afterwards.
+        let (start, end) = if program.succeeds {
+            (
+                "tick \"$RALPHTOOL_STORY\"",
+                "cd \"$repo\"; echo work > \"story-$RALPHTOOL_STORY.txt\"; complete",
+            )
         } else {
-            "failed no"
+            ("", "failed no")
         };
         sandbox.agent(&format!(
-            "{FUNCTIONS}\ncp -a . \"$root/at-checkpoint\"\n{}\ncd \"$root\"\n{end}",
+            "{FUNCTIONS}\ncp -a . \"$root/at-checkpoint\"\n{start}\n{}\ncd \"$root\"\n{end}",
             program.lines()
         ));
         let mut args = vec!["loop", "c", "--story", "1", "--max-retries", "0"];

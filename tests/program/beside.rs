@@ -394,6 +394,8 @@ fn a_git_that_only_reads_does_not_keep_a_stale_lock() {
 #[test]
 fn a_lock_of_a_live_git_in_another_work_tree_is_never_taken() {
     let sandbox = Sandbox::new();
+    sandbox.git("branch gone");
+    sandbox.git("pack-refs --all");
     sandbox.git("worktree add -q -b side ../other");
     sandbox.agent(&format!("{WAITS}; git status > /dev/null; failed no"));
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
@@ -408,28 +410,20 @@ fn a_lock_of_a_live_git_in_another_work_tree_is_never_taken() {
         .command("git")
         .arg("-c")
         .arg(format!("core.hooksPath={}", hooks.display()))
-        .args([
-            "-C",
-            "../other",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "theirs",
-        ])
+        .args(["-C", "../other", "branch", "-q", "-D", "gone"])
         .env("ROOT", &sandbox.root)
         .spawn()
         .unwrap();
     until("the user's git", || there(&sandbox.root.join("held")));
-    let lock = sandbox.repo.join(".git/refs/heads/side.lock");
+    let lock = sandbox.repo.join(".git/packed-refs.lock");
     assert!(lock.exists());
     go_on(&sandbox);
     let output = running.end();
     let is_kept = lock.exists();
     std::fs::write(sandbox.root.join("release"), "").unwrap();
-    let committed = user.wait().unwrap();
+    let deleted = user.wait().unwrap();
     output.ends_with(1);
     assert!(is_kept);
-    assert!(committed.success());
-    assert_eq!(sandbox.git("log -1 --format=%s side"), "theirs\n");
+    assert!(deleted.success());
+    assert_eq!(sandbox.git("branch --list gone"), "");
 }

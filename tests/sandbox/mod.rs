@@ -218,12 +218,7 @@ impl Sandbox {
     pub(crate) fn make_dirty(&self) {
         self.write("a.txt", "in the stash\n");
         self.git("stash push -q -- a.txt");
-        self.write("staged.txt", "staged\n");
-        self.git("add staged.txt");
-        self.write("a.txt", "one staged\n");
-        self.git("add a.txt");
-        self.write("a.txt", "one staged and more\n");
-        self.write("dir/b.txt", "two edited\n");
+        self.add_edits();
         self.write("untracked/new.txt", "new\n");
         self.write(".env", "SECRET=1\n");
         self.write(".git/info/exclude", "*.swp\n");
@@ -232,6 +227,16 @@ impl Sandbox {
         self.git("config core.abbrev 12");
         self.write("target/cache", "cache\n");
         fs::set_permissions(self.repo.join("untracked/new.txt"), mode(0o600)).unwrap();
+    }
+
+    /// Something staged, unstaged, and staged and changed again.
+    fn add_edits(&self) {
+        self.write("staged.txt", "staged\n");
+        self.git("add staged.txt");
+        self.write("a.txt", "one staged\n");
+        self.git("add a.txt");
+        self.write("a.txt", "one staged and more\n");
+        self.write("dir/b.txt", "two edited\n");
     }
 
     /// Writes the tasks of the change `c`.

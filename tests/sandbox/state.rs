@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Parts of a git directory that are told by git's own commands, or that git writes as it goes.
-const PASSING: [&str; 9] = [
+pub(super) const PASSING: [&str; 9] = [
     "objects",
     "refs",
     "packed-refs",

@@ -260,7 +260,7 @@ impl Checkpoints {
             name: intent.branch.clone(),
             commit: Some(intent.commit),
         };
-        self.move_ref(&intent.branch, refs, Some(intent.commit))
+        self.move_to_new_commit(&intent.branch, refs, intent.commit)
             .await?;
         let (branch, at) = (&intent.branch, intent.commit);
         let is_there = matches!(&intent.head, Head::Branch { name, .. } if name == branch);

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Result;
-use super::shape::{Shape, Strictness};
+use super::shape::Shape;
 use crate::edge::files::{
-    Tried, absent, copy_with_time, create_private_folder, move_away, read_if_present, write_whole,
+    Tried, absent, copy_with_time, create_private_folder, move_away, move_if_there,
+    read_if_present, write_whole,
 };
 use crate::edge::object_id::{ObjectId, named_in};
 use crate::edge::repository::{Head, Refs, Repository};
@@ -216,13 +217,14 @@ impl Control {
         repository: &Repository,
         trash: &Path,
     ) -> Result<Vec<String>> {
-        let strict = Strictness::AfterFailure;
-        let mut changed = self.shape.straighten(repository, strict, trash)?;
+        let mut changed = self.shape.straighten_again(repository, trash)?;
         for (place, path) in present(repository)? {
             if self.find(place, &path).is_none() && path != "logs/refs/stash" {
                 let full = root(repository, place).join(&path);
-                move_away(&full, &trash.join("git").join(&path))?;
-                changed.push(path);
+                // Git's own temporary files come and go.
+                if move_if_there(&full, &trash.join("git").join(&path))? {
+                    changed.push(path);
+                }
             }
         }
         for file in &self.files {

@@ -6,16 +6,19 @@
 //! copied, and only when their stat fields changed.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, Metadata};
-use std::io;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::mend::Care;
+use super::missing_objects::changed_ns;
+use super::shape::youngest_ns;
 use super::{Checkpoints, Places, Result, lock};
 use crate::edge::files::{
-    Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
-    write_whole,
+    Tried, absent, clock_slack_ns, copy_with_time, create_private_folder, read_if_present,
+    read_line_file, write_whole,
 };
 use crate::edge::repository::Repository;
 use crate::edge::vault::{TOKEN_FILE, Vault};
@@ -25,9 +28,6 @@ const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 
 /// So many bytes are copied in all where links do not work, as on another file system.
 const LARGEST_TOTAL: u64 = 1024 * 1024 * 1024;
-
-/// A file changed this recently is copied again: its time may not show the next change.
-const RACY_NS: i128 = 2_000_000_000;
 
 /// Entries of a git directory that a snapshot has, or that mean nothing later.
 const ELSEWHERE: &[&str] = &["gc.log", "gc.pid", TOKEN_FILE];
@@ -52,6 +52,8 @@ pub(super) struct GitCopy {
     seen: HashMap<PathBuf, Stamp>,
     /// Everything the copy has, once it was brought up to date.
     present: Option<HashSet<PathBuf>>,
+    /// When anything in the git directory changed last, apart from objects.
+    youngest_ns: i128,
     /// Bytes copied because they could not be linked.
     copied: u64,
     left_out: Option<Vec<String>>,
@@ -81,6 +83,15 @@ impl Checkpoints {
         let Places { repository, vault } = &*self.places;
         lock(&self.git_copy).update((repository, vault), is_first)
     }
+
+    /// When anything in the git directory changed last, where that was before it was last copied,
+    /// right before the attempt began. It goes by the time of change, which cannot be set back.
+    /// Bytes and modes of objects may have changed all the same.
+    pub(super) fn git_untouched_since(&self) -> Option<i128> {
+        let since = lock(&self.git_copy).youngest_ns;
+        let now = youngest_ns(&self.places.repository)?;
+        (since > 0 && now <= since).then_some(since)
+    }
 }
 
 impl GitCopy {
@@ -93,6 +104,8 @@ impl GitCopy {
     ) -> Result<()> {
         let target = folder(vault);
         create_private_folder(&target)?;
+        let top = fs::symlink_metadata(&repository.common_dir);
+        self.youngest_ns = top.map_or(0, |it| changed_ns(&it));
         let mut visit = Visit {
             repository,
             target: &target,
@@ -152,9 +165,13 @@ impl Visit<'_> {
         };
         for entry in listing.filter_map(io::Result::ok) {
             let path = relative.join(entry.file_name());
+            if is_object(&path) {
+                continue;
+            }
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
+            self.copy.youngest_ns = self.copy.youngest_ns.max(changed_ns(&metadata));
             if self.is_elsewhere(&path, &metadata) {
                 continue;
             }
@@ -172,9 +189,6 @@ impl Visit<'_> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".lock") || name.starts_with(".ralph-") || name.starts_with("tmp_") {
             return true;
-        }
-        if let Some(rest) = text.strip_prefix("objects") {
-            return !["", "/info", "/info/alternates"].contains(&rest);
         }
         if let Some(rest) = text.strip_prefix("lfs/") {
             return ["tmp", "incomplete"].contains(&rest);
@@ -210,13 +224,20 @@ impl Visit<'_> {
                 self.repository.common_dir.join(&path),
                 self.target.join(&path),
             );
+            let is_log = path.starts_with("logs");
+            let seen = self.copy.seen.get(&path).filter(|_| is_log).copied();
             let is_kept = is_same(&stamp, metadata, &to)
+                || seen.is_some_and(|seen| append(&seen, &stamp, (&from, &to)).is_ok())
                 || self.copy.keep(&from, &to, metadata, is_constant(&path));
             if !is_kept {
                 self.leave_out(&path);
                 return;
             }
-            if now_ns() - stamp.changed_ns.max(stamp.modified_ns) > RACY_NS {
+            // Where times are whole seconds, one that changed just now is copied again: its time may
+            // not show the next change.
+            let is_coarse = stamp.changed_ns % 1_000_000_000 == 0;
+            let age = now_ns() - stamp.changed_ns.max(stamp.modified_ns);
+            if !is_coarse || age > clock_slack_ns(stamp.changed_ns) {
                 self.copy.seen.insert(path.clone(), stamp);
             }
         }
@@ -271,6 +292,19 @@ impl Stamp {
     }
 }
 
+/// Copies what a log has gained; an error where it did more than grow.
+fn append(seen: &Stamp, now: &Stamp, (from, to): (&Path, &Path)) -> io::Result<()> {
+    let copied = fs::symlink_metadata(to)?;
+    if seen.inode != now.inode || seen.size >= now.size || copied.len() != seen.size {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut source = File::open(from)?;
+    source.seek(SeekFrom::Start(seen.size))?;
+    let mut target = OpenOptions::new().append(true).open(to)?;
+    io::copy(&mut source.take(now.size - seen.size), &mut target)?;
+    target.set_modified(UNIX_EPOCH + Duration::from_nanos(now.modified_ns.try_into().unwrap_or(0)))
+}
+
 /// True where an earlier process made this copy of the file as it is.
 fn is_same(source: &Stamp, metadata: &Metadata, copy: &Path) -> bool {
     let Ok(present) = fs::symlink_metadata(copy) else {
@@ -282,7 +316,13 @@ fn is_same(source: &Stamp, metadata: &Metadata, copy: &Path) -> bool {
     }
     present.is_file()
         && (copied.size, copied.modified_ns) == (source.size, source.modified_ns)
-        && copied.changed_ns - source.modified_ns > RACY_NS
+        && copied.changed_ns - source.modified_ns > clock_slack_ns(source.modified_ns)
+}
+
+/// True for the objects of the repository itself, which the vault's store has.
+fn is_object(path: &Path) -> bool {
+    let kept = ["objects", "objects/info", "objects/info/alternates"];
+    path.starts_with("objects") && !kept.iter().any(|it| path == Path::new(it))
 }
 
 /// True for content that is named by what it holds, and never rewritten in place.

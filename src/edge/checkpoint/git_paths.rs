@@ -2,6 +2,7 @@
 //! looked into.
 
 use super::control::IN_PROGRESS;
+use crate::edge::loose_object::is_folder;
 use crate::edge::vault::TOKEN_FILE;
 
 /// Folders below the git directory that are looked into, with all below them.
@@ -108,8 +109,7 @@ fn has_few_files_in(folder: &str) -> bool {
 
 /// True for `objects/ab`.
 pub(super) fn is_fan_out(path: &str) -> bool {
-    path.strip_prefix("objects/")
-        .is_some_and(|name| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    path.strip_prefix("objects/").is_some_and(is_folder)
 }
 
 /// True for a path that git has as a file.

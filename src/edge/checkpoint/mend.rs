@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::begin::short;
 use super::missing_objects::Search;
 use super::objects::link;
 use super::repair::{Found, rebuild, repair, told_rebuilt, told_repaired};
@@ -64,7 +65,22 @@ impl Checkpoints {
             Care::ForRestore => Strictness::AfterFailure,
         };
         let shape = &checkpoint.control.shape;
-        let moved = shape.straighten(repository, strictness, trash)?;
+        let mut moved = shape.straighten_top(repository, trash)?;
+        if moved.is_empty()
+            && let Some(since_ns) = self.git_untouched_since()
+        {
+            if care == Care::ForRestore {
+                let everything = (trash, Search::Everything);
+                notices.extend(self.repair_objects_since(since_ns, everything)?);
+            }
+            let (refs, head) = self.observe().await?;
+            return Ok(Mended {
+                notices,
+                refs,
+                head,
+            });
+        }
+        moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
             notices.push(told_moved(&moved));
         }
@@ -75,6 +91,12 @@ impl Checkpoints {
             link_back(&store, &repository.objects())?;
         }
         unlock(repository, &current.intent.refs());
+        let search = match care {
+            Care::ForSave => Search::ChangedFolders,
+            Care::ForRestore => Search::Everything,
+        };
+        // Before anything reads an object: a pipe may stand in its place.
+        notices.extend(self.repair_objects(Some(&current.snapshot), (trash, search))?);
         notices.extend(
             self.repair_directory(current, checkpoint, (trash, care))
                 .await?,
@@ -91,11 +113,6 @@ impl Checkpoints {
             self.move_broken_ref(name, trash)?;
         }
         self.restore_packed_refs(checkpoint, trash, Damage::Missing)?;
-        let (since, search) = match care {
-            Care::ForSave => (&current.snapshot, Search::ChangedFolders),
-            Care::ForRestore => (&current.intent.start, Search::Everything),
-        };
-        notices.extend(self.repair_objects(Some(since), (trash, search))?);
         notices.extend(self.repair_setup(checkpoint, trash).await?);
         let mut seen = self.observe().await;
         if seen.is_err() {
@@ -109,12 +126,23 @@ impl Checkpoints {
             seen = self.observe().await;
         }
         // Only now: with these alone nothing would show that all were collected.
-        notices.extend(self.restore_missing(&current.snapshot, search).await?);
+        notices.extend(
+            self.restore_missing(&current.snapshot, Search::ChangedFolders)
+                .await?,
+        );
         let (mut refs, mut head) = seen?;
-        if self.bring_back_original(current, checkpoint, &refs).await? {
+        if self.restore_broken_refs(checkpoint, &refs, trash).await? {
             (refs, head) = self.observe().await?;
         }
-        if self.restore_broken_refs(checkpoint, &refs, trash).await? {
+        let restored = self.bring_back_branches(checkpoint, &refs).await?;
+        if !restored.is_empty() {
+            notices.push(Notice::new(
+                "branches_restored",
+                format!(
+                    "the files of these branches were removed and are restored: {}",
+                    restored.join(", ")
+                ),
+            ));
             (refs, head) = self.observe().await?;
         }
         Ok(Mended {
@@ -209,24 +237,19 @@ impl Checkpoints {
         Ok(broken)
     }
 
-    /// The branch the user came from is put back where its file went by other means than git,
-    /// which would have removed its log too.
-    async fn bring_back_original(
-        &self,
-        current: &Current,
-        checkpoint: &Snapshot,
-        refs: &Refs,
-    ) -> Result<bool> {
-        let Head::Branch { name, .. } = &current.intent.original else {
-            return Ok(false);
-        };
-        let before = checkpoint.control.refs.get(name).copied();
-        let log = self.places.repository.common_dir.join("logs").join(name);
-        if refs.contains_key(name) || before.is_none() || !log.is_file() {
-            return Ok(false);
+    /// Restores branches whose files were removed by other means than git, which would have
+    /// removed their logs too; gives their names.
+    async fn bring_back_branches(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
+        let logs = self.places.repository.common_dir.join("logs");
+        let mut restored = Vec::new();
+        for (name, id) in &checkpoint.control.refs {
+            let is_branch = name.starts_with("refs/heads/");
+            if is_branch && !refs.contains_key(name) && logs.join(name).is_file() {
+                self.move_ref(name, refs, Some(*id)).await?;
+                restored.push(short(name).to_owned());
+            }
         }
-        self.move_ref(name, refs, before).await?;
-        Ok(true)
+        Ok(restored)
     }
 }
 

@@ -64,15 +64,7 @@ impl Missing<'_> {
             doubtful: Vec::new(),
         };
         let mut packs = None;
-        let is_top_changed = self.is_changed(self.objects);
-        for number in 0..=255u8 {
-            let name = format!("{number:02x}");
-            let folder = self.objects.join(&name);
-            let is_changed = self.is_changed(&folder)
-                || is_top_changed && fs::symlink_metadata(&folder).is_err();
-            if !is_changed && self.search == Search::ChangedFolders {
-                continue;
-            }
+        for (name, is_changed) in self.folders() {
             for (file, origin) in self.absent_from(&name) {
                 let open = || PackIndexes::open(self.objects, self.format);
                 let id = format!("{name}{}", file.to_string_lossy());
@@ -88,6 +80,24 @@ impl Missing<'_> {
             }
         }
         Ok(outcome)
+    }
+
+    /// The folders of loose objects to look into, and whether they changed.
+    fn folders(&self) -> Vec<(String, bool)> {
+        let present = loose_object::folders(self.objects);
+        let is_top_changed = self.is_changed(self.objects);
+        let mut folders: Vec<(String, bool)> = Vec::new();
+        if is_top_changed || self.search == Search::Everything {
+            let is_there = |name: &str| present.iter().any(|(present, _)| present == name);
+            let kept = loose_object::folders(self.store).into_iter();
+            let gone = kept.filter(|(name, _)| !is_there(name));
+            folders.extend(gone.map(|(name, _)| (name, is_top_changed)));
+        }
+        folders.extend(present.into_iter().filter_map(|(name, metadata)| {
+            let is_changed = changed_ns(&metadata) >= self.whole_at_ns;
+            (is_changed || self.search == Search::Everything).then_some((name, is_changed))
+        }));
+        folders
     }
 
     /// Links single objects; gives their number.
@@ -176,9 +186,10 @@ impl Missing<'_> {
         }
     }
 
+    /// By the time that cannot be set back.
     fn is_changed(&self, folder: &Path) -> bool {
         let metadata = fs::symlink_metadata(folder);
-        metadata.is_ok_and(|it| modified_ns(&it) >= self.whole_at_ns)
+        metadata.is_ok_and(|it| changed_ns(&it) >= self.whole_at_ns)
     }
 }
 

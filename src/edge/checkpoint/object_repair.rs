@@ -5,9 +5,9 @@
 //! are gone are the part of `missing_objects`.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
@@ -16,13 +16,17 @@ use super::missing_objects::{Missing, Outcome, Search, changed_ns, modified_ns};
 use super::objects::link;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result};
-use crate::edge::files::{Tried, copy_with_time, free_name, move_away};
+use crate::edge::files::{
+    Tried, clock_slack_ns, copy_with_time, free_name, move_away, move_if_there,
+};
+use crate::edge::loose_object;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
+use crate::edge::os::processors;
 use crate::edge::repository::{Head, Refs};
 use crate::edge::sparse::is_mostly_holes;
 
-/// File systems take the time from a clock that may be a tick late.
-const TICK_NS: i128 = 1_000_000_000;
+/// So many folders are shared among threads.
+const MANY: usize = 32;
 
 /// Files that only repeat what the objects say. Git reads them without checking them.
 const CACHES: [&str; 2] = ["info/commit-graph", "pack/multi-pack-index"];
@@ -37,21 +41,31 @@ impl Checkpoints {
         since: Option<&str>,
         (trash, search): (&Path, Search),
     ) -> Result<Vec<Notice>> {
-        let since_ns = since.map_or(0, |id| taken_at(&self.places, id) - TICK_NS);
+        let since_ns = since.map_or(0, |id| {
+            let taken = taken_at(&self.places, id);
+            taken - clock_slack_ns(taken)
+        });
+        self.repair_objects_since(since_ns, (trash, search))
+    }
+
+    /// The same since a time of the repository's file system.
+    pub(super) fn repair_objects_since(
+        &self,
+        since_ns: i128,
+        (trash, search): (&Path, Search),
+    ) -> Result<Vec<Notice>> {
         let mut pass = Pass {
             objects: self.places.repository.objects(),
             store: self.places.vault.store().join("objects"),
             format: self.places.repository.format,
             trash: &trash.join("objects"),
             since_ns,
-            search,
             restored: 0,
             lost: Vec::new(),
         };
-        for number in 0..=255u8 {
-            pass.folder(&format!("{number:02x}"))?;
+        for suspect in pass.suspects(search)? {
+            pass.check(&suspect)?;
         }
-        pass.folder("pack")?;
         let mut notices = pass.told(&self.places);
         let caches = pass.drop_caches()?;
         if !caches.is_empty() {
@@ -135,38 +149,87 @@ struct Pass<'a> {
     format: ObjectFormat,
     trash: &'a Path,
     since_ns: i128,
-    search: Search,
     restored: usize,
     lost: Vec<String>,
 }
 
+/// A file among the objects that changed, or something else than a file.
+struct Suspect {
+    folder: String,
+    file: String,
+    metadata: Metadata,
+}
+
 impl Pass<'_> {
-    fn folder(&mut self, name: &str) -> Result<()> {
-        let folder = self.objects.join(name);
-        let metadata = match fs::symlink_metadata(&folder) {
-            Ok(metadata) if metadata.is_dir() => metadata,
-            _ => return Ok(()),
-        };
-        if self.search == Search::ChangedFolders && modified_ns(&metadata) < self.since_ns {
-            return Ok(());
+    /// What may not be as it was; several threads look where there are many folders.
+    fn suspects(&self, search: Search) -> Result<Vec<Suspect>> {
+        let mut folders = loose_object::folders(&self.objects);
+        if let Ok(metadata) = fs::symlink_metadata(self.objects.join("pack"))
+            && metadata.is_dir()
+        {
+            folders.push(("pack".to_owned(), metadata));
         }
-        // What may not be looked into is not read by git either.
-        let Ok(listing) = fs::read_dir(&folder) else {
-            return Ok(());
-        };
-        for entry in listing {
-            let entry = entry.tried("list", &folder)?;
-            let Ok(metadata) = entry.metadata() else {
+        if search == Search::ChangedFolders {
+            folders.retain(|(_, metadata)| changed_ns(metadata) >= self.since_ns);
+        }
+        if folders.len() < MANY {
+            return self.suspects_in(&folders);
+        }
+        let share = folders.len().div_ceil(processors().min(4));
+        std::thread::scope(|scope| {
+            let shares: Vec<_> = folders
+                .chunks(share)
+                .map(|share| scope.spawn(move || self.suspects_in(share)))
+                .collect();
+            let mut suspects = Vec::new();
+            for share in shares {
+                match share.join() {
+                    Ok(found) => suspects.append(&mut found?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(suspects)
+        })
+    }
+
+    fn suspects_in(&self, folders: &[(String, Metadata)]) -> Result<Vec<Suspect>> {
+        let mut suspects = Vec::new();
+        for (name, _) in folders {
+            let folder = self.objects.join(name);
+            // What may not be looked into is not read by git either.
+            let Ok(listing) = fs::read_dir(&folder) else {
                 continue;
             };
-            let file = entry.file_name().to_string_lossy().into_owned();
-            if !metadata.is_file() {
-                let aside = free_name(&self.trash.join(name).join(&file));
-                move_away(&entry.path(), &aside)?;
-            } else if changed_ns(&metadata) >= self.since_ns {
-                self.file(name, &file, &metadata)?;
+            for entry in listing {
+                let entry = entry.tried("list", &folder)?;
+                let Ok(metadata) = entry.metadata() else {
+                    continue;
+                };
+                if !metadata.is_file() || changed_ns(&metadata) >= self.since_ns {
+                    suspects.push(Suspect {
+                        folder: name.clone(),
+                        file: entry.file_name().to_string_lossy().into_owned(),
+                        metadata,
+                    });
+                }
             }
         }
+        Ok(suspects)
+    }
+
+    fn check(&mut self, suspect: &Suspect) -> Result<()> {
+        let Suspect {
+            folder,
+            file,
+            metadata,
+        } = suspect;
+        let path = self.objects.join(folder).join(file);
+        if metadata.is_file() {
+            make_readable(&path, metadata);
+            return self.file(folder, file, metadata);
+        }
+        let aside = free_name(&self.trash.join(folder).join(file));
+        move_if_there(&path, &aside)?;
         Ok(())
     }
 
@@ -192,7 +255,10 @@ impl Pass<'_> {
         if !has_copy && kind.is_whole(&path, self.format) {
             return Ok(());
         }
-        move_away(&path, &free_name(&self.trash.join(folder).join(name)))?;
+        // A user's `git gc` may have packed it meanwhile.
+        if !move_if_there(&path, &free_name(&self.trash.join(folder).join(name)))? {
+            return Ok(());
+        }
         if has_copy {
             match kind {
                 Kind::Loose(_) => drop(copy_with_time(&kept, &path)?),
@@ -272,6 +338,14 @@ impl Pass<'_> {
                 && changed_ns(&it) >= self.since_ns
                 && (is_mostly_holes(&it) || !has_own_checksum(path, self.format))
         })
+    }
+}
+
+/// Opens an object that its owner may not read.
+fn make_readable(path: &Path, metadata: &Metadata) {
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o400 == 0 {
+        let _ = fs::set_permissions(path, Permissions::from_mode(mode | 0o400));
     }
 }
 

@@ -2,20 +2,20 @@
 //! `.git`, `gc --prune=now` included, what a checkpoint needs is still there.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Result;
-use crate::edge::files::{Tried, absent, create_private_folder, read_plain, write_whole};
+use crate::edge::files::{
+    Tried, absent, clock_slack_ns, create_private_folder, read_plain, write_whole,
+};
+use crate::edge::loose_object;
 
 /// How often a link is made again whose folder git removed meanwhile.
 const TRIES: u32 = 1000;
-
-/// A folder changed this recently is looked at again: its time may not show the next change.
-const RACY_NS: i128 = 2_000_000_000;
 
 /// Remembers what was linked, so that only folders that changed are read again.
 #[derive(Debug, Default)]
@@ -26,20 +26,25 @@ pub(super) struct ObjectLinks {
 impl ObjectLinks {
     /// Links every object file of `from` that `to` does not have.
     pub(super) fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
-        for number in 0..=255u8 {
-            self.link_folder(from, to, &format!("{number:02x}"))?;
+        for (folder, metadata) in loose_object::folders(from) {
+            self.link_folder((from, to), &folder, &metadata)?;
         }
-        self.link_folder(from, to, "pack")?;
+        let packs = from.join("pack");
+        match fs::symlink_metadata(&packs) {
+            Ok(metadata) => self.link_folder((from, to), "pack", &metadata)?,
+            Err(error) if absent(&error) => {}
+            Err(error) => return Err(error).tried("look at", &packs).map_err(Into::into),
+        }
         copy_alternates(from, to)
     }
 
-    fn link_folder(&mut self, from: &Path, to: &Path, name: &str) -> Result<()> {
+    fn link_folder(
+        &mut self,
+        (from, to): (&Path, &Path),
+        name: &str,
+        metadata: &Metadata,
+    ) -> Result<()> {
         let source = from.join(name);
-        let metadata = match fs::symlink_metadata(&source) {
-            Ok(metadata) => metadata,
-            Err(error) if absent(&error) => return Ok(()),
-            Err(error) => return Err(error).tried("look at", &source).map_err(Into::into),
-        };
         // In an overlay a device stands for a folder that is gone.
         if !metadata.is_dir() {
             return Ok(());
@@ -78,7 +83,8 @@ impl ObjectLinks {
             }
             link(&source.join(&file), &target.join(&file))?;
         }
-        if now_ns() - modified > RACY_NS {
+        // One that changed just now is looked at again: its time may not show the next change.
+        if now_ns() - modified > clock_slack_ns(modified) {
             self.seen.insert(name.to_owned(), modified);
         }
         Ok(())

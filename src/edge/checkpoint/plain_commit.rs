@@ -20,6 +20,7 @@ use crate::edge::index_file::{Edited, Edits, Staged, StagedStat, edit};
 use crate::edge::loose_object::{self, Writer};
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, Stat};
 use crate::edge::object_id::ObjectId;
+use crate::edge::os::processors;
 use crate::edge::pack_index::PackIndexes;
 use crate::edge::walk::{absolute, stat};
 
@@ -413,7 +414,7 @@ fn write_blobs(places: &Places, objects: &Path, blobs: &[Blob]) -> Result<bool> 
     if blobs.len() < MANY {
         return write_some(places, objects, blobs);
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors();
     let share = blobs.len().div_ceil(threads.min(8));
     std::thread::scope(|scope| {
         let shares: Vec<_> = blobs

@@ -28,6 +28,7 @@ const OF_GIT: &[&str] = &[
     "git_setup_restored",
     "git_files_restored",
     "head_mended",
+    "branches_restored",
     "objects_restored",
     "objects_moved",
     "object_cache_moved",

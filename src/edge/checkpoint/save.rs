@@ -297,18 +297,8 @@ impl Checkpoints {
         (refs, head): (&Refs, &Head),
     ) -> Result<()> {
         let trash = self.new_trash("save");
-        let mut tries = PRUNED_TRIES;
-        while let Err(error) = self
-            .move_ref(&current.intent.branch, refs, Some(commit))
-            .await
-        {
-            // No ref names the commit yet, so that a `git gc --prune=now` may take it.
-            if tries == 0 || !self.is_pruned(commit) {
-                return Err(error);
-            }
-            tries -= 1;
-            self.return_pruned()?;
-        }
+        self.move_to_new_commit(&current.intent.branch, refs, commit)
+            .await?;
         let target = Head::Branch {
             name: current.intent.branch.clone(),
             commit: Some(commit),
@@ -317,6 +307,25 @@ impl Checkpoints {
         let index = Snapshot::index(&self.places.vault, snapshot);
         self.swap_index(&index, &trash).await?;
         self.return_pruned()
+    }
+
+    /// Moves a branch to a commit that was just written. No ref names it yet, so that a
+    /// `git gc --prune=now` may take it.
+    pub(super) async fn move_to_new_commit(
+        &self,
+        branch: &str,
+        refs: &Refs,
+        commit: ObjectId,
+    ) -> Result<()> {
+        let mut tries = PRUNED_TRIES;
+        while let Err(error) = self.move_ref(branch, refs, Some(commit)).await {
+            if tries == 0 || !self.is_pruned(commit) {
+                return Err(error);
+            }
+            tries -= 1;
+            self.return_pruned()?;
+        }
+        Ok(())
     }
 
     async fn checkpoint_snapshot(

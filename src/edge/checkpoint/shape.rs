@@ -15,6 +15,7 @@ use super::Result;
 use super::git_paths::{
     ALTERNATES, FOLDERS, has_few_files, is_at_or_below, is_fan_out, is_file_path, is_looked_into,
 };
+use super::missing_objects::changed_ns;
 use crate::edge::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
 use crate::edge::repository::Repository;
 use crate::edge::sparse::is_mostly_holes;
@@ -36,14 +37,14 @@ enum Node {
 }
 
 impl Node {
-    fn of(path: &Path, metadata: &Metadata) -> Self {
+    fn of(path: impl FnOnce() -> PathBuf, metadata: &Metadata) -> Self {
         let mode = metadata.mode() & 0o7777;
         if metadata.is_dir() {
             Self::Folder { mode }
         } else if metadata.is_file() {
             Self::File { mode }
         } else if metadata.is_symlink() {
-            let to = fs::read_link(path).unwrap_or_default();
+            let to = fs::read_link(path()).unwrap_or_default();
             Self::Link { to }
         } else {
             Self::Special
@@ -85,10 +86,9 @@ impl Shape {
         let top = fs::symlink_metadata(&repository.work_tree).ok();
         let record = |root: &Path| {
             let mut found = BTreeMap::new();
-            visit(root, "", &mut |path, node, _| {
-                let is_fan_out = is_fan_out(path) && matches!(node, Node::Folder { .. });
+            visit(root, Folders::AllButObjects, &mut |path, node, _| {
                 let is_plain = matches!(node, Node::File { .. }) && !has_few_files(path);
-                if !is_fan_out && !is_plain {
+                if !is_plain {
                     found.insert(path.to_owned(), node.clone());
                 }
                 Ok(true)
@@ -116,8 +116,27 @@ impl Shape {
         strictness: Strictness,
         trash: &Path,
     ) -> Result<Vec<String>> {
-        let mut moved = Vec::new();
-        self.straighten_top(repository, trash, &mut moved)?;
+        self.straighten_in(Folders::All, repository, strictness, trash)
+    }
+
+    /// The same for a git directory whose objects were looked at before.
+    pub(super) fn straighten_again(
+        &self,
+        repository: &Repository,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let strictness = Strictness::AfterFailure;
+        self.straighten_in(Folders::AllButObjects, repository, strictness, trash)
+    }
+
+    fn straighten_in(
+        &self,
+        folders: Folders,
+        repository: &Repository,
+        strictness: Strictness,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let mut moved = self.straighten_top(repository, trash)?;
         let own = (repository.git_dir != repository.common_dir).then_some(&self.own);
         let roots = [
             (&repository.common_dir, Some(&self.shared)),
@@ -128,6 +147,7 @@ impl Shape {
             if fs::symlink_metadata(root).is_ok_and(|it| it.is_dir()) {
                 Straightening {
                     root,
+                    folders,
                     recorded,
                     strictness,
                     trash,
@@ -140,12 +160,12 @@ impl Shape {
 
     /// The top folder and the git directory are folders: their paths had no link in them when the
     /// repository was found.
-    fn straighten_top(
+    pub(super) fn straighten_top(
         &self,
         repository: &Repository,
         trash: &Path,
-        moved: &mut Vec<String>,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
+        let mut moved = Vec::new();
         let top = &repository.work_tree;
         if !is_folder(top)? {
             if fs::symlink_metadata(top).is_ok() {
@@ -172,7 +192,7 @@ impl Shape {
                 moved.push(folder.display().to_string());
             }
         }
-        Ok(())
+        Ok(moved)
     }
 
     /// Restores folders, links and modes that were recorded.
@@ -203,6 +223,7 @@ impl Shape {
 
 struct Straightening<'a> {
     root: &'a Path,
+    folders: Folders,
     recorded: &'a BTreeMap<String, Node>,
     strictness: Strictness,
     trash: &'a Path,
@@ -210,7 +231,7 @@ struct Straightening<'a> {
 
 impl Straightening<'_> {
     fn carry_out(&self, moved: &mut Vec<String>) -> Result<()> {
-        visit(self.root, "", &mut |path, node, metadata| {
+        visit(self.root, self.folders, &mut |path, node, metadata| {
             let full = self.root.join(path);
             if self.is_wrong(path, node, metadata) {
                 let top = self.new_top(path);
@@ -231,40 +252,10 @@ impl Straightening<'_> {
             }
             Ok(true)
         })?;
-        if self.strictness == Strictness::AfterFailure {
-            self.check_objects(moved)?;
-        }
         // What is behind a link of the user's is restored, too.
         for (path, node) in self.recorded {
             if matches!(node, Node::Link { .. }) {
                 restore_missing(&self.root.join(path), node)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Objects are files that may be read.
-    fn check_objects(&self, moved: &mut Vec<String>) -> Result<()> {
-        let names = (0..=255u8).map(|number| format!("objects/{number:02x}"));
-        for folder in names.chain(["objects/pack".to_owned()]) {
-            let full = self.root.join(&folder);
-            if !fs::symlink_metadata(&full).is_ok_and(|it| it.is_dir()) {
-                continue;
-            }
-            let listing = fs::read_dir(&full).into_iter().flatten();
-            for entry in listing.filter_map(std::result::Result::ok) {
-                let Ok(metadata) = entry.metadata() else {
-                    continue;
-                };
-                let mode = metadata.mode() & 0o7777;
-                if !metadata.is_file() {
-                    let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                    set_aside(&entry.path(), &path, self.trash)?;
-                    moved.push(path);
-                } else if mode & 0o400 == 0 {
-                    let opened = Permissions::from_mode(mode | 0o400);
-                    let _ = fs::set_permissions(entry.path(), opened);
-                }
             }
         }
         Ok(())
@@ -391,7 +382,7 @@ fn restore_mode(full: &Path, node: &Node) -> Result<()> {
     let Ok(metadata) = fs::symlink_metadata(full) else {
         return Ok(());
     };
-    let is_same_kind = Node::of(full, &metadata).is_same_kind(node);
+    let is_same_kind = Node::of(|| full.to_owned(), &metadata).is_same_kind(node);
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !is_same_kind || !is_ours || metadata.mode() & 0o7777 == *mode {
         return Ok(());
@@ -404,23 +395,58 @@ fn restore_mode(full: &Path, node: &Node) -> Result<()> {
     Ok(fs::set_permissions(full, permissions).tried("set the mode of", full)?)
 }
 
+/// When anything in the git directory changed last, apart from objects and what is deep in folders
+/// that git does not know; none where it is gone.
+pub(super) fn youngest_ns(repository: &Repository) -> Option<i128> {
+    let mut youngest = i128::MIN;
+    for root in [&repository.common_dir, &repository.git_dir] {
+        if !fs::symlink_metadata(root).is_ok_and(|it| it.is_dir()) {
+            return None;
+        }
+        let mut see = |_: &str, _: &Node, metadata: &Metadata| {
+            youngest = youngest.max(changed_ns(metadata));
+            Ok(true)
+        };
+        visit(root, Folders::All, &mut see).ok()?;
+        if repository.git_dir == repository.common_dir {
+            break;
+        }
+    }
+    Some(youngest)
+}
+
+/// Which folders of the git directory are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folders {
+    All,
+    /// All but those of loose objects.
+    AllButObjects,
+}
+
 /// Goes through the folders that are looked into, following no link. `see` is called for each path
 /// before what is below it, and says whether to look below.
 fn visit(
     root: &Path,
-    path: &str,
+    folders: Folders,
     see: &mut dyn FnMut(&str, &Node, &Metadata) -> Result<bool>,
 ) -> Result<()> {
-    let full = root.join(path);
-    let Ok(metadata) = fs::symlink_metadata(&full) else {
-        return Ok(());
-    };
-    let node = Node::of(&full, &metadata);
-    let below = see(path, &node, &metadata)?;
+    match fs::symlink_metadata(root) {
+        Ok(metadata) => visit_path((root, folders), "", &metadata, see),
+        Err(_) => Ok(()),
+    }
+}
+
+fn visit_path(
+    (root, folders): (&Path, Folders),
+    path: &str,
+    metadata: &Metadata,
+    see: &mut dyn FnMut(&str, &Node, &Metadata) -> Result<bool>,
+) -> Result<()> {
+    let below = see(path, &Node::of(|| root.join(path), metadata), metadata)?;
     if !below || !metadata.is_dir() || !is_looked_into(path) {
         return Ok(());
     }
-    let Ok(listing) = fs::read_dir(&full) else {
+    let Ok(listing) = fs::read_dir(root.join(path)) else {
         return Ok(());
     };
     for entry in listing.filter_map(std::result::Result::ok) {
@@ -431,7 +457,13 @@ fn visit(
         } else {
             format!("{path}/{name}")
         };
-        visit(root, &child, see)?;
+        let is_left_out = || is_fan_out(&child) && entry.file_type().is_ok_and(|it| it.is_dir());
+        if folders == Folders::AllButObjects && is_left_out() {
+            continue;
+        }
+        if let Ok(metadata) = entry.metadata() {
+            visit_path((root, folders), &child, &metadata, see)?;
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Gid, Uid};
+use rustix::io::Errno;
 
 use super::error::SourceError;
 use crate::edge::files::temporary_in;
@@ -48,6 +49,19 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, SourceError>
         Ok(bytes) => Ok(Some(bytes)),
         Err(SourceError::Unreadable { source, .. }) if is_absent(&source) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Reads a whole file; none where it is gone, is no file, is too large or may not be read.
+pub(super) fn read_unless_spoiled(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
+    let is_spoiled = |error: &io::Error| {
+        error.kind() == io::ErrorKind::PermissionDenied
+            || Errno::from_io_error(error) == Some(Errno::LOOP)
+    };
+    match read_if_there(path) {
+        Err(SourceError::NotAFile { .. } | SourceError::TooLarge { .. }) => Ok(None),
+        Err(SourceError::Unreadable { source, .. }) if is_spoiled(&source) => Ok(None),
+        read => read,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::fs;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -11,6 +10,7 @@ use jiff::Timestamp;
 use crate::domain::change::{Change, SourceKind, Tally, Warning};
 use crate::domain::summary::{ChangeState, ChangeSummary};
 use crate::domain::tasks::{TaskState, read_tasks};
+use crate::edge::os::processors;
 
 use super::error::SourceError;
 use super::found::{self, Found};
@@ -90,7 +90,7 @@ fn openspec(
         };
         summary(&found, read, start)
     };
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let cores = processors();
     let share = names.len().div_ceil(cores).max(SMALLEST_SHARE);
     let done: thread::Result<Vec<_>> = thread::scope(|scope| {
         let shares: Vec<_> = names

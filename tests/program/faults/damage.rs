@@ -3,10 +3,9 @@
 use std::fs;
 
 use pretty_assertions::assert_eq;
-use rustix::process::Signal;
 
-use crate::faults::{goes_home, is_saved, leaves_no_trace, prepared, shell};
-use crate::sandbox::{GOOD, Sandbox, TASKS, everything, listing, mode, there, until};
+use crate::faults::{goes_home, is_saved, killed_after, leaves_no_trace, shell};
+use crate::sandbox::{GOOD, Sandbox, TASKS, everything, listing, mode};
 
 const LOCKS: &str = "touch .git/index.lock .git/HEAD.lock .git/config.lock .git/packed-refs.lock .git/refs/heads/ralph/c.lock .git/refs/heads/main.lock .git/refs/stash.lock";
 
@@ -132,14 +131,7 @@ fn f24b_a_git_call_of_ours_that_is_killed_leaves_no_lock_in_the_way() {
 
 /// A run that was killed after its agent had removed the git directory.
 fn killed_without_git_directory() -> Sandbox {
-    let sandbox = prepared("echo mine > mine.txt");
-    sandbox.agent("rm -rf .git; echo idea > idea.txt; touch $root/here; wait_for $root/never");
-    let running = sandbox.start(&["loop", "c"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    running.signal(Signal::KILL);
-    running.end().ends_with(137);
-    sandbox.agent(GOOD);
-    sandbox
+    killed_after("echo mine > mine.txt", "rm -rf .git")
 }
 
 #[test]

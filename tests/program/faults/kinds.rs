@@ -352,3 +352,37 @@ fn rule_files_that_become_one_long_hole_are_restored_without_being_read() {
         "truncate -s 200G .gitattributes; truncate -s 200G .gitmodules; echo x > a.txt",
     );
 }
+
+#[test]
+fn branches_whose_files_an_attempt_removed_are_restored() {
+    let sandbox = sandbox();
+    shell(&sandbox, "git branch loose; git branch deleted");
+    fails(
+        &sandbox,
+        "git branch -q -D deleted; rm -r .git/refs/heads; mkdir .git/refs/heads",
+    );
+    let branches = sandbox.git("branch --format=%(refname:short)");
+    assert_eq!(branches, "loose\nmain\nralph/c\nside\n");
+    goes_on(&sandbox);
+}
+
+#[test]
+fn a_story_that_spoils_its_task_file_has_failed() {
+    for misdeed in [
+        "truncate -s 200G \"$file\"",
+        "rm \"$file\"; mkdir \"$file\"",
+        "rm \"$file\"; mkfifo \"$file\"",
+        "rm \"$file\"; ln -s tasks.md \"$file\"",
+        "chmod 000 \"$file\"",
+    ] {
+        let sandbox = sandbox();
+        sandbox.agent(&format!(
+            "file=openspec/changes/c/tasks.md; echo x > a.txt
+             tick \"$RALPHTOOL_STORY\"; {misdeed}; complete"
+        ));
+        sandbox
+            .run(&["loop", "c", "--max-retries", "0"])
+            .ends_with(1);
+        goes_on(&sandbox);
+    }
+}

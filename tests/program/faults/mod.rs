@@ -24,8 +24,10 @@ mod user;
 use std::fs;
 use std::path::Path;
 
-use crate::sandbox::{GOOD, Sandbox, everything, files};
 use pretty_assertions::assert_eq;
+use rustix::process::Signal;
+
+use crate::sandbox::{GOOD, Sandbox, everything, files, there, until};
 
 /// A repository in which a shell line was run by its user.
 #[track_caller]
@@ -95,6 +97,20 @@ fn goes_on(sandbox: &Sandbox) {
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(sandbox.read("story-1.txt"), "work\n");
     assert_eq!(sandbox.git("log -1 --format=%s ralph/c"), "checkpoint: 1\n");
+}
+
+/// A run that was killed after its agent had damaged something.
+fn killed_after(before: &str, misdeed: &str) -> Sandbox {
+    let sandbox = prepared(before);
+    sandbox.agent(&format!(
+        "{misdeed}\necho idea > idea.txt; touch $root/here; wait_for $root/never"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
+    sandbox.agent(GOOD);
+    sandbox
 }
 
 /// Story 1 does something and succeeds, story 2 fails: what story 1 made is all there.

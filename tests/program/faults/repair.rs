@@ -6,10 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use pretty_assertions::assert_eq;
-use rustix::process::Signal;
 
-use crate::faults::{fails, goes_on, is_saved, leaves_no_trace, prepared, shell};
-use crate::sandbox::{GOOD, Sandbox, everything, files, there, until};
+use crate::faults::{fails, goes_on, is_saved, killed_after, leaves_no_trace, prepared, shell};
+use crate::sandbox::{GOOD, Sandbox, everything, files, there};
 
 /// A linked work tree with something staged, a remote with a symbolic HEAD, and what other tools keep
 /// in a git directory.
@@ -197,20 +196,6 @@ fn a_repository_with_reftables_is_restored_as_one() {
     }
 }
 
-/// A run that was killed after its agent had damaged the git directory.
-fn killed_after(misdeed: &str) -> Sandbox {
-    let sandbox = prepared(RICH);
-    sandbox.agent(&format!(
-        "{misdeed}\necho idea > idea.txt; touch $root/here; wait_for $root/never"
-    ));
-    let running = sandbox.start(&["loop", "c"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    running.signal(Signal::KILL);
-    running.end().ends_with(137);
-    sandbox.agent(GOOD);
-    sandbox
-}
-
 #[test]
 fn a_git_directory_that_is_damaged_after_a_crash_is_repaired_by_the_next_start() {
     for (misdeed, part) in [
@@ -224,7 +209,7 @@ fn a_git_directory_that_is_damaged_after_a_crash_is_repaired_by_the_next_start()
         ("echo '[' > .git/config", "config"),
         ("rm .git/ralphtool.id", "ralphtool.id"),
     ] {
-        let sandbox = killed_after(misdeed);
+        let sandbox = killed_after(RICH, misdeed);
         let output = sandbox.run(&["loop", "c"]).ends_with(0);
         let vault = sandbox.vault();
         for said in [part, &*vault.to_string_lossy()] {
@@ -247,7 +232,7 @@ fn a_run_whose_git_directory_is_damaged_after_a_crash_can_be_abandoned_at_once()
         "git config core.bare true",
         "rm -rf .git/refs",
     ] {
-        let sandbox = killed_after(misdeed);
+        let sandbox = killed_after(RICH, misdeed);
         sandbox.run(&["finish", "--abandon"]).ends_with(0);
         assert_eq!(sandbox.git("status --porcelain"), "", "{misdeed}");
         assert_eq!(sandbox.branch(), "main");

@@ -10,6 +10,7 @@ use crate::edge::files::{FileError, Tried};
 use crate::edge::loose_object::Writer;
 use crate::edge::manifest::{Content, Entry, Kind, Lane};
 use crate::edge::object_id::ObjectId;
+use crate::edge::os::processors;
 use crate::edge::walk::Found;
 
 /// How many files are worth a second thread.
@@ -41,7 +42,7 @@ impl Keeper {
             })
             .map(|(found, old, _)| (found, old))
             .collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = processors();
         if small.len() < MANY || threads == 1 {
             return self.keep_some(&small);
         }
