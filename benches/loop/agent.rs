@@ -63,7 +63,7 @@ pub(crate) fn command_line(repository: &Repository, log: &Path) -> Result<Vec<Os
 /// Makes one attempt.
 pub(crate) fn work(args: &[OsString]) -> Result<ExitCode> {
     let start = now();
-    let parent = std::os::unix::process::parent_id();
+    let parent = employer();
     let before = Account::of(parent).words();
     let [name, stories, log] = args else {
         return Err("the agent needs a repository, a number of stories and a log".into());
@@ -99,6 +99,22 @@ pub(crate) fn work(args: &[OsString]) -> Result<ExitCode> {
         End::Done => ExitCode::SUCCESS,
         End::Failed => ExitCode::from(FAILED),
     })
+}
+
+/// The process that runs the loop: the parent, or the one above it where that is the same program,
+/// of which the parent is only a supervisor.
+fn employer() -> u32 {
+    let parent = std::os::unix::process::parent_id();
+    let program = |process: u32| fs::read_link(format!("/proc/{process}/exe")).ok();
+    let above = fs::read_to_string(format!("/proc/{parent}/stat")).ok();
+    // After the name, which is in brackets: the state, then the parent.
+    let above = above.and_then(|text| {
+        let (_, fields) = text.rsplit_once(')')?;
+        fields.split_whitespace().nth(1)?.parse().ok()
+    });
+    above
+        .filter(|above| program(parent).is_some() && program(*above) == program(parent))
+        .unwrap_or(parent)
 }
 
 fn finish(repository: &Repository, story: usize) -> Result<()> {

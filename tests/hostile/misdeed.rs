@@ -214,6 +214,8 @@ pub(crate) enum Exception {
     OtherWorkTrees,
     /// A file of this name at the top of the git directory may be another tool's.
     UnknownFile(usize),
+    /// The agent itself changes what is outside, through a link it made before.
+    ReachesOutside,
 }
 
 impl Program {
@@ -232,7 +234,25 @@ impl Program {
             }
         };
         let numbered = self.misdeeds.iter().enumerate();
-        numbered.filter_map(exception).collect()
+        let outside = self.reaches_outside().then_some(Exception::ReachesOutside);
+        numbered.filter_map(exception).chain(outside).collect()
+    }
+
+    /// True where something is done to a path after it, or a folder above it, became a link.
+    fn reaches_outside(&self) -> bool {
+        let links = ["hard_link", "link_file", "link_folder", "move_and_link"];
+        let is_below = |path: &str, above: &str| {
+            let path = path.trim_start_matches('@');
+            let above = above.trim_start_matches('@');
+            above == "."
+                || path
+                    .strip_prefix(above)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let later = |number: usize| self.misdeeds.iter().skip(number + 1);
+        let numbered = self.misdeeds.iter().enumerate();
+        let mut made = numbered.filter(|(_, it)| links.contains(&it.deed));
+        made.any(|(number, link)| later(number).any(|it| is_below(it.target, link.target)))
     }
 }
 

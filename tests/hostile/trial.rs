@@ -203,6 +203,9 @@ impl Trial {
 
     /// Nothing of others' has changed.
     fn check_outside(&self, before: &std::collections::BTreeMap<String, String>) -> Checked {
+        if self.is(Exception::ReachesOutside) {
+            return Ok(());
+        }
         let folder = self.sandbox.root.join("outside");
         if find_odd(&folder).is_some() {
             return compare("outside", "", "something that cannot be read");

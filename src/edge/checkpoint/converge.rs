@@ -432,17 +432,20 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes the folders above a path, moving aside what is in their place.
+    /// Makes the folders above a path, moving aside what is in their place. From the top down: a
+    /// folder below a link is somebody else's.
     fn make_parents(&self, full: &Path) -> Result<()> {
         let top = &self.places.repository.work_tree;
-        let Some(parent) = full.parent() else {
-            return Ok(());
+        let parent = match full.parent() {
+            Some(parent) if parent != top => parent,
+            _ => return Ok(()),
         };
-        if parent == top || fs::symlink_metadata(parent).is_ok_and(|metadata| metadata.is_dir()) {
+        self.make_parents(parent)?;
+        let present = fs::symlink_metadata(parent);
+        if present.as_ref().is_ok_and(fs::Metadata::is_dir) {
             return Ok(());
         }
-        self.make_parents(parent)?;
-        if fs::symlink_metadata(parent).is_ok() {
+        if present.is_ok() {
             let name = Path::new(parent.file_name().unwrap_or_default());
             let relative = parent.strip_prefix(top).unwrap_or(name);
             move_away(parent, &free_name(&self.trash.join(relative)))?;

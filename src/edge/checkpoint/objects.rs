@@ -33,6 +33,8 @@ impl ObjectLinks {
         match fs::symlink_metadata(&packs) {
             Ok(metadata) => self.link_folder((from, to), "pack", &metadata)?,
             Err(error) if absent(&error) => {}
+            // Locked by an attempt: a restore opens it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             Err(error) => return Err(error).tried("look at", &packs).map_err(Into::into),
         }
         copy_alternates(from, to)

@@ -304,6 +304,7 @@ fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked
         "chmod 000 .git/objects .git/refs .git/index",
         "rm .git/index; mkdir .git/index",
         "rm .git/HEAD; mkfifo .git/HEAD",
+        "mkdir -p .git/info; truncate -s 200G .git/info/exclude .git/config",
     ] {
         let sandbox = Sandbox::on_disk().given_away();
         let before = everything(&sandbox.repo);
@@ -385,4 +386,22 @@ fn a_story_that_spoils_its_task_file_has_failed() {
             .ends_with(1);
         goes_on(&sandbox);
     }
+}
+
+#[test]
+fn nothing_is_written_through_a_link_in_place_of_a_folder_of_the_tree() {
+    let sandbox = sandbox();
+    shell(
+        &sandbox,
+        "mkdir -p folder/inner; echo '*.tmp' > folder/inner/.gitignore; echo i > folder/inner/i.txt
+         git add folder; git commit -q -m folder",
+    );
+    fails_without_a_trace(
+        &sandbox,
+        "mv folder \"$root/outside/folder\"; ln -s \"$root/outside/folder\" folder
+         rm folder/inner/.gitignore folder/inner/i.txt",
+    );
+    let inner = listing(&sandbox.root.join("outside/folder/inner"));
+    assert_eq!(inner.len(), 0, "{inner:?}");
+    goes_on(&sandbox);
 }
