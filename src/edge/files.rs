@@ -240,7 +240,11 @@ pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> 
     let metadata = source.metadata().tried("read", from)?;
     let modified = metadata.modified().tried("read", from)?;
     place(to, |target| {
-        io::copy(&mut &source, target)?;
+        if sparse::is_mostly_holes(&metadata) {
+            sparse::copy(&source, target)?;
+        } else {
+            io::copy(&mut &source, target)?;
+        }
         target.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o777))?;
         target.set_times(FileTimes::new().set_modified(modified))
     })?;

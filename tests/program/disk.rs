@@ -134,6 +134,7 @@ const DOES_ITS_WORK: &str =
     "echo work > story-$RALPHTOOL_STORY.txt; tick $RALPHTOOL_STORY; complete";
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_disk_that_is_full_while_a_run_begins() {
     let Some(disk) = SmallDisk::new(DOES_ITS_WORK, "") else {
         return;
@@ -149,6 +150,7 @@ fn a_disk_that_is_full_while_a_run_begins() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_disk_that_is_full_while_a_story_is_saved() {
     let agent = format!("[ $RALPHTOOL_STORY != 1 ] || many made; {DOES_ITS_WORK}");
     let Some(disk) = SmallDisk::new(&agent, "fill 1500") else {
@@ -180,6 +182,7 @@ fn a_disk_that_is_full_while_an_attempt_is_parked() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_disk_that_is_full_while_the_tree_is_restored() {
     let agent = format!(
         "if [ ! -e $root/full ]; then touch $root/full; rm -r mine; echo x > a.txt; fill 3000; failed no; exit; fi; {DOES_ITS_WORK}"

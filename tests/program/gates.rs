@@ -208,6 +208,7 @@ fn an_attempt_after_an_interrupted_one_is_told_why_a_gate_opened_the_story() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_checkpoint() {
     let sandbox = gated("[[gate]]\nname = \"build\"\nrun = \"echo x > made; echo y >> a.txt\"\n");
     let start = |kill_at: &str| {
@@ -304,6 +305,7 @@ fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
     let gate = "[[gate]]\nname = \"whole\"\nrun = \"test ! -e story-1.txt\"\nwhen = \"end\"\n";
     let again = gated(gate);

@@ -153,6 +153,7 @@ fn after(change: &str, promise: &str, isolated: bool) -> Result {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_finished_attempt_leaves_the_same_with_an_overlay_as_without() {
     if !possible() {
         return;
@@ -168,6 +169,7 @@ fn a_finished_attempt_leaves_the_same_with_an_overlay_as_without() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_failed_attempt_is_parked_the_same_with_an_overlay_as_without() {
     if !possible() {
         return;

@@ -18,9 +18,10 @@ use super::run_state::Current;
 use super::save::descends;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, absent, move_away};
-use crate::edge::loose_object::is_damaged;
+use crate::edge::files::{Tried, absent, move_away, read_line_file};
+use crate::edge::loose_object::{self, is_damaged};
 use crate::edge::object_id::{ObjectFormat, ObjectId};
+use crate::edge::pack_index::PackIndexes;
 use crate::edge::repository::Head;
 use crate::edge::steps::Step;
 
@@ -60,6 +61,9 @@ impl Checkpoints {
         for copy in damaged_copies(&vault.raw(), since, repository.format)? {
             let name = copy.file_name().unwrap_or_default();
             move_away(&copy, &trash.join("raw").join(name))?;
+        }
+        for name in dangling_refs(&vault.store(), since, repository.format) {
+            move_away(&vault.store().join(&name), &trash.join("store").join(&name))?;
         }
         Ok(())
     }
@@ -151,6 +155,35 @@ impl Checkpoints {
     }
 }
 
+/// Refs of the vault's store that were written since a time, and whose objects are not there: those
+/// of a park that was cut off.
+fn dangling_refs(store: &Path, since_ns: i128, format: ObjectFormat) -> Vec<PathBuf> {
+    let objects = store.join("objects");
+    let packs = PackIndexes::open(&objects, format);
+    let is_there = |id: &ObjectId| loose_object::path(&objects, id).exists() || packs.hold(id);
+    let mut dangling = Vec::new();
+    let mut folders = vec![PathBuf::from("refs")];
+    while let Some(folder) = folders.pop() {
+        let listing = fs::read_dir(store.join(&folder)).into_iter().flatten();
+        for entry in listing.filter_map(std::result::Result::ok) {
+            let name = folder.join(entry.file_name());
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if metadata.is_dir() {
+                folders.push(name);
+            } else if metadata.is_file() && changed_ns(&metadata) >= since_ns {
+                let bytes = read_line_file(&entry.path()).unwrap_or_default();
+                let id = ObjectId::parse(bytes.trim_ascii());
+                if !id.is_some_and(|id| is_there(&id)) {
+                    dangling.push(name);
+                }
+            }
+        }
+    }
+    dangling
+}
+
 /// The loose objects that changed since a time, or are empty.
 fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf)>> {
     let mut young = Vec::new();
@@ -211,4 +244,37 @@ fn damaged_copies(folder: &Path, since_ns: i128, format: ObjectFormat) -> Result
 
 fn changed_ns(metadata: &fs::Metadata) -> i128 {
     i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_of_a_park_that_was_cut_off_are_dangling_where_their_objects_are_gone() {
+        let store = tempfile::tempdir().unwrap();
+        let objects = store.path().join("objects");
+        let there = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"there");
+        loose_object::Writer::new(&objects)
+            .write((&there, "blob"), b"there")
+            .unwrap();
+        let gone = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"gone");
+        let kept = store.path().join("refs/kept/run/1.1");
+        fs::create_dir_all(&kept).unwrap();
+        for (name, text) in [
+            ("HEAD", format!("{gone}\n")),
+            ("there", format!("{there}\n")),
+            ("torn", String::new()),
+        ] {
+            fs::write(kept.join(name), text).unwrap();
+        }
+        let mut found = dangling_refs(store.path(), 0, ObjectFormat::Sha1);
+        found.sort_unstable();
+        let names = ["refs/kept/run/1.1/HEAD", "refs/kept/run/1.1/torn"];
+        assert_eq!(found, names.map(PathBuf::from));
+        assert_eq!(
+            dangling_refs(store.path(), i128::MAX, ObjectFormat::Sha1),
+            Vec::<PathBuf>::new()
+        );
+    }
 }

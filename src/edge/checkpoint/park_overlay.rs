@@ -23,6 +23,7 @@ use crate::edge::isolation::view::{copy_git, keeps_git};
 use crate::edge::isolation::{Overlay, Progress};
 use crate::edge::manifest::{Entry, Kind, Manifest, Suspects};
 use crate::edge::repository::Repository;
+use crate::edge::sparse::is_hollow;
 use crate::edge::steps::{ParkedNote, Step};
 use crate::edge::walk::{Ground, Walk, absolute, walk};
 
@@ -244,7 +245,9 @@ impl Checkpoints {
             let own = created
                 .iter()
                 .chain(&touched)
-                .filter(|found| is_rules(&found.path) && found.kind == Kind::File);
+                .filter(|found| is_rules(&found.path) && found.kind == Kind::File)
+                // Git would read every hole, to find no rule.
+                .filter(|found| !is_hollow(&absolute(&upper, &found.path)));
             sources.extend(own.map(|found| (&found.path, absolute(&upper, &found.path))));
             for (path, source) in sources {
                 let target = absolute(&to, path);

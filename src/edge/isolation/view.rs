@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::upper::{Kind, is_opaque, kind_of};
 use crate::edge::files::{FileError, Tried, copy_with_time, create_private_folder, read_plain};
-use crate::edge::sparse::is_mostly_holes;
+use crate::edge::sparse::is_hollow;
 use crate::edge::vault::TOKEN_FILE;
 
 /// Folders of a git directory that say nothing of what its refs, HEAD and settings are.
@@ -64,10 +64,6 @@ fn copy_folder(lower: &Path, upper: &Path, to: &Path, left_out: &[&str]) -> Resu
         }
     }
     Ok(())
-}
-
-fn is_hollow(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| is_mostly_holes(&metadata))
 }
 
 /// The names in a folder; none where there is no folder.

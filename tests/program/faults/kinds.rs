@@ -293,6 +293,7 @@ fn no_command_waits_for_a_named_pipe_that_a_killed_run_left_in_place_of_head() {
 /// Where the system allows no overlays, says nothing.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked() {
     let possible = Sandbox::on_disk().given_away();
     if possible.run(&["loop", "c", "--isolate"]).code != 0 {
@@ -304,7 +305,7 @@ fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked
         "chmod 000 .git/objects .git/refs .git/index",
         "rm .git/index; mkdir .git/index",
         "rm .git/HEAD; mkfifo .git/HEAD",
-        "mkdir -p .git/info; truncate -s 200G .git/info/exclude .git/config",
+        "mkdir -p .git/info; truncate -s 200G .git/info/exclude .git/config .gitignore",
     ] {
         let sandbox = Sandbox::on_disk().given_away();
         let before = everything(&sandbox.repo);
@@ -329,6 +330,7 @@ fn without_token(state: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn files_of_the_git_directory_that_become_one_long_hole_are_restored_without_being_read() {
     for file in [
         "HEAD",

@@ -76,6 +76,7 @@ fn a_token_that_was_removed_is_written_again_and_nothing_else_is_touched() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn refs_or_objects_that_were_removed_come_back_and_the_rest_stays() {
     for misdeed in [
         "rm -rf .git/refs",
@@ -197,6 +198,7 @@ fn a_repository_with_reftables_is_restored_as_one() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn a_git_directory_that_is_damaged_after_a_crash_is_repaired_by_the_next_start() {
     for (misdeed, part) in [
         (": > .git/HEAD", "HEAD"),
@@ -273,6 +275,7 @@ const SPOIL: [&str; 3] = [
 ];
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn objects_whose_bytes_were_replaced_come_back_from_the_vault() {
     for before in [
         "",
@@ -340,6 +343,7 @@ fn objects_an_attempt_removed_or_moved_away_come_back() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 fn objects_that_are_missing_come_back_before_anything_is_moved() {
     for command in [
         &["finish", "--abandon"][..],

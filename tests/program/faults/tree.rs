@@ -69,6 +69,7 @@ fn restore_keeps_rule_files_of_folders_an_attempt_removes_moves_or_replaces() {
 }
 
 #[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
 #[cfg(target_os = "linux")]
 fn restore_keeps_rule_files_of_folders_an_isolated_attempt_removes_moves_or_replaces() {
     if !crate::isolate::possible() {
