@@ -15,7 +15,9 @@ use super::run_state::Current;
 use super::shape::Strictness;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
-use crate::edge::files::{Tried, make_writable, move_away, read_line_file, write_whole};
+use crate::edge::files::{
+    Tried, free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
+};
 use crate::edge::loose_object;
 use crate::edge::object_id::ObjectId;
 use crate::edge::pack_index::PackIndexes;
@@ -113,6 +115,7 @@ impl Checkpoints {
             self.move_broken_ref(name, trash)?;
         }
         self.restore_packed_refs(checkpoint, trash, Damage::Missing)?;
+        notices.extend(self.mend_shallow(checkpoint, trash)?);
         notices.extend(self.repair_setup(checkpoint, trash).await?);
         let mut seen = self.observe().await;
         if seen.is_err() {
@@ -196,6 +199,25 @@ impl Checkpoints {
         )])
     }
 
+    /// The list of commits without parents is put back where it is none: git reads nothing then.
+    fn mend_shallow(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
+        let path = self.places.repository.common_dir.join("shallow");
+        let is_list = |bytes: &[u8]| {
+            let mut lines = bytes.split(|byte| *byte == b'\n');
+            lines.all(|line| line.is_empty() || ObjectId::parse(line).is_some())
+        };
+        match read_plain(&path) {
+            Ok(bytes) if !is_list(&bytes) => {}
+            _ => return Ok(None),
+        }
+        move_away(&path, &free_name(&trash.join("git/shallow")))?;
+        if let Some(bytes) = checkpoint.control.shared("shallow") {
+            write_whole(&path, bytes, 0o644)?;
+        }
+        let message = "`.git/shallow` named no commits and was put back";
+        Ok(Some(Notice::new("git_mended", message)))
+    }
+
     /// Writes the list of packed refs from the checkpoint where it is missing or cannot be read.
     fn restore_packed_refs(
         &self,
@@ -204,11 +226,12 @@ impl Checkpoints {
         damage: Damage,
     ) -> Result<()> {
         let path = self.places.repository.common_dir.join("packed-refs");
-        let is_there = fs::symlink_metadata(&path).is_ok();
+        // Git writes a line of its own even where it packs nothing.
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file() || it.len() > 0);
         if !checkpoint.control.shape.has_packed_refs() || is_there && damage == Damage::Missing {
             return Ok(());
         }
-        if is_there {
+        if fs::symlink_metadata(&path).is_ok() {
             move_away(&path, &trash.join("git/packed-refs"))?;
         }
         let mut text = String::from("# pack-refs with: sorted \n");

@@ -407,3 +407,17 @@ fn nothing_is_written_through_a_link_in_place_of_a_folder_of_the_tree() {
     assert_eq!(inner.len(), 0, "{inner:?}");
     goes_on(&sandbox);
 }
+
+#[test]
+fn a_story_that_spoils_files_git_reads_first_does_not_lock_its_user_out() {
+    for misdeed in ["echo garbage > .git/shallow", ": > .git/packed-refs"] {
+        let sandbox = sandbox();
+        let tags = sandbox.git("tag");
+        sandbox.agent(&format!("{GOOD}\n{misdeed}"));
+        sandbox
+            .run(&["loop", "c", "--story", "1", "--on-finish", "keep"])
+            .ends_with(0);
+        assert_eq!(sandbox.git("tag"), tags, "{misdeed}");
+        assert_eq!(sandbox.git("log -1 --format=%s"), "checkpoint: 1\n");
+    }
+}
