@@ -40,17 +40,6 @@ impl FileError {
     }
 }
 
-/// How long after this time of a file a change may leave the time as it is: the clock of file
-/// systems ticks, and some keep whole seconds only.
-pub(crate) fn clock_slack_ns(time_ns: i128) -> i128 {
-    let is_whole_second = time_ns % 1_000_000_000 == 0;
-    if is_whole_second {
-        2_000_000_000
-    } else {
-        100_000_000
-    }
-}
-
 /// A path for people: of a very long one the start and the end.
 pub(crate) fn shortened(path: &str) -> String {
     const SHOWN: usize = 120;

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::mend::Care;
-use super::missing_objects::changed_ns;
+use super::missing_objects::{changed_ns, clock_slack_ns};
 use super::shape::youngest_ns;
 use super::{Checkpoints, Places, Result, lock};
 use crate::edge::files::{
-    Tried, absent, clock_slack_ns, copy_with_time, create_private_folder, read_if_present,
-    read_line_file, write_whole,
+    Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
+    write_whole,
 };
 use crate::edge::repository::Repository;
 use crate::edge::vault::{TOKEN_FILE, Vault};
@@ -89,8 +89,8 @@ impl Checkpoints {
     /// Bytes and modes of objects may have changed all the same.
     pub(super) fn git_untouched_since(&self) -> Option<i128> {
         let since = lock(&self.git_copy).youngest_ns;
-        let now = youngest_ns(&self.places.repository)?;
-        (since > 0 && now <= since).then_some(since)
+        let youngest = youngest_ns(&self.places.repository)?;
+        is_untouched(since, youngest, now_ns()).then_some(since)
     }
 }
 
@@ -319,6 +319,11 @@ fn is_same(source: &Stamp, metadata: &Metadata, copy: &Path) -> bool {
         && copied.changed_ns - source.modified_ns > clock_slack_ns(source.modified_ns)
 }
 
+/// True where nothing is younger than it was. Times of the future say nothing: the clock was set back.
+fn is_untouched(since_ns: i128, youngest_ns: i128, now_ns: i128) -> bool {
+    since_ns > 0 && since_ns <= now_ns && youngest_ns <= since_ns
+}
+
 /// True for the objects of the repository itself, which the vault's store has.
 fn is_object(path: &Path) -> bool {
     let kept = ["objects", "objects/info", "objects/info/alternates"];
@@ -496,4 +501,36 @@ fn list(folder: &Path) -> HashSet<PathBuf> {
 
 fn now_ns() -> i128 {
     jiff::Timestamp::now().as_nanosecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_directory_is_untouched_only_where_its_times_can_be_believed() {
+        assert!(is_untouched(5, 5, 9));
+        assert!(is_untouched(5, 4, 5));
+        assert!(!is_untouched(5, 6, 9), "something changed");
+        assert!(!is_untouched(0, 0, 9), "it was never copied");
+        assert!(!is_untouched(20, 7, 9), "the clock was set back");
+    }
+
+    #[test]
+    fn a_log_is_copied_by_what_it_gained() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("log"), folder.path().join("copy"));
+        let stamp = || Stamp::of(&fs::symlink_metadata(&from).unwrap());
+        fs::write(&from, "one\n").unwrap();
+        fs::copy(&from, &to).unwrap();
+        let seen = stamp();
+        fs::write(&from, "one\ntwo\n").unwrap();
+        append(&seen, &stamp(), (&from, &to)).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "one\ntwo\n");
+        let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+        assert_eq!(modified(&to), modified(&from));
+        let seen = stamp();
+        fs::write(&from, "1\n").unwrap();
+        assert!(append(&seen, &stamp(), (&from, &to)).is_err(), "it shrank");
+    }
 }

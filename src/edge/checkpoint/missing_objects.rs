@@ -207,3 +207,14 @@ pub(super) fn modified_ns(metadata: &Metadata) -> i128 {
 pub(super) fn changed_ns(metadata: &Metadata) -> i128 {
     i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }
+
+/// How long after this time of a file a change may leave the time as it is: the clock of file
+/// systems ticks, and some keep whole seconds only.
+pub(super) fn clock_slack_ns(time_ns: i128) -> i128 {
+    let is_whole_second = time_ns % 1_000_000_000 == 0;
+    if is_whole_second {
+        2_000_000_000
+    } else {
+        100_000_000
+    }
+}

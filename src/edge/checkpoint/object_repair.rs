@@ -12,13 +12,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 
-use super::missing_objects::{Missing, Outcome, Search, changed_ns, modified_ns};
+use super::missing_objects::{Missing, Outcome, Search, changed_ns, clock_slack_ns, modified_ns};
 use super::objects::link;
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result};
-use crate::edge::files::{
-    Tried, clock_slack_ns, copy_with_time, free_name, move_away, move_if_there,
-};
+use crate::edge::files::{Tried, copy_with_time, free_name, move_away, move_if_there};
 use crate::edge::loose_object;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
 use crate::edge::os::processors;

@@ -9,9 +9,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Result;
-use crate::edge::files::{
-    Tried, absent, clock_slack_ns, create_private_folder, read_plain, write_whole,
-};
+use super::missing_objects::clock_slack_ns;
+use crate::edge::files::{Tried, absent, create_private_folder, read_plain, write_whole};
 use crate::edge::loose_object;
 
 /// How often a link is made again whose folder git removed meanwhile.
