@@ -1,7 +1,7 @@
 //! Who is measured: each works through the whole change in a fresh repository, and must leave one
 //! commit a story.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,20 @@ use crate::run::{Run, Seen};
 use crate::walks::Walks;
 use crate::{Result, agent, watch};
 
-/// All contenders. The last one needs a program built to be compared with.
-pub(crate) const CONTENDERS: &[Contender] = if cfg!(feature = "unsynced") {
-    &[Contender::Shell, Contender::Ralphtool, Contender::Unsynced]
-} else {
-    &[Contender::Shell, Contender::Ralphtool]
-};
+/// Names another program to measure beside this one, such as an older one.
+const OTHER_PROGRAM: &str = "RALPHTOOL_PROGRAM";
+
+/// Everything that is measured.
+pub(crate) fn contenders() -> Vec<Contender> {
+    let mut contenders = vec![Contender::Shell, Contender::Ralphtool];
+    if std::env::var_os(OTHER_PROGRAM).is_some() {
+        contenders.push(Contender::Other);
+    }
+    if cfg!(feature = "unsynced") {
+        contenders.push(Contender::Unsynced);
+    }
+    contenders
+}
 
 /// The plain loop; `$1` is the task file, the rest is the agent.
 const SHELL_LOOP: &str = r#"
@@ -44,7 +52,9 @@ pub(crate) enum Contender {
     Shell,
     /// `ralphtool loop`.
     Ralphtool,
-    /// The same without its journal, and with nothing made durable.
+    /// `loop` of another program.
+    Other,
+    /// `ralphtool loop` without its journal, and with nothing made durable.
     Unsynced,
 }
 
@@ -63,6 +73,7 @@ impl Contender {
         match self {
             Self::Shell => "shell loop",
             Self::Ralphtool => "ralphtool loop",
+            Self::Other => "other program",
             Self::Unsynced => "the same, unsynced",
         }
     }
@@ -71,7 +82,7 @@ impl Contender {
     fn other_commits(self) -> usize {
         match self {
             Self::Shell => 1,
-            Self::Ralphtool | Self::Unsynced => 2,
+            Self::Ralphtool | Self::Other | Self::Unsynced => 2,
         }
     }
 
@@ -122,11 +133,14 @@ impl Contender {
                 command.args(["-c", SHELL_LOOP, "loop", TASKS]).args(agent);
                 Ok(command)
             }
-            Self::Ralphtool | Self::Unsynced => {
+            Self::Ralphtool => ralphtool_loop(place, agent, "text"),
+            Self::Other => {
+                let program = std::env::var_os(OTHER_PROGRAM).unwrap_or_default();
+                loop_of(&program, place, agent, "text")
+            }
+            Self::Unsynced => {
                 let mut command = ralphtool_loop(place, agent, "text")?;
-                if self == Self::Unsynced {
-                    command.env("RALPHTOOL_UNSYNCED_BENCHMARK", "1");
-                }
+                command.env("RALPHTOOL_UNSYNCED_BENCHMARK", "1");
                 Ok(command)
             }
         }
@@ -149,6 +163,11 @@ impl Contender {
 
 /// `ralphtool loop` with an agent that prints in some way.
 pub(crate) fn ralphtool_loop(place: &Place, agent: &[OsString], output: &str) -> Result<Command> {
+    let program = OsStr::new(env!("CARGO_BIN_EXE_ralphtool"));
+    loop_of(program, place, agent, output)
+}
+
+fn loop_of(program: &OsStr, place: &Place, agent: &[OsString], output: &str) -> Result<Command> {
     let mut words = String::new();
     for word in agent {
         let _ = write!(words, "'{}', ", Path::new(word).display());
@@ -158,7 +177,7 @@ pub(crate) fn ralphtool_loop(place: &Place, agent: &[OsString], output: &str) ->
         &config,
         format!("agent = \"bench\"\n[agents.bench]\ncommand = [{words}]\noutput = \"{output}\"\n"),
     )?;
-    let mut command = place.command(env!("CARGO_BIN_EXE_ralphtool"));
+    let mut command = place.command(program);
     command.args(["loop", CHANGE, "--on-finish", "keep", "--config"]);
     command.arg(config);
     Ok(command)

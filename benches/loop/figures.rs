@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::contender::{CONTENDERS, Contender};
+use crate::contender::{Contender, contenders};
 use crate::repository::Repository;
 use crate::run::{Gap, Run};
 use crate::spread::{Spread, float, ms};
@@ -68,28 +68,28 @@ pub(crate) fn one_line(run: &Run) -> String {
 /// The rows of one repository.
 pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
     let mut text = String::new();
-    for contender in CONTENDERS {
-        let mine = of(*contender, runs);
+    for contender in contenders() {
+        let mine = of(contender, runs);
         let over = |what: fn(&Run) -> f64| Spread::of(mine.iter().map(|run| what(run)));
         let memory = mine
             .iter()
             .fold(Memory::default(), |peak, run| peak.max(run.memory));
         let label = match contender {
             Contender::Shell => format!("{}, {} runs", repository.described(), repository.runs),
-            Contender::Ralphtool | Contender::Unsynced => String::new(),
+            _ => String::new(),
         };
         let _ = writeln!(
             text,
             "| {label} | {} | {} | {} | {} | {} | {:.1} ({:.2}x), {:.1} ({:.2}x) | {} | {} | {:.0}, {:.0} | {:.0}, {:.0} | {}, {}, {} |",
             contender.name(),
             over(story).shown(),
-            ratio(*contender, runs, story).shown_as_ratio(),
+            ratio(contender, runs, story).shown_as_ratio(),
             over(restore).shown(),
-            ratio(*contender, runs, restore).shown_as_ratio(),
+            ratio(contender, runs, restore).shown_as_ratio(),
             over(story_processor).median,
-            ratio(*contender, runs, story_processor).median,
+            ratio(contender, runs, story_processor).median,
             over(restore_processor).median,
-            ratio(*contender, runs, restore_processor).median,
+            ratio(contender, runs, restore_processor).median,
             over(|run| ms(run.first_agent)).shown(),
             over(|run| ms(run.end)).shown(),
             float(memory.alone) / 1024.0,
@@ -101,8 +101,11 @@ pub(crate) fn rows(repository: &Repository, runs: &Runs) -> String {
             most(&mine, |run| walks(&run.restores)),
         );
     }
-    if CONTENDERS.contains(&Contender::Unsynced) {
+    if contenders().contains(&Contender::Unsynced) {
         text.push_str(&price_of_durability(runs));
+    }
+    if contenders().contains(&Contender::Other) {
+        text.push_str(&beside_other(runs));
     }
     text
 }
@@ -122,11 +125,28 @@ fn of(contender: Contender, runs: &Runs) -> Vec<&Run> {
 
 /// Against the shell loop of the same turn: both had about the same of the machine.
 fn ratio(contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> Spread {
-    let pairs = of(contender, runs)
-        .into_iter()
-        .zip(of(Contender::Shell, runs));
-    let ratios = pairs.map(|(mine, shell)| what(mine) / what(shell));
+    ratio_to(Contender::Shell, contender, runs, what)
+}
+
+fn ratio_to(base: Contender, contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> Spread {
+    let pairs = of(contender, runs).into_iter().zip(of(base, runs));
+    let ratios = pairs.map(|(mine, base)| what(mine) / what(base));
     Spread::of(ratios.filter(|ratio| ratio.is_finite()))
+}
+
+/// This program against the other one, turn by turn.
+fn beside_other(runs: &Runs) -> String {
+    let ratio = |what| {
+        let spread = ratio_to(Contender::Other, Contender::Ralphtool, runs, what);
+        spread.shown_as_ratio()
+    };
+    format!(
+        "\nthis program against the other one: story {}, restore {}; processor: story {}, restore {}\n\n",
+        ratio(story),
+        ratio(restore),
+        ratio(story_processor),
+        ratio(restore_processor),
+    )
 }
 
 /// What the journal and syncing add, by medians.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::Result;
 use crate::command::answer;
-use crate::contender::{CONTENDERS, Contender, Git};
+use crate::contender::{Contender, Git, contenders};
 use crate::fixture::Place;
 use crate::repository::Repository;
 use crate::run::{Gap, Run};
@@ -16,7 +16,7 @@ use crate::run::{Gap, Run};
 /// Runs every contender once, and lists what it called.
 pub(crate) fn listed(repository: &Repository, places: &[Place]) -> Result<String> {
     let mut text = String::new();
-    for (contender, place) in CONTENDERS.iter().zip(places) {
+    for (contender, place) in contenders().iter().zip(places) {
         let run = contender.run(repository, place, Git::Logged)?;
         text.push_str(&of(*contender, &run));
     }

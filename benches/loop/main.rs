@@ -29,7 +29,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use contender::{CONTENDERS, Git};
+use contender::{Git, contenders};
 use figures::Runs;
 use fixture::Place;
 use options::Options;
@@ -82,7 +82,7 @@ fn loops(options: &Options, out: &mut impl Write) -> Result<()> {
     out.write_all(figures::HEAD.as_bytes())?;
     for repository in &options.repositories {
         let make = |_| Place::make(&options.folder, fixture::files(repository));
-        let places: Vec<Place> = CONTENDERS.iter().map(make).collect::<Result<_>>()?;
+        let places: Vec<Place> = contenders().iter().map(make).collect::<Result<_>>()?;
         let rows = figures::rows(repository, &runs(repository, &places)?);
         out.write_all(rows.as_bytes())?;
         if options.count_git {
@@ -95,10 +95,11 @@ fn loops(options: &Options, out: &mut impl Write) -> Result<()> {
 
 fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {
     let mut runs = Runs::new();
+    let contenders = contenders();
     for turn in 0..repository.runs {
-        let mut order: Vec<_> = CONTENDERS.iter().zip(places).collect();
+        let mut order: Vec<_> = contenders.iter().zip(places).collect();
         // Whoever goes first may find colder caches: they take turns at that, too.
-        order.rotate_left(turn % CONTENDERS.len());
+        order.rotate_left(turn % contenders.len());
         for (contender, place) in order {
             let run = contender.run(repository, place, Git::Plain)?;
             let what = format!(

@@ -37,6 +37,8 @@ Start:
   --tasks DIR            with the files `*.md` of a folder, each as a change [default: made-up ones]
 
   --dir DIR              where to work; its file system counts [default: the temporary folder]
+
+RALPHTOOL_PROGRAM=FILE measures another ralphtool beside this one, such as an older build.
 ";
 
 /// What is to be measured.

@@ -158,6 +158,7 @@ use git_copy::GitCopy;
 use keeping::large::Seen;
 use looking::Latest;
 use modules::ModuleLinks;
+use object_repair::ObjectListings;
 use objects::ObjectLinks;
 use park::Parked;
 use parked_diff::Diffing;
@@ -243,6 +244,8 @@ pub(crate) struct Checkpoints {
     identity: Mutex<Option<Identity>>,
     /// What the last park took, for the restore that follows it.
     parked: Option<Parked>,
+    /// What is in the folders of objects.
+    object_listings: Arc<ObjectListings>,
     /// The diff of it that git is at work on.
     diffing: Option<Diffing>,
     /// The store has all folders for objects, or gets them.
@@ -395,6 +398,7 @@ impl Checkpoints {
             conversions: Arc::default(),
             identity: Mutex::default(),
             parked: None,
+            object_listings: Arc::default(),
             diffing: None,
             latest: Latest::default(),
             is_fanned_out: false,

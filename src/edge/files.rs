@@ -96,11 +96,12 @@ pub(crate) fn read_line_file(path: &Path) -> io::Result<Vec<u8>> {
 
 fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(path)?;
-    if file.metadata()?.len() > limit {
+    let length = file.metadata()?.len();
+    if length > limit {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, "the file is far too large");
         return Err(error);
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     // It may grow while it is read.
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)

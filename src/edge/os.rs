@@ -33,6 +33,13 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Lets the allocator keep memory that is freed and soon wanted again. By default glibc gives it
+/// back to the system as soon as 128 kB are free, several times for each story. It raises that limit
+/// to twice the size of the largest block that was ever freed.
+pub(crate) fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
+}
+
 /// Makes orphaned descendants children of this process, where the system can do that.
 #[cfg(target_os = "linux")]
 pub(crate) fn adopt_orphans() -> io::Result<()> {

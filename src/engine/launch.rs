@@ -133,6 +133,7 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
     // Without it, processes that outlive their parents could not be swept; with a warning only,
     // because the run is safe all the same: they are found by their mark.
     let _ = os::adopt_orphans();
+    os::keep_freed_memory();
     let warnings = order.warnings.iter().map(|text| warning(text));
     let mut preface: Vec<Event> = order.mended.iter().cloned().chain(warnings).collect();
     let (run, origin) = match open_run_of(&checkpoints, &order.change).await? {

@@ -95,6 +95,15 @@ pub(super) struct Control {
 impl Control {
     /// Reads the files; HEAD and refs were read by git.
     pub(super) fn take(repository: &Repository, head: Head, refs: Refs) -> Result<Self> {
+        Self::take_shaped(repository, (head, refs), None)
+    }
+
+    /// The same, with the shape where that is known.
+    pub(super) fn take_shaped(
+        repository: &Repository,
+        (head, refs): (Head, Refs),
+        shape: Option<Shape>,
+    ) -> Result<Self> {
         let mut files = Vec::new();
         for (place, path) in present(repository)? {
             let full = root(repository, place).join(&path);
@@ -133,7 +142,7 @@ impl Control {
             refs,
             files,
             pointer,
-            shape: Shape::take(repository),
+            shape: shape.unwrap_or_else(|| Shape::take(repository)),
         })
     }
 

@@ -171,6 +171,7 @@ impl Checkpoints {
         let parked = Parked {
             manifest: taken.manifest,
             passed_over: taken.passed_over,
+            git_is_untouched: false,
         };
         let trash = self.new_trash("gate");
         let mut notices = mended;

@@ -14,7 +14,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::mend::Care;
 use super::missing_objects::{changed_ns, clock_slack_ns};
-use super::shape::youngest_ns;
+use super::objects::now_ns;
+use super::shape::Shape;
 use super::{Checkpoints, Places, Result, lock};
 use crate::edge::files::{
     Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
@@ -84,14 +85,28 @@ impl Checkpoints {
         lock(&self.git_copy).update((repository, vault), is_first)
     }
 
-    /// When anything in the git directory changed last, where that was before it was last copied,
-    /// right before the attempt began. It goes by the time of change, which cannot be set back.
-    /// Bytes and modes of objects may have changed all the same.
-    pub(super) fn git_untouched_since(&self) -> Option<i128> {
-        let since = lock(&self.git_copy).youngest_ns;
-        let youngest = youngest_ns(&self.places.repository)?;
-        is_untouched(since, youngest, now_ns()).then_some(since)
+    /// The git directory, where nothing in it changed since it was last copied, right before the
+    /// attempt began. It goes by the time of change, which cannot be set back. Bytes and modes of
+    /// objects may have changed nevertheless.
+    pub(super) fn git_untouched(&self) -> Option<Untouched> {
+        let since_ns = lock(&self.git_copy).youngest_ns;
+        let (shape, times) = Shape::take_with_times(&self.places.repository)?;
+        is_untouched(since_ns, times.youngest_ns, now_ns()).then_some(Untouched {
+            since_ns,
+            shape,
+            object_folders: times.object_folders,
+        })
     }
+}
+
+/// A git directory that an attempt left as it was, apart from objects.
+#[derive(Debug)]
+pub(super) struct Untouched {
+    /// When anything in it changed last.
+    pub(super) since_ns: i128,
+    pub(super) shape: Shape,
+    /// The folders that hold objects, by their names below `objects`.
+    pub(super) object_folders: Vec<(String, Metadata)>,
 }
 
 impl GitCopy {
@@ -497,10 +512,6 @@ fn list(folder: &Path) -> HashSet<PathBuf> {
     let mut found = HashSet::new();
     visit(folder, Path::new(""), &mut found);
     found
-}
-
-fn now_ns() -> i128 {
-    jiff::Timestamp::now().as_nanosecond()
 }
 
 #[cfg(test)]

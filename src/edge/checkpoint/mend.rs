@@ -8,11 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::begin::short;
+use super::git_copy::Untouched;
 use super::missing_objects::Search;
+use super::object_repair::ObjectSearch;
 use super::objects::link;
 use super::repair::{Found, rebuild, repair, told_rebuilt, told_repaired};
 use super::run_state::Current;
-use super::shape::Strictness;
+use super::shape::{Shape, Strictness};
 use super::snapshot::Snapshot;
 use super::{Checkpoints, Notice, Places, Result, blocking, lock};
 use crate::edge::files::{
@@ -50,6 +52,10 @@ pub(super) struct Mended {
     pub(super) refs: Refs,
     /// Where HEAD points now.
     pub(super) head: Head,
+    /// Its shape, where the attempt changed nothing in it but objects.
+    pub(super) untouched: Option<Shape>,
+    /// The search for damaged objects, where it is not over; to be ended before any is read.
+    pub(super) search: Option<ObjectSearch>,
 }
 
 impl Checkpoints {
@@ -69,17 +75,22 @@ impl Checkpoints {
         let shape = &checkpoint.control.shape;
         let mut moved = shape.straighten_top(repository, trash)?;
         if moved.is_empty()
-            && let Some(since_ns) = self.git_untouched_since()
+            && let Some(untouched) = self.git_untouched()
         {
-            if care == Care::ForRestore {
-                let everything = (trash, Search::Everything);
-                notices.extend(self.repair_objects_since(since_ns, everything)?);
-            }
+            let Untouched {
+                since_ns,
+                shape,
+                object_folders,
+            } = untouched;
+            let search = (care == Care::ForRestore)
+                .then(|| self.begin_object_search(since_ns, object_folders));
             let (refs, head) = self.observe().await?;
             return Ok(Mended {
                 notices,
                 refs,
                 head,
+                untouched: Some(shape),
+                search,
             });
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
@@ -152,6 +163,8 @@ impl Checkpoints {
             notices,
             refs,
             head,
+            untouched: None,
+            search: None,
         })
     }
 

@@ -132,6 +132,7 @@ impl Checkpoints {
             now: Parked {
                 manifest: Arc::clone(&present.snapshot.manifest),
                 passed_over: present.passed_over,
+                git_is_untouched: false,
             },
             outline,
         })
@@ -277,6 +278,7 @@ impl Checkpoints {
         Ok(Parked {
             manifest: taken.manifest,
             passed_over: taken.passed_over,
+            git_is_untouched: false,
         })
     }
 

@@ -4,18 +4,21 @@
 //! Only files that changed since a given time are looked at: that time cannot be set back. Files that
 //! are gone are the part of `missing_objects`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use flate2::read::ZlibDecoder;
+use tokio::task::JoinHandle;
 
 use super::missing_objects::{Missing, Outcome, Search, changed_ns, clock_slack_ns, modified_ns};
-use super::objects::link;
+use super::objects::{link, now_ns};
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Notice, Places, Result};
+use super::{Checkpoints, Notice, Places, Result, lock};
 use crate::edge::files::{Tried, copy_with_time, free_name, move_away, move_if_there};
 use crate::edge::loose_object;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
@@ -43,14 +46,53 @@ impl Checkpoints {
             let taken = taken_at(&self.places, id);
             taken - clock_slack_ns(taken)
         });
-        self.repair_objects_since(since_ns, (trash, search))
+        let look = self.look_at_objects(since_ns);
+        let suspects = look.suspects(search)?;
+        self.repair_suspects(since_ns, &suspects, trash)
     }
 
-    /// The same since a time of the repository's file system.
-    pub(super) fn repair_objects_since(
+    /// Begins to look for objects that were damaged since a time, in folders that are known.
+    pub(super) fn begin_object_search(
         &self,
         since_ns: i128,
-        (trash, search): (&Path, Search),
+        folders: Vec<(String, Metadata)>,
+    ) -> ObjectSearch {
+        let look = self.look_at_objects(since_ns);
+        ObjectSearch {
+            since_ns,
+            suspects: tokio::task::spawn_blocking(move || look.suspects_in(&folders)),
+        }
+    }
+
+    /// Ends a search and restores what it found.
+    pub(super) async fn end_object_search(
+        &self,
+        search: Option<ObjectSearch>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let Some(search) = search else {
+            return Ok(Vec::new());
+        };
+        let suspects = match search.suspects.await {
+            Ok(suspects) => suspects?,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        self.repair_suspects(search.since_ns, &suspects, trash)
+    }
+
+    fn look_at_objects(&self, since_ns: i128) -> Look {
+        Look {
+            listings: Arc::clone(&self.object_listings),
+            objects: self.places.repository.objects(),
+            since_ns,
+        }
+    }
+
+    fn repair_suspects(
+        &self,
+        since_ns: i128,
+        suspects: &[Suspect],
+        trash: &Path,
     ) -> Result<Vec<Notice>> {
         let mut pass = Pass {
             objects: self.places.repository.objects(),
@@ -61,8 +103,8 @@ impl Checkpoints {
             restored: 0,
             lost: Vec::new(),
         };
-        for suspect in pass.suspects(search)? {
-            pass.check(&suspect)?;
+        for suspect in suspects {
+            pass.check(suspect)?;
         }
         let mut notices = pass.told(&self.places);
         let caches = pass.drop_caches()?;
@@ -140,6 +182,63 @@ fn taken_at(places: &Places, id: &str) -> i128 {
     fs::metadata(path).map_or(0, |metadata| modified_ns(&metadata))
 }
 
+/// The names in folders of objects, so that only folders that changed are listed again.
+#[derive(Debug, Default)]
+pub(super) struct ObjectListings {
+    by_folder: Mutex<HashMap<String, Listing>>,
+}
+
+/// What was in a folder since it changed last.
+#[derive(Debug)]
+struct Listing {
+    changed_ns: i128,
+    names: Arc<[OsString]>,
+}
+
+impl ObjectListings {
+    /// What is in a folder with these stat fields; none where it may not be looked into.
+    fn names(
+        &self,
+        name: &str,
+        (folder, metadata): (&Path, &Metadata),
+    ) -> Result<Option<Arc<[OsString]>>> {
+        let changed_ns = changed_ns(metadata);
+        if let Some(known) = lock(&self.by_folder).get(name)
+            && known.changed_ns == changed_ns
+        {
+            return Ok(Some(Arc::clone(&known.names)));
+        }
+        let began_ns = now_ns();
+        let Ok(listing) = fs::read_dir(folder) else {
+            return Ok(None);
+        };
+        let names: io::Result<_> = listing.map(|entry| Ok(entry?.file_name())).collect();
+        let names: Arc<[OsString]> = names.tried("list", folder)?;
+        // One that changed just now is listed again: its time may not show the next change.
+        if began_ns - changed_ns > clock_slack_ns(changed_ns) {
+            let listing = Listing {
+                changed_ns,
+                names: Arc::clone(&names),
+            };
+            lock(&self.by_folder).insert(name.to_owned(), listing);
+        }
+        Ok(Some(names))
+    }
+}
+
+/// A search for damaged objects that goes on beside other work.
+pub(super) struct ObjectSearch {
+    since_ns: i128,
+    suspects: JoinHandle<Result<Vec<Suspect>>>,
+}
+
+/// A look at the files of objects that reads none of them.
+struct Look {
+    listings: Arc<ObjectListings>,
+    objects: PathBuf,
+    since_ns: i128,
+}
+
 /// One pass over the objects of a repository.
 struct Pass<'a> {
     objects: PathBuf,
@@ -158,7 +257,7 @@ struct Suspect {
     metadata: Metadata,
 }
 
-impl Pass<'_> {
+impl Look {
     /// What may not be as it was; several threads look where there are many folders.
     fn suspects(&self, search: Search) -> Result<Vec<Suspect>> {
         let mut folders = loose_object::folders(&self.objects);
@@ -192,21 +291,20 @@ impl Pass<'_> {
 
     fn suspects_in(&self, folders: &[(String, Metadata)]) -> Result<Vec<Suspect>> {
         let mut suspects = Vec::new();
-        for (name, _) in folders {
+        for (name, metadata) in folders {
             let folder = self.objects.join(name);
             // What may not be looked into is not read by git either.
-            let Ok(listing) = fs::read_dir(&folder) else {
+            let Some(files) = self.listings.names(name, (&folder, metadata))? else {
                 continue;
             };
-            for entry in listing {
-                let entry = entry.tried("list", &folder)?;
-                let Ok(metadata) = entry.metadata() else {
+            for file in files.iter() {
+                let Ok(metadata) = fs::symlink_metadata(folder.join(file)) else {
                     continue;
                 };
                 if !metadata.is_file() || changed_ns(&metadata) >= self.since_ns {
                     suspects.push(Suspect {
                         folder: name.clone(),
-                        file: entry.file_name().to_string_lossy().into_owned(),
+                        file: file.to_string_lossy().into_owned(),
                         metadata,
                     });
                 }
@@ -214,7 +312,9 @@ impl Pass<'_> {
         }
         Ok(suspects)
     }
+}
 
+impl Pass<'_> {
     fn check(&mut self, suspect: &Suspect) -> Result<()> {
         let Suspect {
             folder,

@@ -161,7 +161,7 @@ fn copy_alternates(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn now_ns() -> i128 {
+pub(super) fn now_ns() -> i128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |elapsed| {

@@ -12,6 +12,7 @@ use super::parked_diff::no_diff;
 use super::plain_commit::Order;
 use super::run_state::Current;
 use super::save::changed_refs;
+use super::shape::Shape;
 use super::snapshot::Snapshot;
 use super::taking::Taken;
 use super::visible::{forget, to_forget, visible_paths};
@@ -57,6 +58,9 @@ pub(super) struct Parked {
     pub(super) manifest: Arc<Manifest>,
     /// Folders that were passed over.
     pub(super) passed_over: Vec<Vec<u8>>,
+    /// The attempt changed nothing in the git directory but objects, which are repaired; and none
+    /// of it is elsewhere.
+    pub(super) git_is_untouched: bool,
 }
 
 impl Checkpoints {
@@ -115,6 +119,8 @@ impl Checkpoints {
             mut notices,
             refs,
             head,
+            untouched,
+            search,
         } = self
             .mend(&current, &base, (&trash, Care::ForRestore))
             .await?;
@@ -123,7 +129,11 @@ impl Checkpoints {
         if self.is_git_moved(&base, (&refs, &head)) || self.agent_ran_git(&current) {
             self.link_objects().await?;
         }
-        let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
+        let is_linked = base.control.is_linked();
+        let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
+        let git_is_untouched = untouched.as_ref().is_some_and(is_untouched);
+        let seen = (head.clone(), refs.clone());
+        let control = Control::take_shaped(&self.places.repository, seen, untouched)?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
         notices.extend(self.tell_undone_commits(&current, &refs));
@@ -134,6 +144,7 @@ impl Checkpoints {
         if !taken.unreadable.is_empty() {
             taken = self.take_all(&base, &base_index).await?;
         }
+        notices.extend(self.end_object_search(search, &trash).await?);
         notices.extend(taken.notices.iter().cloned());
         notices.extend(self.tell_kept_out(&taken));
         self.link_module_objects(&taken.manifest).await?;
@@ -186,6 +197,7 @@ impl Checkpoints {
         self.parked = Some(Parked {
             manifest: Arc::clone(&snapshot.manifest),
             passed_over: taken.passed_over,
+            git_is_untouched,
         });
         Ok(ParkReport {
             changed_files: paths.len(),

@@ -319,13 +319,16 @@ impl Checkpoints {
         }
         let base = self.checkpoint().await?;
         let trash = self.new_trash("restore");
-        self.mend(current, &base, (&trash, Care::ForRestore))
+        let mended = self
+            .mend(current, &base, (&trash, Care::ForRestore))
             .await?;
+        self.end_object_search(mended.search, &trash).await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self.take_all(&base, &index).await?;
         self.parked = Some(Parked {
             manifest: taken.manifest,
             passed_over: taken.passed_over,
+            git_is_untouched: false,
         });
         self.restore().await?;
         let mut done = "put the tree back to the checkpoint".to_owned();
@@ -345,8 +348,10 @@ impl Checkpoints {
         let id = parked.snapshot.clone();
         let base = self.checkpoint().await?;
         let trash = self.new_trash("restore");
-        self.mend(current, &base, (&trash, Care::ForRestore))
+        let mended = self
+            .mend(current, &base, (&trash, Care::ForRestore))
             .await?;
+        self.end_object_search(mended.search, &trash).await?;
         let index = Snapshot::index(&self.places.vault, &base.id);
         let taken = self.take_all(&base, &index).await?;
         let places = Arc::clone(&self.places);
@@ -367,6 +372,7 @@ impl Checkpoints {
             self.parked = Some(Parked {
                 manifest: taken.manifest,
                 passed_over: taken.passed_over,
+                git_is_untouched: false,
             });
         }
         Ok(nothing_new)

@@ -92,9 +92,12 @@ impl Checkpoints {
                 "start again: the next start parks and restores",
             ));
         };
-        let (base_with_config, left) = self.with_users_config(current, base);
-        let mut notices = self.restore_control(&base_with_config, &trash).await?;
-        notices.extend(left);
+        let mut notices = Vec::new();
+        if !parked.git_is_untouched {
+            let (base_with_config, left) = self.with_users_config(current, base);
+            notices.extend(self.restore_control(&base_with_config, &trash).await?);
+            notices.extend(left);
+        }
         let index = Snapshot::index(&self.places.vault, &current.snapshot);
         let goal = Goal {
             snapshot: base,
@@ -105,7 +108,12 @@ impl Checkpoints {
         self.forget_caches(base);
         notices.extend(self.restore_refs(current, base, &trash).await?);
         self.put_index_back(&index, &trash).await?;
-        base.control.shape.restore(&self.places.repository)?;
+        let shape = &base.control.shape;
+        if parked.git_is_untouched {
+            shape.restore_top(&self.places.repository)?;
+        } else {
+            shape.restore(&self.places.repository)?;
+        }
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)

@@ -8,6 +8,7 @@ use super::mend::{Care, Mended};
 use super::modules::is_module_path;
 use super::plain_commit::Order;
 use super::run_state::Current;
+use super::shape::Shape;
 use super::snapshot::Snapshot;
 use super::taking::{Taken, below, show};
 use super::visible::{forget, to_forget, visible_paths};
@@ -118,11 +119,15 @@ impl Checkpoints {
             mut notices,
             mut refs,
             head,
+            untouched,
+            ..
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         notices.append(&mut self.unsaid);
         self.refuse_users_switch(&current, &head).await?;
-        base.control
+        let ended = base
+            .control
             .end_operations(&self.places.repository, &trash)?;
+        let shape = untouched.filter(|_| ended.is_empty());
         self.drop_operation_refs(&base, &mut refs).await?;
         // Objects nothing names are no part of the work.
         if self.is_git_moved(&base, (&refs, &head)) {
@@ -171,7 +176,12 @@ impl Checkpoints {
             }
         };
         let snapshot = self
-            .checkpoint_snapshot(id, (&base, &submodules), &taken, (refs.clone(), commit))
+            .checkpoint_snapshot(
+                id,
+                (&base, &submodules),
+                &taken,
+                (refs.clone(), commit, shape),
+            )
             .await?;
         let run = current.intent.run.clone();
         self.make_ready(&snapshot.id, commit).await?;
@@ -333,7 +343,7 @@ impl Checkpoints {
         id: String,
         (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
         taken: &Taken,
-        (mut refs, commit): (Refs, ObjectId),
+        (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
     ) -> Result<Snapshot> {
         let branch = self.current()?.intent.branch;
         refs.insert(branch.clone(), commit);
@@ -341,7 +351,7 @@ impl Checkpoints {
             name: branch,
             commit: Some(commit),
         };
-        let control = Control::take(&self.places.repository, head, refs)?;
+        let control = Control::take_shaped(&self.places.repository, (head, refs), shape)?;
         let snapshot = self.snapshot(id, taken, control, submodules);
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);

@@ -80,15 +80,47 @@ pub(super) struct Shape {
     own: BTreeMap<String, Node>,
 }
 
+/// What one pass over a git directory shows besides its shape.
+pub(super) struct Times {
+    /// When anything in it changed last, apart from objects and what is deep in folders that git does
+    /// not know.
+    pub(super) youngest_ns: i128,
+    /// The folders that hold objects, by their names below `objects`.
+    pub(super) object_folders: Vec<(String, Metadata)>,
+}
+
 impl Shape {
     /// Records the shape as it is now.
     pub(super) fn take(repository: &Repository) -> Self {
+        Self::take_from(repository, Folders::AllButObjects).0
+    }
+
+    /// The same, with what else one pass over the git directory shows; none where it is gone.
+    pub(super) fn take_with_times(repository: &Repository) -> Option<(Self, Times)> {
+        let is_there = |root: &PathBuf| fs::symlink_metadata(root).is_ok_and(|it| it.is_dir());
+        if !is_there(&repository.common_dir) || !is_there(&repository.git_dir) {
+            return None;
+        }
+        Some(Self::take_from(repository, Folders::All))
+    }
+
+    fn take_from(repository: &Repository, folders: Folders) -> (Self, Times) {
         let top = fs::symlink_metadata(&repository.work_tree).ok();
-        let record = |root: &Path| {
+        let mut times = Times {
+            youngest_ns: i128::MIN,
+            object_folders: Vec::new(),
+        };
+        let mut record = |root: &Path| {
             let mut found = BTreeMap::new();
-            visit(root, Folders::AllButObjects, &mut |path, node, _| {
+            visit(root, folders, &mut |path, node, metadata| {
+                times.youngest_ns = times.youngest_ns.max(changed_ns(metadata));
                 let is_plain = matches!(node, Node::File { .. }) && !has_few_files(path);
-                if !is_plain {
+                let is_fan_out = metadata.is_dir() && is_fan_out(path);
+                if is_fan_out || metadata.is_dir() && path == "objects/pack" {
+                    let name = path.trim_start_matches("objects/").to_owned();
+                    times.object_folders.push((name, metadata.clone()));
+                }
+                if !is_plain && !is_fan_out {
                     found.insert(path.to_owned(), node.clone());
                 }
                 Ok(true)
@@ -96,7 +128,7 @@ impl Shape {
             .map(|()| found)
             .unwrap_or_default()
         };
-        Self {
+        let shape = Self {
             top: top.map(|it| it.mode() & 0o7777),
             pointer: fs::read_link(repository.work_tree.join(".git")).ok(),
             shared: record(&repository.common_dir),
@@ -105,7 +137,14 @@ impl Shape {
             } else {
                 record(&repository.git_dir)
             },
-        }
+        };
+        (shape, times)
+    }
+
+    /// True where a part of the git directory is elsewhere, behind a link.
+    pub(super) fn has_links(&self) -> bool {
+        let mut nodes = self.shared.values().chain(self.own.values());
+        self.pointer.is_some() || nodes.any(|node| matches!(node, Node::Link { .. }))
     }
 
     /// Moves everything aside that is not of its kind, and opens what its owner locked. Gives the
@@ -209,10 +248,15 @@ impl Shape {
                 restore_mode(&root.join(path), node)?;
             }
         }
-        if let Some(mode) = self.top {
-            restore_mode(&repository.work_tree, &Node::Folder { mode })?;
+        self.restore_top(repository)
+    }
+
+    /// Restores the mode of the work tree's top folder.
+    pub(super) fn restore_top(&self, repository: &Repository) -> Result<()> {
+        match self.top {
+            Some(mode) => restore_mode(&repository.work_tree, &Node::Folder { mode }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// True where the list of packed refs was a file.
@@ -393,26 +437,6 @@ fn restore_mode(full: &Path, node: &Node) -> Result<()> {
     }
     let permissions = Permissions::from_mode(*mode);
     Ok(fs::set_permissions(full, permissions).tried("set the mode of", full)?)
-}
-
-/// When anything in the git directory changed last, apart from objects and what is deep in folders
-/// that git does not know; none where it is gone.
-pub(super) fn youngest_ns(repository: &Repository) -> Option<i128> {
-    let mut youngest = i128::MIN;
-    for root in [&repository.common_dir, &repository.git_dir] {
-        if !fs::symlink_metadata(root).is_ok_and(|it| it.is_dir()) {
-            return None;
-        }
-        let mut see = |_: &str, _: &Node, metadata: &Metadata| {
-            youngest = youngest.max(changed_ns(metadata));
-            Ok(true)
-        };
-        visit(root, Folders::All, &mut see).ok()?;
-        if repository.git_dir == repository.common_dir {
-            break;
-        }
-    }
-    Some(youngest)
 }
 
 /// Which folders of the git directory are gone through.

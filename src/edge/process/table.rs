@@ -71,18 +71,9 @@ impl Entry {
 
     /// Its children, without a look at all processes; none where the kernel does not list them.
     pub(super) fn children(&self) -> Vec<Self> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.key.pid));
-        tasks
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-            .flat_map(|pids| {
-                pids.split_whitespace()
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>()
-            })
-            .filter_map(|pid| Self::read(pid.parse().ok()?))
+        let pids = children_of(self.key.pid).unwrap_or_default();
+        pids.into_iter()
+            .filter_map(Self::read)
             .filter(|child| child.parent == self.key.pid)
             .collect()
     }
@@ -119,6 +110,30 @@ impl Entry {
             Err(error) => Err(error),
         };
     }
+}
+
+/// The children of this process, ended ones that nobody waited for included; none where the kernel
+/// does not list them. Complete, unless one is waited for meanwhile.
+pub(super) fn own_children() -> Option<Vec<i32>> {
+    children_of(getpid().as_raw_nonzero().get())
+}
+
+fn children_of(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+        let list = fs::read_to_string(task.ok()?.path().join("children"));
+        let pids = match list {
+            Ok(pids) => pids,
+            // The thread has ended; another one has its children now.
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
+            Err(_) => return None,
+        };
+        children.extend(
+            pids.split_whitespace()
+                .filter_map(|it| it.parse::<i32>().ok()),
+        );
+    }
+    Some(children)
 }
 
 /// All processes at one time.
@@ -204,6 +219,25 @@ mod tests {
         };
         assert_eq!(Entry::parse(7, stat), Some(want));
         assert_eq!(Entry::parse(7, "7 (a"), None);
+    }
+
+    #[test]
+    fn a_child_is_listed_until_it_is_waited_for() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        // Where the kernel lists no children there is nothing to test.
+        let is_listed = || own_children().is_none_or(|children| children.contains(&pid));
+        assert!(is_listed());
+        drop(child.stdin.take());
+        while Entry::read(pid).is_some_and(|entry| !entry.is_dead) {
+            std::thread::yield_now();
+        }
+        assert!(is_listed());
+        child.wait().unwrap();
+        assert!(own_children().is_none_or(|children| !children.contains(&pid)));
     }
 
     #[test]

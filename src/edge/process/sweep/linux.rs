@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process_group, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, child_subreaper, getpgrp, kill_process_group, waitpid,
+};
 use tokio::time::{Instant, sleep};
 
 use super::{Leader, Orphans, Patience, Step, Swept};
 use crate::edge::process::ATTEMPT_VARIABLE;
-use crate::edge::process::table::{Entry, Key, Table};
+use crate::edge::process::table::{Entry, Key, Table, own_children};
 
 /// How soon it is looked again, at first.
 const POLL_SHORTEST: Duration = Duration::from_millis(2);
@@ -95,7 +97,21 @@ impl Attempt {
 
     /// Ends everything, but for a leader that is spared because it has been waited for.
     pub(in super::super) async fn sweep(&mut self, patience: Patience) -> Swept {
+        if self.left_nothing() {
+            return Swept::default();
+        }
         end_all(|table| self.alive(table), patience).await
+    }
+
+    /// True where this process adopts whatever the attempt orphans, and has no child but helpers of
+    /// its own. To read the whole process table takes much longer.
+    fn left_nothing(&self) -> bool {
+        let adopts_all = self.orphans == Orphans::All && self.leader_is_spared;
+        if !adopts_all || !matches!(child_subreaper(), Ok(Some(_))) {
+            return false;
+        }
+        let is_helper = |pid: &i32| *pid != self.leader && leaders(|all| all.contains(pid));
+        own_children().is_some_and(|children| children.iter().all(is_helper))
     }
 
     /// The members that are alive; the dead ones that are ours to reap are reaped.
