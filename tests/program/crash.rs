@@ -131,14 +131,8 @@ fn no_other_command_comes_in_between_recovery_and_start() {
     sandbox.agent(GOOD);
     // Settings are read after recovery: a pipe holds the program up in between.
     let pipe = sandbox.root.join("settings");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &pipe,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    let made = sandbox.command("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
     let first = sandbox.start(&["resume", "--config", pipe.to_str().unwrap()]);
     // Opening waits for the reader.
     let mut settings = fs::OpenOptions::new().write(true).open(&pipe).unwrap();

@@ -356,6 +356,7 @@ fn an_attempt_after_a_stopped_one_is_told_why_the_one_before_failed() {
     assert!(prompt.contains("no luck"), "{prompt}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_killed_run_can_be_left_behind_with_fresh() {
     let sandbox = killed();

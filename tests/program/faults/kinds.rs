@@ -322,6 +322,7 @@ fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked
 }
 
 /// The token comes with the first run.
+#[cfg(target_os = "linux")]
 fn without_token(state: &str) -> Vec<&str> {
     let lines = state.lines();
     lines
