@@ -8,10 +8,9 @@ use jiff::Timestamp;
 
 use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
-use super::launch::{no_repository, on_runtime};
+use super::launch::{on_runtime, repository_to_read};
 use super::output;
 use crate::edge::checkpoint::{CheckpointError, ParkedAttempt, Shelf};
-use crate::edge::repository::Repository;
 use crate::edge::vault::state_directory;
 use crate::engine::attempts::{find, of_run};
 use crate::failure::Failure;
@@ -100,9 +99,7 @@ pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<Ex
 
 /// The parked attempts, without the lock: a run may be at work.
 async fn shelf(context: &Context) -> Result<Shelf, Failure> {
-    let repository = Repository::discover(&context.folder()?)
-        .await
-        .map_err(|error| no_repository(&error))?;
+    let repository = repository_to_read(context).await?;
     let state = state_directory(&context.environment)?;
     Shelf::open(&state, &repository).map_err(|error| unreadable(&error))
 }

@@ -13,11 +13,11 @@ use crate::domain::event::Event;
 use crate::domain::ids::StoryId;
 use crate::domain::settings::trust::TrustQuestion;
 use crate::domain::settings::{PartialSettings, Settings};
-use crate::edge::checkpoint::{OpenRun, peek, peek_last};
+use crate::edge::checkpoint::{OpenRun, peek, peek_last, told_damaged, unfinished_at};
 use crate::edge::repository::{Repository, RepositoryError};
 use crate::edge::settings::{Loaded, REPOSITORY_FILE};
 use crate::edge::source::{self, Surroundings};
-use crate::edge::vault::state_directory;
+use crate::edge::vault::{Vault, state_directory};
 use crate::engine::launch::{Order, Prepared, Ready, prepare};
 use crate::engine::mend::{Mended, Mending, mend};
 use crate::failure::Failure;
@@ -143,9 +143,10 @@ async fn mend_first(
     directory: &Path,
 ) -> Result<Mended, Failure> {
     if wish.flags.dry_run {
-        let repository = Repository::discover(directory)
-            .await
-            .map_err(|error| no_repository(&error))?;
+        let repository = match Repository::discover(directory).await {
+            Ok(repository) => repository,
+            Err(error) => return Err(no_usable_repository(&error, directory, context)),
+        };
         return Ok(Mended {
             said: Vec::new(),
             repository,
@@ -387,6 +388,50 @@ async fn dry_run(
     };
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| plan::write(out, paint, &view))
+}
+
+/// The repository at hand, for commands that only read what the vault has of it.
+pub(super) async fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
+    let (repository, warning) = readable_repository(context).await?;
+    output::warn(context, warning.as_deref());
+    Ok(repository)
+}
+
+/// The same, and a warning where an interrupted attempt left a git directory that git cannot use:
+/// the vault can be read nevertheless.
+pub(super) async fn readable_repository(
+    context: &Context,
+) -> Result<(Repository, Option<String>), Failure> {
+    let directory = context.folder()?;
+    let error = match Repository::discover(&directory).await {
+        Ok(repository) => return Ok((repository, None)),
+        Err(error) => error,
+    };
+    let state = state_directory(&context.environment)?;
+    let Some(repository) = unfinished_at(&directory, &state) else {
+        return Err(no_repository(&error));
+    };
+    let (what, hint) = told_damaged(&repository);
+    let vault = Vault::unlocked(&Vault::folder_for(&state, &repository));
+    if !vault.belongs_to(&repository).unwrap_or(false) {
+        // What shows that the two belong together is gone.
+        return Err(Failure::refused(what).hint(hint));
+    }
+    Ok((repository, Some(format!("{what}; {hint}"))))
+}
+
+/// There is none, or one that the next run repairs.
+pub(super) fn no_usable_repository(
+    error: &RepositoryError,
+    directory: &Path,
+    context: &Context,
+) -> Failure {
+    let state = state_directory(&context.environment).ok();
+    let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
+        return no_repository(error);
+    };
+    let (what, hint) = told_damaged(&repository);
+    Failure::refused(what).hint(hint)
 }
 
 pub(super) fn no_repository(error: &RepositoryError) -> Failure {

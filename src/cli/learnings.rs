@@ -9,12 +9,11 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::context::Context;
-use super::launch::{no_repository, on_runtime, only_change};
+use super::launch::{on_runtime, only_change, repository_to_read};
 use super::output;
 use crate::edge::file_lines::FileLines;
 use crate::edge::files::FileError;
 use crate::edge::learnings;
-use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, holder, state_directory};
 use crate::failure::Failure;
 use crate::ui::text::clean;
@@ -83,9 +82,7 @@ struct Notes {
 }
 
 async fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
-    let repository = Repository::discover(&context.folder()?)
-        .await
-        .map_err(|error| no_repository(&error))?;
+    let repository = repository_to_read(context).await?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let is_ours = Vault::unlocked(&vault).belongs_to(&repository);
     if !is_ours.unwrap_or(true) {

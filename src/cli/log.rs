@@ -7,12 +7,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::context::Context;
-use super::launch::{no_repository, on_runtime};
+use super::launch::{on_runtime, repository_to_read};
 use super::output;
 use super::tui;
 use crate::domain::event::Record;
 use crate::domain::receipt::Receipt;
-use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, state_directory};
 use crate::engine::history::{find_run, past_runs, read_run};
 use crate::failure::Failure;
@@ -59,9 +58,7 @@ pub(super) fn run(arguments: &LogArguments, context: &Context) -> Result<ExitCod
 }
 
 async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository = Repository::discover(&context.folder()?)
-        .await
-        .map_err(|error| no_repository(&error))?;
+    let repository = repository_to_read(context).await?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {

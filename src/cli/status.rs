@@ -9,10 +9,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::context::Context;
-use super::launch::{no_repository, on_runtime};
+use super::launch::{on_runtime, repository_to_read};
 use super::terminal;
 use crate::domain::status::Status;
-use crate::edge::repository::Repository;
 use crate::edge::vault::{Vault, state_directory};
 use crate::engine::status::Watch;
 use crate::failure::Failure;
@@ -71,9 +70,7 @@ async fn look(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
 
 /// Looks for the run of the repository at hand.
 pub(super) async fn open(context: &Context) -> Result<Watch, Failure> {
-    let repository = Repository::discover(&context.folder()?)
-        .await
-        .map_err(|error| no_repository(&error))?;
+    let repository = repository_to_read(context).await?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     Watch::open(repository, vault)
 }

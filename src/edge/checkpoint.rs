@@ -150,6 +150,7 @@ pub(crate) use preflight::{branch_obstacles, obstacles, passing_obstacles};
 pub(crate) use run_state::OpenRun;
 pub(crate) use shown::Diffs;
 pub(crate) use undo::{PreparedUndo, Undone};
+pub(crate) use vanished::{told_damaged, unfinished_at};
 
 use control::Control;
 use conversions::Conversions;

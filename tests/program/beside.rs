@@ -3,6 +3,7 @@
 
 use crate::sandbox::{self, GOOD, Running, Sandbox, there, until};
 use pretty_assertions::assert_eq;
+use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Waits for the user, once: says that it is there, and continues when the user is done.
@@ -61,6 +62,36 @@ fn a_second_run_in_a_linked_work_tree_is_refused_while_the_first_is_at_work() {
     }
     go_on(&sandbox);
     running.end().ends_with(0);
+}
+
+#[test]
+fn a_git_directory_of_a_linked_work_tree_damaged_in_a_crash_is_repaired_by_the_next_start() {
+    for misdeed in [
+        ": > \"$(git rev-parse --git-dir)/HEAD\"",
+        "rm \"$(git rev-parse --git-dir)/HEAD\"",
+        "rm -rf \"$(git rev-parse --git-common-dir)/refs\"",
+        "rm -rf \"$(git rev-parse --git-dir)\"",
+    ] {
+        let (sandbox, other) = with_other_work_tree();
+        sandbox.agent(&format!("{misdeed}\n{WAITS}"));
+        let running = waiting(&sandbox, &["-C", &other, "loop", "d"]);
+        running.signal(Signal::KILL);
+        running.end().ends_with(137);
+        let told = sandbox.run(&["-C", &other, "doctor"]).stdout;
+        assert!(
+            told.contains("`ralphtool resume` repairs it"),
+            "{misdeed}: {told}"
+        );
+        sandbox.agent(GOOD);
+        let keep = ["-C", &other, "resume", "--on-finish", "keep"];
+        sandbox.run(&keep).ends_with(0);
+        let subjects = sandbox.git("log --format=%s side..ralph/d");
+        assert_eq!(
+            subjects, "checkpoint: 2\ncheckpoint: 1\ninitial state\n",
+            "{misdeed}"
+        );
+        assert_eq!(sandbox.git("fsck --no-dangling"), "", "{misdeed}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::{Context, unfit};
+use crate::cli::launch::{no_usable_repository, readable_repository};
 use crate::cli::trust;
 use crate::domain::change::Change;
 use crate::domain::settings::PartialSettings;
@@ -69,14 +70,14 @@ impl Lookup {
     async fn repository(&self) -> Result<Repository, Failure> {
         let folder = self.context.folder()?;
         let found = Repository::discover(&folder).await;
-        found.map_err(|error| crate::cli::launch::no_repository(&error))
+        found.map_err(|error| no_usable_repository(&error, &folder, &self.context))
     }
 
     async fn changes(&self) -> Result<ChangesFound, Failure> {
         let around = self.context.surroundings()?;
         let found = source::survey(&around)?;
-        let open = match self.repository().await {
-            Ok(repository) => self.open_run(&repository)?,
+        let open = match readable_repository(&self.context).await {
+            Ok((repository, _)) => self.open_run(&repository)?,
             // Changes can be read without one; a preview says what is missing.
             Err(_) => None,
         };

@@ -4,7 +4,9 @@
 //! made as inside a run; where something else stands in the place of the git directory, that is the
 //! user's.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,15 +31,9 @@ struct Known {
 }
 
 impl Known {
-    /// Looks for the open run of a work tree with a git directory of its own.
+    /// Looks for the open run of a work tree.
     fn find(work_tree: &Path, state: &Path) -> Result<Option<Self>> {
-        let git_dir = work_tree.join(".git");
-        let mut repository = Repository {
-            work_tree: work_tree.to_owned(),
-            common_dir: git_dir.clone(),
-            git_dir,
-            format: ObjectFormat::Sha1,
-        };
+        let mut repository = layout(work_tree);
         let folder = Vault::folder_for(state, &repository);
         let lines = read(&folder.join("journal"))?;
         let Some(current) = RunState::from_journal(&lines).current else {
@@ -52,6 +48,60 @@ impl Known {
             current,
         }))
     }
+
+    fn agent_was_at_work(&self) -> bool {
+        !matches!(self.current.phase, Phase::Beginning | Phase::Still)
+    }
+}
+
+/// Where the parts of a repository are that git cannot use.
+fn layout(work_tree: &Path) -> Repository {
+    let place = work_tree.join(".git");
+    let pointer = read_line_file(&place).unwrap_or_default();
+    let git_dir = match pointer.strip_prefix(b"gitdir: ") {
+        Some(path) => {
+            let path = work_tree.join(OsStr::from_bytes(path.trim_ascii_end()));
+            path.canonicalize().unwrap_or(path)
+        }
+        None => place,
+    };
+    let common_dir = git_dir
+        .parent()
+        .filter(|folder| folder.ends_with("worktrees"))
+        .and_then(Path::parent);
+    Repository {
+        work_tree: work_tree.to_owned(),
+        common_dir: common_dir.unwrap_or(&git_dir).to_owned(),
+        git_dir,
+        format: ObjectFormat::Sha1,
+    }
+}
+
+/// The repository of the folder or one above whose git directory git cannot use, where an unfinished
+/// run is known that the next start repairs it for. What the vault has of it can be read before that.
+pub(crate) fn unfinished_at(directory: &Path, state: &Path) -> Option<Repository> {
+    let directory = directory.canonicalize().ok()?;
+    for work_tree in directory.ancestors() {
+        let metadata = fs::symlink_metadata(work_tree.join(".git")).ok();
+        let known = Known::find(work_tree, state).ok().flatten();
+        match (metadata, known) {
+            (Some(metadata), known) => {
+                let known = known.filter(|_| metadata.is_dir() || metadata.is_file());
+                return known.map(|known| known.repository);
+            }
+            (None, Some(known)) if known.agent_was_at_work() => return Some(known.repository),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// Says that git cannot use the git directory of an unfinished run, and what to do.
+pub(crate) fn told_damaged(repository: &Repository) -> (String, &'static str) {
+    let folder = repository.work_tree.display();
+    let what =
+        format!("git cannot use the git directory of `{folder}`, which has an unfinished run");
+    (what, "`ralphtool resume` repairs it and resumes the run")
 }
 
 /// Rebuilds the git directory an agent removed from the folder or one above, and says so.
@@ -66,8 +116,8 @@ pub(super) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
         let Some(known) = Known::find(work_tree, state)? else {
             continue;
         };
-        if matches!(known.current.phase, Phase::Beginning | Phase::Still) {
-            // No agent was at work: the user removed it.
+        if !known.agent_was_at_work() {
+            // The user removed it.
             break;
         }
         let vault = Vault::open(&known.folder)?;
@@ -100,7 +150,8 @@ pub(super) async fn discover(
         return Ok((found?, None));
     };
     let is_there = |found: &Repository| found.work_tree == *nearest;
-    if found.as_ref().is_ok_and(is_there) || !nearest.join(".git").is_dir() {
+    let place = nearest.join(".git");
+    if found.as_ref().is_ok_and(is_there) || !(place.is_dir() || place.is_file()) {
         return Ok((found?, None));
     }
     let Some(known) = Known::find(nearest, state)? else {

@@ -3,7 +3,9 @@
 use super::super::chain;
 use super::{Patient, Place, TIMEOUT};
 use crate::domain::doctor::Finding;
-use crate::edge::checkpoint::{CheckpointError, obstacles as find_obstacles};
+use crate::edge::checkpoint::{
+    CheckpointError, obstacles as find_obstacles, told_damaged, unfinished_at,
+};
 use crate::edge::git;
 use crate::edge::repository::Repository;
 
@@ -27,10 +29,20 @@ pub(super) async fn look(patient: &Patient) -> (Vec<Finding>, Option<Repository>
             (findings, Some(repository))
         }
         Err(error) => {
-            findings.push(refused("repository", &error.into()));
+            let state = patient.state.as_ref().ok();
+            let unfinished = state.and_then(|state| unfinished_at(&patient.directory, state));
+            findings.push(match unfinished {
+                Some(repository) => damaged(&repository),
+                None => refused("repository", &error.into()),
+            });
             (findings, None)
         }
     }
+}
+
+fn damaged(repository: &Repository) -> Finding {
+    let (what, hint) = told_damaged(repository);
+    Finding::refusal("repository", what).hint(hint)
 }
 
 /// What would keep a run from beginning.

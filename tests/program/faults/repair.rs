@@ -228,6 +228,33 @@ fn a_git_directory_that_is_damaged_after_a_crash_is_repaired_by_the_next_start()
 }
 
 #[test]
+fn commands_that_only_read_name_the_repair_of_a_git_directory_damaged_in_a_crash() {
+    for misdeed in [": > .git/HEAD", "git config core.bare true", "rm -rf .git"] {
+        let sandbox = killed_after(RICH, misdeed);
+        for command in [
+            "status",
+            "log",
+            "attempts",
+            "learnings",
+            "loop c --dry-run",
+            "doctor",
+        ] {
+            let args: Vec<&str> = command.split(' ').collect();
+            let output = sandbox.run(&args);
+            let said = format!("{}{}", output.stdout, output.stderr);
+            assert!(
+                said.contains("`ralphtool resume` repairs it") && !said.contains("git init"),
+                "{command} after {misdeed}: {said}"
+            );
+        }
+        let status = sandbox.run(&["status"]).stdout;
+        let is_shown = status.contains("interrupted");
+        assert_eq!(is_shown, misdeed != "rm -rf .git", "{misdeed}: {status}");
+        sandbox.run(&["resume"]).ends_with(0);
+    }
+}
+
+#[test]
 fn a_run_whose_git_directory_is_damaged_after_a_crash_can_be_abandoned_at_once() {
     for misdeed in [
         ": > .git/HEAD",
