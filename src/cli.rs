@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::edge::demo::agent;
+use crate::edge::os;
 use crate::edge::process::guard;
 use crate::edge::process::watchman::duty;
 use crate::failure::{Failure, FailureKind};
@@ -58,6 +59,7 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return code;
     }
     crash::install();
+    os::started();
     // The hook has told the user by then; what is left is the exit code.
     catch_unwind(AssertUnwindSafe(|| parse_and_run(&args)))
         .unwrap_or_else(|_| FailureKind::System.exit_code().into())

@@ -5,9 +5,10 @@ use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::kill_point::{Point, reached};
-use super::sparse;
+use super::{os, sparse};
 
 /// A fault in the file system, with what was tried on what.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +152,8 @@ fn writer_of(path: &[u8]) -> Option<i32> {
     (random.len() == RANDOM).then(|| process.parse().ok())?
 }
 
-/// Moves halves of files aside that a process was writing into a folder when it died.
+/// Moves halves of files aside that a process was writing into a folder when it died. To be called
+/// with the repository locked: no other process of this program writes there then.
 pub(crate) fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError> {
     use std::os::unix::ffi::OsStrExt;
     let Ok(listing) = fs::read_dir(folder) else {
@@ -159,13 +161,26 @@ pub(crate) fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError>
     };
     for entry in listing.filter_map(Result::ok) {
         let name = entry.file_name();
-        let writer = writer_of(name.as_bytes()).and_then(rustix::process::Pid::from_raw);
-        let is_dead = writer.is_some_and(|pid| rustix::process::test_kill_process(pid).is_err());
-        if is_dead {
+        let Some(writer) = writer_of(name.as_bytes()) else {
+            continue;
+        };
+        // In a container a dead process often had the number of this one.
+        let is_ours = Ok(writer) == i32::try_from(std::process::id())
+            && entry.metadata().is_ok_and(|it| is_young(&it));
+        if !is_ours {
             move_away(&entry.path(), &trash.join("halves").join(&name))?;
         }
     }
     Ok(())
+}
+
+/// True for a file that this process may have written.
+fn is_young(metadata: &fs::Metadata) -> bool {
+    // The clock of file systems ticks.
+    let slack = Duration::from_millis(20);
+    metadata
+        .modified()
+        .is_ok_and(|modified| modified + slack >= os::started())
 }
 
 /// A new temporary file under a name that a later start knows for one of ours.
@@ -460,6 +475,31 @@ pub(crate) fn device(path: &Path) -> Option<u64> {
 pub(crate) mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn halves_of_dead_processes_are_moved_whatever_lives_under_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, trash) = (folder.path().join("own"), folder.path().join("trash"));
+        fs::create_dir(&own).unwrap();
+        os::started();
+        let half = |name: String, age: u64| {
+            let file = File::create(own.join(&name)).unwrap();
+            let modified = os::started() - Duration::from_secs(age);
+            file.set_modified(modified).unwrap();
+            name
+        };
+        let this = std::process::id();
+        let young = half(format!("{TEMPORARY}{this}-abcdef"), 0);
+        half(format!("{TEMPORARY}{this}-ghijkl"), 60);
+        // The first process always lives.
+        half(format!("{TEMPORARY}1-mnopqr"), 0);
+        half("kept.md".to_owned(), 60);
+        clear_halves(&own, &trash).unwrap();
+        let left = fs::read_dir(&own).unwrap();
+        let mut left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [young.as_str(), "kept.md"]);
+    }
 
     #[test]
     fn a_move_by_copy_takes_along_what_is_locked() {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 /// The path under which this very program can be started again.
 #[cfg(target_os = "linux")]
@@ -20,6 +21,12 @@ pub(crate) fn own_program() -> io::Result<PathBuf> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn own_program() -> io::Result<PathBuf> {
     std::env::current_exe()
+}
+
+/// When this program was started, or a moment before it was first asked.
+pub(crate) fn started() -> SystemTime {
+    static STARTED: OnceLock<SystemTime> = OnceLock::new();
+    *STARTED.get_or_init(SystemTime::now)
 }
 
 /// How many threads can work at once. Asked once: the system has to read several files to tell.

@@ -164,6 +164,29 @@ impl Repository {
         })
     }
 
+    /// Where the parts of a repository are that git may not be able to use.
+    pub(crate) fn layout(work_tree: &Path) -> Self {
+        let place = work_tree.join(".git");
+        let pointer = read_line_file(&place).unwrap_or_default();
+        let git_dir = match pointer.strip_prefix(b"gitdir: ") {
+            Some(to) => {
+                let to = work_tree.join(path(to.trim_ascii_end()));
+                to.canonicalize().unwrap_or(to)
+            }
+            None => place,
+        };
+        let common_dir = git_dir
+            .parent()
+            .filter(|folder| folder.ends_with("worktrees"))
+            .and_then(Path::parent);
+        Self {
+            work_tree: work_tree.to_owned(),
+            common_dir: common_dir.unwrap_or(&git_dir).to_owned(),
+            git_dir,
+            format: ObjectFormat::Sha1,
+        }
+    }
+
     /// Git on this repository.
     pub(crate) fn git(&self, timeout: Duration) -> Git {
         Git::on_work_tree(&self.git_dir, &self.work_tree, timeout)
@@ -247,13 +270,17 @@ async fn ask(directory: &Path, questions: &[&str]) -> Result<std::process::Outpu
 /// A named pipe in place of a file that git reads to find the repository of a folder.
 fn find_pipe(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
-    let git_dirs = directory.ancestors().map(|folder| folder.join(".git"));
-    let git_dir = git_dirs
-        .into_iter()
-        .find(|path| std::fs::symlink_metadata(path).is_ok())?;
-    let inside = ["HEAD", "config", "config.worktree", "commondir"].map(|name| git_dir.join(name));
-    std::iter::once(git_dir)
-        .chain(inside)
+    let has_git = |folder: &&Path| std::fs::symlink_metadata(folder.join(".git")).is_ok();
+    let work_tree = directory.ancestors().find(has_git)?;
+    let Repository {
+        git_dir,
+        common_dir,
+        ..
+    } = Repository::layout(work_tree);
+    let names = ["HEAD", "config", "config.worktree", "commondir"];
+    let inside = [git_dir, common_dir].map(|folder| names.map(|name| folder.join(name)));
+    std::iter::once(work_tree.join(".git"))
+        .chain(inside.into_iter().flatten())
         .find(|path| std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo()))
 }
 

@@ -13,6 +13,9 @@ use super::files::create_private_folder;
 use super::repository::Repository;
 use super::vault::{VaultError, lock_file, named_after};
 
+/// The folder of the locks in the state directory.
+pub(super) const LOCKS: &str = "ralphtool-locks";
+
 /// Held until it is dropped, or the process ends.
 #[derive(Debug)]
 pub(crate) struct RepositoryLock {
@@ -63,7 +66,7 @@ pub(crate) fn owner(state: &Path, repository: &Repository) -> Option<Owner> {
 
 fn path(state: &Path, repository: &Repository) -> PathBuf {
     let name = format!("{}.lock", named_after(&repository.common_dir));
-    state.join("ralphtool-locks").join(name)
+    state.join(LOCKS).join(name)
 }
 
 /// The first line names the process; the work tree and the vault follow, which may have any name.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek, Write as _};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -507,13 +508,20 @@ fn lock(folder: &Path) -> Result<File, VaultError> {
     lock_file(&folder.join("lock"), b"")
 }
 
-/// Locks a file, and writes into it who did, with more on lines of its own.
+/// True where this process has, or had, a lock.
+fn is_own(owner: &str) -> bool {
+    owner.starts_with(&format!("process {} since", std::process::id()))
+}
+
+/// Locks a file, and writes into it who did, with more on lines of its own. A link is not followed:
+/// what it leads to would be overwritten.
 pub(super) fn lock_file(path: &Path, more: &[u8]) -> Result<File, VaultError> {
     let mut file = fs::OpenOptions::new()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .tried("open", path)?;
     let mut patience = LOCK_PATIENCE;
@@ -523,8 +531,8 @@ pub(super) fn lock_file(path: &Path, more: &[u8]) -> Result<File, VaultError> {
             return Err(FileError::new("lock", path, error).into());
         };
         let owner = fs::read_to_string(path).unwrap_or_default();
-        // A child that a dead owner was just starting still has the lock for a moment.
-        if patience == 0 || stale_locks::is_alive(&owner) {
+        // A child that the last owner was just starting still has the lock for a moment.
+        if patience == 0 || stale_locks::is_alive(&owner) && !is_own(&owner) {
             return Err(VaultError::Locked {
                 owner: owner.trim().to_owned(),
             });

@@ -71,6 +71,8 @@ fn a_git_directory_of_a_linked_work_tree_damaged_in_a_crash_is_repaired_by_the_n
         "rm \"$(git rev-parse --git-dir)/HEAD\"",
         "rm -rf \"$(git rev-parse --git-common-dir)/refs\"",
         "rm -rf \"$(git rev-parse --git-dir)\"",
+        "cd \"$(git rev-parse --git-dir)\"; rm HEAD; mkfifo HEAD",
+        "cd \"$(git rev-parse --git-common-dir)\"; rm config; mkfifo config",
     ] {
         let (sandbox, other) = with_other_work_tree();
         sandbox.agent(&format!("{misdeed}\n{WAITS}"));

@@ -157,3 +157,20 @@ fn a_submodule_of_a_linked_work_tree_is_put_back_too() {
         ""
     );
 }
+
+#[test]
+fn files_of_a_submodule_that_a_story_makes_one_long_hole_are_restored_without_being_read() {
+    let sandbox = with_submodule();
+    let head = sandbox.read(".git/modules/inner/HEAD");
+    sandbox.agent(&format!(
+        "for file in HEAD config; do truncate -s 2G .git/modules/inner/$file; done\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(sandbox.read(".git/modules/inner/HEAD"), head);
+    let told = sandbox.warnings().join("\n");
+    assert!(told.contains(".git/modules/inner/HEAD"), "{told}");
+    assert_eq!(
+        sandbox.git("-C sub rev-parse --is-bare-repository"),
+        "false\n"
+    );
+}

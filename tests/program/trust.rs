@@ -406,7 +406,24 @@ fn a_state_directory_that_others_may_write_to_is_refused() {
     fs::set_permissions(&state, mode(0o1777)).unwrap();
     sandbox.run(&["loop", "c"]).ends_with(0);
     refused(&sandbox.vault(), 0o707);
+    refused(&state.join("ralphtool-locks"), 0o777);
     sandbox.run(&["status"]).ends_with(0);
+}
+
+#[test]
+fn a_link_in_place_of_a_lock_is_not_followed() {
+    let sandbox = Sandbox::new();
+    let (state, _) = state_of(&sandbox);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let mut locks = fs::read_dir(state.join("ralphtool-locks")).unwrap();
+    let lock = locks.next().unwrap().unwrap().path();
+    let precious = sandbox.root.join("precious");
+    fs::write(&precious, "bytes").unwrap();
+    fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(&precious, &lock).unwrap();
+    let said = sandbox.run(&["finish", "--abandon"]).ends_with(4).stderr;
+    assert!(said.contains("ralphtool-locks"), "{said}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "bytes");
 }
 
 #[test]
@@ -416,9 +433,9 @@ fn a_state_directory_of_another_user_is_refused() {
         return;
     }
     let sandbox = Sandbox::new();
-    let (_, ours) = state_of(&sandbox);
+    let (state, ours) = state_of(&sandbox);
     sandbox.run(&["loop", "c"]).ends_with(0);
-    for folder in [ours, sandbox.vault()] {
+    for folder in [ours, sandbox.vault(), state.join("ralphtool-locks")] {
         std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
         for args in [&["loop", "c"][..], &["status"], &["log"], &["doctor"]] {
             let output = sandbox.run(args).ends_with(2);

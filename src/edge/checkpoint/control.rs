@@ -3,6 +3,7 @@
 //! attempt.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -385,6 +386,8 @@ fn list_files(base: &Path, folder: &str, found: &mut Vec<(Place, String)>) -> Re
     let listing = match fs::read_dir(&path) {
         Ok(listing) => listing,
         Err(error) if absent(&error) => return Ok(()),
+        // No call takes the path, so git does not read what is there.
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(()),
         Err(error) => return Err(error).tried("list", &path).map_err(Into::into),
     };
     for entry in listing {

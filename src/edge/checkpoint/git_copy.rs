@@ -335,8 +335,10 @@ fn is_same(source: &Stamp, metadata: &Metadata, copy: &Path) -> bool {
 }
 
 /// True where nothing is younger than it was. Times of the future say nothing: the clock was set back.
+/// Nor do whole seconds, in which much can happen.
 fn is_untouched(since_ns: i128, youngest_ns: i128, now_ns: i128) -> bool {
-    since_ns > 0 && since_ns <= now_ns && youngest_ns <= since_ns
+    let is_whole_second = since_ns % 1_000_000_000 == 0;
+    !is_whole_second && since_ns > 0 && since_ns <= now_ns && youngest_ns <= since_ns
 }
 
 /// True for the objects of the repository itself, which the vault's store has.
@@ -522,6 +524,7 @@ mod tests {
     fn a_git_directory_is_untouched_only_where_its_times_can_be_believed() {
         assert!(is_untouched(5, 5, 9));
         assert!(is_untouched(5, 4, 5));
+        assert!(!is_untouched(2_000_000_000, 2_000_000_000, 9_000_000_000));
         assert!(!is_untouched(5, 6, 9), "something changed");
         assert!(!is_untouched(0, 0, 9), "it was never copied");
         assert!(!is_untouched(20, 7, 9), "the clock was set back");

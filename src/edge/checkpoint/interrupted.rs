@@ -9,8 +9,8 @@ use super::run_state::{Phase, RunState};
 use super::shape::Strictness;
 use super::snapshot::Snapshot;
 use super::switch::trash_name;
-use crate::edge::object_id::ObjectFormat;
 use crate::edge::repository::Repository;
+use crate::edge::repository_lock::RepositoryLock;
 use crate::edge::steps::read;
 use crate::edge::vault::{Vault, VaultError};
 
@@ -25,16 +25,11 @@ pub(super) fn straighten(directory: &Path, state: &Path) -> Result<()> {
     let Some(work_tree) = above.find(has_git) else {
         return Ok(());
     };
-    let git_dir = work_tree.join(".git");
-    if !fs::symlink_metadata(&git_dir).is_ok_and(|it| it.is_dir()) {
+    let place = fs::symlink_metadata(work_tree.join(".git"));
+    if !place.is_ok_and(|it| it.is_dir() || it.is_file()) {
         return Ok(());
     }
-    let repository = Repository {
-        work_tree: work_tree.to_owned(),
-        common_dir: git_dir.clone(),
-        git_dir,
-        format: ObjectFormat::Sha1,
-    };
+    let repository = Repository::layout(work_tree);
     let folder = Vault::folder_for(state, &repository);
     let Some(current) = RunState::from_journal(&read(&folder.join("journal"))?).current else {
         return Ok(());
@@ -48,6 +43,12 @@ pub(super) fn straighten(directory: &Path, state: &Path) -> Result<()> {
         Ok(vault) => vault,
         // A run is at work; to open the vault again says so.
         Err(VaultError::Locked { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let _lock = match RepositoryLock::take(state, &repository, &folder) {
+        Ok(lock) => lock,
+        // One is at work in another work tree.
+        Err(VaultError::RepositoryLocked { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     let snapshot = Snapshot::read(&vault, &current.snapshot)?;

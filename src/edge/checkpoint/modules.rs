@@ -10,9 +10,11 @@ use std::sync::Arc;
 use super::mend::link_back;
 use super::objects::ObjectLinks;
 use super::snapshot::Snapshot;
-use super::{Checkpoints, Places, Result, blocking, lock};
-use crate::edge::files::Tried;
+use super::taking::show;
+use super::{Checkpoints, Notice, Places, Result, blocking, lock};
+use crate::edge::files::{Tried, free_name, move_away};
 use crate::edge::manifest::{Entry, Manifest};
+use crate::edge::sparse::is_mostly_holes;
 use crate::edge::walk::{Found, Ground, Walk, absolute, look, walk};
 
 /// What stands before the paths of submodules' git directories.
@@ -135,6 +137,34 @@ impl Checkpoints {
             Ok(())
         })
         .await
+    }
+
+    /// Restores files of submodules that became one long hole: git would read all of it.
+    pub(super) async fn restore_module_holes(
+        &self,
+        base: &Snapshot,
+        trash: &Path,
+    ) -> Result<Option<Notice>> {
+        let is_hole = |path: &[u8]| {
+            let found = std::fs::symlink_metadata(self.places.full(path));
+            found.is_ok_and(|it| it.is_file() && is_mostly_holes(&it))
+        };
+        let spoiled: Vec<_> = module_entries(&base.manifest)
+            .filter(|(path, _)| is_hole(path))
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        if spoiled.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
+        let holes = trash.join("holes");
+        for (path, _) in &spoiled {
+            move_away(&self.places.full(path), &free_name(&holes.join("file")))?;
+        }
+        self.write_back((&Arc::default(), &Arc::default()), spoiled, trash)
+            .await?;
+        let message = format!("one long hole each, and restored: {}", names.join(", "));
+        Ok(Some(Notice::new("git_files_restored", message)))
     }
 
     /// Writes the git directories of submodules after the repository's own was made anew.

@@ -342,6 +342,10 @@ impl Pass<'_> {
         let path = self.objects.join(folder).join(name);
         let kept = self.store.join(folder).join(name);
         let copy = fs::symlink_metadata(&kept).ok();
+        if let Some(copy) = &copy {
+            // Its mode was changed with that of its other name, before that was replaced.
+            make_readable(&kept, copy);
+        }
         let is_linked = copy
             .as_ref()
             .is_some_and(|copy| (copy.dev(), copy.ino()) == (metadata.dev(), metadata.ino()));

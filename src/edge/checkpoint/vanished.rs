@@ -4,9 +4,7 @@
 //! made as inside a run; where something else stands in the place of the git directory, that is the
 //! user's.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,11 +13,12 @@ use super::repair::{Found, rebuild, repair, repair_setup, told_rebuilt, told_rep
 use super::run_state::{Current, Phase, RunState};
 use super::snapshot::Snapshot;
 use super::switch::trash_name;
-use super::{CheckpointError, Notice, Places, Result};
+use super::{CheckpointError, Notice, Places, Result, describe_owner};
 use crate::edge::files::{free_name, move_away, read_line_file, write_whole};
 use crate::edge::git::Git;
 use crate::edge::object_id::{ObjectFormat, ObjectId};
 use crate::edge::repository::{Repository, RepositoryError};
+use crate::edge::repository_lock::RepositoryLock;
 use crate::edge::steps::read;
 use crate::edge::vault::Vault;
 
@@ -33,7 +32,7 @@ struct Known {
 impl Known {
     /// Looks for the open run of a work tree.
     fn find(work_tree: &Path, state: &Path) -> Result<Option<Self>> {
-        let mut repository = layout(work_tree);
+        let mut repository = Repository::layout(work_tree);
         let folder = Vault::folder_for(state, &repository);
         let lines = read(&folder.join("journal"))?;
         let Some(current) = RunState::from_journal(&lines).current else {
@@ -49,31 +48,14 @@ impl Known {
         }))
     }
 
+    /// No other work tree of the repository has a run at work while it is repaired.
+    fn lock(&self, state: &Path) -> Result<RepositoryLock> {
+        let lock = RepositoryLock::take(state, &self.repository, &self.folder);
+        lock.map_err(describe_owner)
+    }
+
     fn agent_was_at_work(&self) -> bool {
         !matches!(self.current.phase, Phase::Beginning | Phase::Still)
-    }
-}
-
-/// Where the parts of a repository are that git cannot use.
-fn layout(work_tree: &Path) -> Repository {
-    let place = work_tree.join(".git");
-    let pointer = read_line_file(&place).unwrap_or_default();
-    let git_dir = match pointer.strip_prefix(b"gitdir: ") {
-        Some(path) => {
-            let path = work_tree.join(OsStr::from_bytes(path.trim_ascii_end()));
-            path.canonicalize().unwrap_or(path)
-        }
-        None => place,
-    };
-    let common_dir = git_dir
-        .parent()
-        .filter(|folder| folder.ends_with("worktrees"))
-        .and_then(Path::parent);
-    Repository {
-        work_tree: work_tree.to_owned(),
-        common_dir: common_dir.unwrap_or(&git_dir).to_owned(),
-        git_dir,
-        format: ObjectFormat::Sha1,
     }
 }
 
@@ -121,6 +103,7 @@ pub(super) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
             break;
         }
         let vault = Vault::open(&known.folder)?;
+        let _lock = known.lock(state)?;
         let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
         if snapshot.control.is_linked() {
             break;
@@ -158,7 +141,7 @@ pub(super) async fn discover(
         return Ok((found?, None));
     };
     let vault = known.folder.clone();
-    let Some(repaired) = repair_known(known, timeout).await? else {
+    let Some(repaired) = repair_known(known, state, timeout).await? else {
         return Err(CheckpointError::failed(
             format!(
                 "the git directory of `{}` is damaged, and is not the one an unfinished run began in",
@@ -177,13 +160,14 @@ pub(super) async fn discover(
 }
 
 /// Repairs the git directory of an open run; none where it is another one.
-async fn repair_known(known: Known, timeout: Duration) -> Result<Option<Notice>> {
+async fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
+    let vault = Vault::open(&known.folder)?;
+    let _lock = known.lock(state)?;
     let Known {
         repository,
-        folder,
         current,
+        ..
     } = known;
-    let vault = Vault::open(&folder)?;
     let snapshot = Snapshot::read(&vault, &current.snapshot)?;
     let trash = vault.trash(&trash_name("repair"));
     let places = Places { repository, vault };

@@ -14,7 +14,7 @@ use super::plain_commit::is_modules_file;
 use super::snapshot::Snapshot;
 use super::taking::{Taken, show};
 use super::{Checkpoints, Notice, Result, blocking};
-use crate::edge::files::{Tried, create_private_folder, write_whole};
+use crate::edge::files::{Tried, create_private_folder, is_temporary, write_whole};
 use crate::edge::git::{Git, GitError, nul_separated};
 use crate::edge::ignore_rules::IgnoreRules;
 use crate::edge::manifest::{Changes, Content, Entry, Lane, Manifest};
@@ -273,7 +273,7 @@ pub(super) fn visible_paths(
     changes
         .paths()
         .filter(|path| is_visible(before, path) || is_visible(after, path))
-        .filter(|path| is_storable(path))
+        .filter(|path| is_storable(path) && !is_temporary(path))
         .cloned()
         .collect()
 }

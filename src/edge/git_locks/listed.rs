@@ -20,7 +20,9 @@ pub(super) fn processes(lock: &Path) -> Vec<Process> {
     for process in found.iter_mut().filter(|it| it.subcommand().is_some()) {
         process.places = cwd(process.pid).map(|it| vec![it]);
     }
-    let open = answer(Command::new("lsof").arg("-t").arg("--").arg(lock)).unwrap_or_default();
+    let Some(open) = said_by(Command::new("lsof").arg("-t").arg("--").arg(lock)) else {
+        return vec![unknown(lock)];
+    };
     for pid in String::from_utf8_lossy(&open).lines() {
         let pid: Option<u32> = pid.trim().parse().ok();
         let holder = found.iter_mut().find(|it| Some(it.pid) == pid);
@@ -63,13 +65,19 @@ fn cwd(pid: u32) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(path)))
 }
 
+/// What a program says; none where it says nothing.
 fn answer(command: &mut Command) -> Option<Vec<u8>> {
+    said_by(command).filter(|text| !text.is_empty())
+}
+
+/// The same; none only where it cannot be started.
+fn said_by(command: &mut Command) -> Option<Vec<u8>> {
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    Some(output.stdout).filter(|text| !text.is_empty())
+    Some(output.stdout)
 }
 
 #[cfg(test)]

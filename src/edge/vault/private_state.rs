@@ -4,6 +4,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::edge::repository_lock::LOCKS;
+
 /// Who but its owner may write to a folder.
 const GROUP_OR_OTHERS: u32 = 0o022;
 const OTHERS: u32 = 0o002;
@@ -60,7 +62,7 @@ impl StateDirectoryError {
 }
 
 /// Refuses a state directory in which another user could replace what is ours: the directory itself,
-/// ralphtool's folder in it, and each vault. Folders that are not there yet will be ours.
+/// ralphtool's folder in it, each vault, and the locks. Folders that are not there yet will be ours.
 pub(super) fn check(state: &Path) -> Result<(), StateDirectoryError> {
     let own = rustix::process::geteuid().as_raw();
     let folder = state.join("ralphtool");
@@ -71,6 +73,7 @@ pub(super) fn check(state: &Path) -> Result<(), StateDirectoryError> {
         return Err(open(state, &found));
     }
     check_folder(&folder, own)?;
+    check_folder(&state.join(LOCKS), own)?;
     let Ok(listing) = fs::read_dir(&folder) else {
         return Ok(());
     };

@@ -436,6 +436,30 @@ fn folders_of_the_git_directory_nested_too_deep_are_moved_out_of_it() {
 }
 
 #[test]
+fn a_story_that_nests_folders_too_deep_in_the_git_directory_is_saved() {
+    let deep = "perl -e 'for (1..24) { mkdir \"d\" x 200; chdir \"d\" x 200 } open F, \">file\"'";
+    for folder in [".git/hooks/pre-commit.d", ".git/branches", ".git/info"] {
+        let sandbox = Sandbox::new();
+        sandbox.agent(&format!(
+            "mkdir -p {folder}; (cd {folder} && {deep})\n{GOOD}"
+        ));
+        sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+        assert_eq!(sandbox.commits(), ["initial state", "checkpoint: 1"]);
+    }
+}
+
+#[test]
+fn a_pack_index_that_is_locked_and_then_replaced_comes_back() {
+    let sandbox = leaves_no_trace(
+        "git gc -q",
+        "cd .git/objects/pack; for it in *.idx; do
+             chmod 000 $it; echo other > $root/other; mv -f $root/other $it
+         done",
+    );
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+#[test]
 fn remotes_named_in_gits_oldest_ways_are_restored() {
     let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";
     let misdeed = "echo /evil > .git/branches/mine; echo /evil > .git/branches/more

@@ -364,7 +364,7 @@ fn names_of_one_file_are_names_of_one_file_after_a_restore() {
     for misdeed in [
         "echo x > link1; echo x >> t2",
         "rm link1 t1",
-        "sed -i s/l/x/ link2; sed -i s/t/x/ t2",
+        "sed s/l/x/ link2 > new; mv new link2; sed s/t/x/ t2 > new; mv new t2",
         "rm -r link1 link2 sub t1 t2",
         "mv sub other; chmod 600 link1",
     ] {

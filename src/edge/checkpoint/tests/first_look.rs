@@ -17,7 +17,7 @@ fn settled() -> Yard {
     let yard = Yard::new();
     yard.sh(
         "for name in same sized touched edited racy mode gone; do echo $name > $name; done; \
-        git add -A; git commit -qm files; touch -d '1 hour ago' *; sleep 2.1; \
+        git add -A; git commit -qm files; touch -t 202001010000 *; sleep 2.1; \
         git update-index --refresh",
     );
     yard

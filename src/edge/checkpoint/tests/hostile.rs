@@ -305,6 +305,20 @@ async fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch
     assert_eq!(yard.git("status --porcelain --branch"), "## ralph/c\n");
 }
 
+#[tokio::test]
+async fn a_file_edited_right_after_the_scan_is_not_older_than_the_index() {
+    let (_yard, checkpoints, _) = saved("true", "echo y > other").await;
+    let scanned = checkpoints.loaded.as_ref().unwrap().manifest.taken_ns;
+    let index = fs::metadata(checkpoints.places.repository.index()).unwrap();
+    let written = index
+        .modified()
+        .unwrap()
+        .duration_since(std::time::UNIX_EPOCH);
+    let written = i64::try_from(written.unwrap().as_nanos()).unwrap();
+    // The clock of file systems may be 10 ms behind the one that the scan was timed with.
+    assert!(written <= scanned - 10_000_000, "{written} {scanned}");
+}
+
 /// For root nothing is locked: then this shows less.
 #[tokio::test]
 async fn folders_an_attempt_locks_are_looked_into_and_put_back() {
@@ -355,7 +369,7 @@ async fn an_empty_copy_in_the_vault_is_written_again() {
 async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     let yard = Yard::new();
     // Old enough for git's answer to be trusted.
-    yard.sh("touch -d '1 hour ago' a.txt; sleep 2.1; git status");
+    yard.sh("touch -t 202001010000 a.txt; sleep 2.1; git status");
     let checkpoints = yard.open().await;
     checkpoints
         .places
@@ -416,7 +430,7 @@ async fn a_merge_at_the_end_replaces_no_ignored_file() {
 async fn a_file_git_cannot_look_at_does_not_stop_a_begin() {
     let before = "echo x > x.bin; git add x.bin; git commit -qm bin; echo y > y.txt; \
         echo '*.bin filter=gone' > .gitattributes; git config filter.gone.clean false; \
-        git config filter.gone.required true; echo z > x.bin; touch -d '1 hour ago' x.bin";
+        git config filter.gone.required true; echo z > x.bin; touch -t 202001010000 x.bin";
     let (yard, mut checkpoints, _) = saved(before, "echo n > n").await;
     assert_eq!(yard.git("show HEAD:y.txt"), "y\n");
     assert_eq!(yard.git("show HEAD:n"), "n\n");
