@@ -46,6 +46,7 @@
 //! | `git_paths` | which paths of a git directory are files, folders, or looked into |
 //! | `missing_objects` | objects that were removed or moved elsewhere are linked again from the vault |
 //! | `git_copy` | what else is in the git directory, copied into the vault |
+//! | `content` | LFS and annex content that was removed is linked back from that copy |
 //! | `repair` | what a git directory lost comes back from the vault |
 //! | `error` | why a step did not work |
 //! | `switch` | moving branch, HEAD and index |
@@ -63,6 +64,7 @@ mod agent_git;
 mod begin;
 mod broken_refs;
 mod changed;
+mod content;
 mod control;
 mod converge;
 mod conversions;

@@ -76,6 +76,8 @@ impl Checkpoints {
         let (choice, mut notices) = possible(&current, choice);
         let (refs, head, repaired) = self.observe_repaired(&current.snapshot).await?;
         notices.extend(repaired);
+        // Before anything is moved: the vault's copy goes with the run.
+        notices.extend(self.restore_content(&self.new_trash("content"))?);
         let tip = refs.get(&current.intent.branch).copied();
         let changed_files = self
             .changed_since_start(&current, tip.unwrap_or(current.commit))

@@ -77,21 +77,7 @@ impl Checkpoints {
         if moved.is_empty()
             && let Some(untouched) = self.git_untouched()
         {
-            let Untouched {
-                since_ns,
-                shape,
-                object_folders,
-            } = untouched;
-            let search = (care == Care::ForRestore)
-                .then(|| self.begin_object_search(since_ns, object_folders));
-            let (refs, head) = self.observe().await?;
-            return Ok(Mended {
-                notices,
-                refs,
-                head,
-                untouched: Some(shape),
-                search,
-            });
+            return self.mend_untouched(untouched, (trash, care)).await;
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
@@ -165,6 +151,30 @@ impl Checkpoints {
             head,
             untouched: None,
             search: None,
+        })
+    }
+
+    /// The same where an attempt changed at most objects, and LFS and annex content.
+    async fn mend_untouched(
+        &self,
+        untouched: Untouched,
+        (trash, care): (&Path, Care),
+    ) -> Result<Mended> {
+        let Untouched {
+            since_ns,
+            shape,
+            object_folders,
+        } = untouched;
+        let notices = self.restore_content(trash)?.into_iter().collect();
+        let search =
+            (care == Care::ForRestore).then(|| self.begin_object_search(since_ns, object_folders));
+        let (refs, head) = self.observe().await?;
+        Ok(Mended {
+            notices,
+            refs,
+            head,
+            untouched: Some(shape),
+            search,
         })
     }
 

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use super::content::restore_content;
 use super::git_copy::{self, Extent};
 use super::mend::{Care, link_back};
 use super::run_state::{Current, RunState};
@@ -119,6 +120,8 @@ impl Pass<'_> {
         if lacks_refs {
             self.make_folder("refs")?;
         }
+        // First, because it leaves no link on the way to content.
+        parts.extend(restore_content(self.places, self.trash)?);
         let restored = git_copy::restore((repository, vault), extent)?;
         parts.extend(restored.into_iter().filter(|part| part != "objects"));
         parts.extend(self.alternates()?);

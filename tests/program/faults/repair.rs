@@ -94,6 +94,107 @@ fn refs_or_objects_that_were_removed_come_back_and_the_rest_stays() {
     is_rich(&sandbox);
 }
 
+/// The LFS and annex content that [`RICH`] made is there, as plain files.
+#[track_caller]
+fn has_content(sandbox: &Sandbox, when: &str) {
+    for (path, text) in [
+        (".git/lfs/objects/ab/cd/abcd", "large\n"),
+        (".git/annex/objects/k/k", "annexed\n"),
+    ] {
+        let full = sandbox.repo.join(path);
+        let found = fs::read_to_string(&full).unwrap_or_default();
+        assert_eq!(found, text, "{path}: {when}");
+        assert!(fs::symlink_metadata(&full).unwrap().is_file(), "{path}");
+    }
+}
+
+#[test]
+fn single_files_of_lfs_and_annex_content_that_an_attempt_removes_are_restored() {
+    for misdeed in [
+        "rm -rf .git/lfs/objects/ab .git/annex/objects/k",
+        "rm .git/lfs/objects/ab/cd/abcd .git/annex/objects/k/k; chmod a-w .git/annex/objects/k",
+        "rm .git/lfs/objects/ab/cd/abcd; mkdir .git/lfs/objects/ab/cd/abcd",
+    ] {
+        let sandbox = prepared(RICH);
+        fails(&sandbox, misdeed);
+        has_content(&sandbox, misdeed);
+        let told = records(&sandbox);
+        assert!(told.contains("lfs/objects"), "{misdeed}: {told}");
+        goes_on(&sandbox);
+        has_content(&sandbox, misdeed);
+    }
+    for command in [&["resume"][..], &["finish", "--abandon"]] {
+        let misdeed = "rm -rf .git/lfs/objects/ab .git/annex/objects/k";
+        let sandbox = killed_after(RICH, misdeed);
+        sandbox.run(command).ends_with(0);
+        has_content(&sandbox, "after a crash");
+    }
+}
+
+#[test]
+fn lfs_and_annex_content_is_restored_through_no_link() {
+    let before = format!("{RICH}; mkdir $root/elsewhere");
+    for misdeed in [
+        "rm -rf .git/lfs; ln -s $root/elsewhere .git/lfs",
+        "rm -rf .git/lfs/objects; ln -s $root/elsewhere .git/lfs/objects",
+        "rm -rf .git/lfs/objects/ab; ln -s $root/elsewhere .git/lfs/objects/ab",
+        "rm -rf .git/annex/objects/k/k; ln -s $root/elsewhere/k .git/annex/objects/k/k",
+        "rm -rf .git/lfs/objects .git/refs .git/objects; ln -s $root/elsewhere .git/lfs/objects",
+        "rm -rf .git/annex/objects; touch .git/annex/objects",
+    ] {
+        let sandbox = prepared(&before);
+        fails(&sandbox, misdeed);
+        has_content(&sandbox, misdeed);
+        shell(&sandbox, "[ -z \"$(ls -A $root/elsewhere)\" ]");
+    }
+}
+
+#[test]
+fn lfs_and_annex_content_that_a_done_story_removes_is_there_after_it_and_after_a_finish() {
+    for misdeed in [
+        "rm -rf .git/lfs/objects/ab .git/annex/objects/k",
+        "rm -rf .git/lfs .git/annex",
+    ] {
+        for choice in ["--abandon", "--cleanup"] {
+            let sandbox = prepared(RICH);
+            sandbox.agent(&format!(
+                "if [ $RALPHTOOL_STORY = 2 ]; then
+                     cat .git/lfs/objects/ab/cd/abcd .git/annex/objects/k/k > $root/seen
+                     failed no; exit
+                 fi
+                 {misdeed}\n{GOOD}"
+            ));
+            sandbox
+                .run(&["loop", "c", "--max-retries", "0"])
+                .ends_with(1);
+            assert_eq!(sandbox.git("log -1 --format=%s"), "checkpoint: 1\n");
+            let seen = fs::read_to_string(sandbox.root.join("seen")).unwrap();
+            assert_eq!(seen, "large\nannexed\n", "{misdeed}");
+            has_content(&sandbox, misdeed);
+            sandbox.run(&["finish", choice]).ends_with(0);
+            has_content(&sandbox, &format!("{misdeed}, finish {choice}"));
+        }
+    }
+}
+
+#[test]
+fn lfs_and_annex_content_that_a_gate_removes_after_the_last_story_is_there_after_a_finish() {
+    for misdeed in [
+        "rm -rf .git/lfs/objects/ab .git/annex/objects/k",
+        "rm -rf .git/lfs .git/annex",
+    ] {
+        for choice in ["keep", "cleanup"] {
+            let sandbox = prepared(RICH);
+            let gate = format!("run = \"{misdeed}\"\nwhen = \"end\"\nbaseline = false\n");
+            sandbox.config_and("", &format!("[[gate]]\nname = \"e2e\"\n{gate}"));
+            sandbox
+                .run(&["loop", "c", "--on-finish", choice])
+                .ends_with(0);
+            has_content(&sandbox, &format!("{misdeed}, {choice}"));
+        }
+    }
+}
+
 #[test]
 fn a_removed_git_directory_comes_back_with_work_trees_logs_and_what_other_tools_keep_in_it() {
     for misdeed in [
