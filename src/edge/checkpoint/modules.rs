@@ -141,7 +141,7 @@ impl Checkpoints {
 
     /// Restores files of submodules that became one long hole: git would read all of it.
     pub(super) async fn restore_module_holes(
-        &self,
+        &mut self,
         base: &Snapshot,
         trash: &Path,
     ) -> Result<Option<Notice>> {
@@ -163,6 +163,7 @@ impl Checkpoints {
         }
         self.write_back((&Arc::default(), &Arc::default()), spoiled, trash)
             .await?;
+        self.somebody_is_here();
         let message = format!("one long hole each, and restored: {}", names.join(", "));
         Ok(Some(Notice::new("git_files_restored", message)))
     }

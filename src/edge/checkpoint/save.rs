@@ -124,10 +124,7 @@ impl Checkpoints {
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         notices.append(&mut self.unsaid);
         self.refuse_users_switch(&current, &head).await?;
-        if let Some(notice) = self.restore_module_holes(&base, &trash).await? {
-            notices.push(notice);
-            self.somebody_is_here();
-        }
+        notices.extend(self.restore_module_holes(&base, &trash).await?);
         let ended = base
             .control
             .end_operations(&self.places.repository, &trash)?;
