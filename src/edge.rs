@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod gate;
 pub(crate) mod git;
 pub(crate) mod git_locks;
+pub(crate) mod halves;
 pub(crate) mod herald;
 pub(crate) mod ignore_rules;
 pub(crate) mod index_file;

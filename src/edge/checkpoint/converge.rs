@@ -23,10 +23,9 @@ use super::taking::{show, under_any};
 use super::twins::{Twins, keep_owner};
 use super::visible::check_ignore;
 use super::{CheckpointError, Checkpoints, Notice, Places, Result, blocking};
-use crate::edge::files::{
-    FileError, Tried, free_name, is_temporary, make_writable, move_away, place,
-};
+use crate::edge::files::{FileError, Tried, free_name, make_writable, move_away, place};
 use crate::edge::git::GitError;
+use crate::edge::halves::is_temporary;
 use crate::edge::loose_object;
 use crate::edge::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::edge::object_id::ObjectId;

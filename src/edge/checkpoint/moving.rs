@@ -17,7 +17,7 @@ use super::snapshot::Snapshot;
 use super::taking::{below, show};
 use super::{Checkpoints, Notice, Result, blocking};
 use crate::domain::ids::RunId;
-use crate::edge::files::is_temporary;
+use crate::edge::halves::is_temporary;
 use crate::edge::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};

@@ -11,9 +11,10 @@ use super::stale_locks::held;
 use super::{Checkpoints, Result, blocking, lock};
 use crate::edge::durability;
 use crate::edge::files::{
-    FileError, Tried, absent, clear_halves, copy_with_time, create_private_folder, move_away,
-    read_line_file, read_plain, write_whole,
+    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_line_file,
+    read_plain, write_whole,
 };
+use crate::edge::halves::clear_halves;
 use crate::edge::kill_point::{Point, reached};
 use crate::edge::object_id::ObjectId;
 use crate::edge::ref_files::{BranchMove, HeadMove, NewBranch, Read};

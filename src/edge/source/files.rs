@@ -10,7 +10,7 @@ use rustix::fs::{Gid, Uid};
 use rustix::io::Errno;
 
 use super::error::SourceError;
-use crate::edge::files::temporary_in;
+use crate::edge::halves::temporary_in;
 use crate::edge::kill_point::{Point, reached};
 
 /// The largest file that is read.
