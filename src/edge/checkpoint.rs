@@ -154,7 +154,6 @@ pub(crate) use shown::Diffs;
 pub(crate) use undo::{PreparedUndo, Undone};
 pub(crate) use vanished::{told_damaged, unfinished_at};
 
-use control::Control;
 use conversions::Conversions;
 use error::describe_owner;
 use git_copy::GitCopy;

@@ -18,6 +18,7 @@ use tokio::process::{Child, Command};
 
 use super::durability;
 use super::kill_point::{Point, reached};
+use super::ref_log::Committer;
 
 pub(crate) use error::GitError;
 
@@ -94,6 +95,7 @@ pub(crate) struct Git {
     marker: Option<String>,
     own_config: bool,
     synced: bool,
+    committer: Option<Committer>,
 }
 
 /// What a finished git process said.
@@ -120,6 +122,7 @@ impl Git {
             marker: None,
             own_config: false,
             synced: true,
+            committer: None,
         }
     }
 
@@ -135,6 +138,7 @@ impl Git {
             marker: None,
             own_config: false,
             synced: true,
+            committer: None,
         }
     }
 
@@ -217,6 +221,15 @@ impl Git {
     pub(crate) fn patient(&self) -> Self {
         Self {
             timeout: self.timeout.saturating_mul(40),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but what it writes names this committer.
+    #[must_use]
+    pub(crate) fn with_committer(&self, committer: Committer) -> Self {
+        Self {
+            committer: Some(committer),
             ..self.clone()
         }
     }
@@ -384,6 +397,12 @@ impl Git {
         }
         if let Some(marker) = &self.marker {
             command.env("RALPHTOOL_RUN", marker);
+        }
+        if let Some(committer) = &self.committer {
+            command
+                .env("GIT_COMMITTER_NAME", &committer.name)
+                .env("GIT_COMMITTER_EMAIL", &committer.mail)
+                .env("GIT_COMMITTER_DATE", &committer.date);
         }
         command
     }

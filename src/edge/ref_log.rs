@@ -4,6 +4,15 @@ use std::fmt::Write as _;
 
 use super::object_id::ObjectId;
 
+/// Whom git names in what it writes, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Committer {
+    pub(crate) name: String,
+    pub(crate) mail: String,
+    /// Seconds and zone.
+    pub(crate) date: String,
+}
+
 /// One move of a ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogLine {
@@ -18,15 +27,27 @@ pub(crate) struct LogLine {
 }
 
 impl LogLine {
-    /// A line that tells only what a listing by git tells.
-    pub(crate) fn listed(new: ObjectId, time: i64, message: &str) -> Self {
-        Self {
+    /// A line as git lists it, which does not say where the ref was before.
+    pub(crate) fn listed(new: ObjectId, committer: &Committer, message: &str) -> Option<Self> {
+        let Committer { name, mail, date } = committer;
+        Some(Self {
             old: None,
             new,
-            time,
-            who: String::new(),
+            time: date.split(' ').next()?.parse().ok()?,
+            who: format!("{name} <{mail}> {date}"),
             message: message.to_owned(),
-        }
+        })
+    }
+
+    /// Who moved the ref, and when.
+    pub(crate) fn committer(&self) -> Option<Committer> {
+        let (name, rest) = self.who.split_once('<')?;
+        let (mail, date) = rest.rsplit_once('>')?;
+        Some(Committer {
+            name: name.trim().to_owned(),
+            mail: mail.to_owned(),
+            date: date.trim().to_owned(),
+        })
     }
 }
 
@@ -114,14 +135,20 @@ mod tests {
 
     #[test]
     fn the_moves_since_a_commit_are_those_after_it() {
+        let committer = Committer {
+            name: "Ann B.".to_owned(),
+            mail: "a@b".to_owned(),
+            date: "17 +0100".to_owned(),
+        };
         let line = |old: u8, new: u8| LogLine {
             old: Some(id(old)),
-            ..LogLine::listed(id(new), 1, "")
+            ..LogLine::listed(id(new), &committer, "").unwrap()
         };
         let log = [line(b'1', b'2'), line(b'2', b'3'), line(b'3', b'4')];
         assert_eq!(since(&log, Some(id(b'2')), id(b'4')), Some(&log[1..]));
         assert_eq!(since(&log, Some(id(b'9')), id(b'4')), None);
         assert_eq!(since(&log, Some(id(b'2')), id(b'3')), None);
         assert_eq!(since(&log, None, id(b'4')), None);
+        assert_eq!((log[0].time, log[0].committer()), (17, Some(committer)));
     }
 }

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Waits for the user, once: says that it is there, and continues when the user is done.
 const WAITS: &str = "[ -e $root/here ] || { touch $root/here; wait_for $root/go; }";
 
+/// Makes the repository again, with refs in tables.
+const IN_TABLES: &str = "rm -rf .git && git init -q -b main --template= --ref-format=reftable &&
+     git add -A && git commit -q -m first";
+
 /// A run whose agent waits for the user.
 fn waiting(sandbox: &Sandbox, args: &[&str]) -> Running {
     let running = sandbox.start(args);
@@ -226,12 +230,26 @@ fn a_branch_the_agent_moved_is_restored_and_said() {
 
 #[test]
 fn a_stash_of_the_users_stays_while_the_agents_goes() {
+    users_stash_stays(":", "git checkout -- a.txt; git stash list");
+}
+
+#[test]
+fn a_stash_of_the_users_stays_in_order_where_refs_are_in_tables() {
+    for meanwhile in ["git stash list", "git stash drop -q stash@{2}"] {
+        users_stash_stays(IN_TABLES, meanwhile);
+    }
+}
+
+/// The user stashes beside an agent that stashes, too, and then runs other commands.
+#[track_caller]
+fn users_stash_stays(prepare: &str, then: &str) {
     let sandbox = Sandbox::new();
+    shell(&sandbox, prepare);
     sandbox.write("a.txt", "old\n");
     sandbox.git("stash push -q -m old");
     sandbox.agent(&format!(
         "echo x > a.txt; git stash push -q -m agents; {WAITS}
-         git checkout -- a.txt; git stash list; failed no"
+         {then}; failed no"
     ));
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
     // The second in which the agent stashed is over, so that the times tell the two apart.
@@ -366,10 +384,7 @@ fn a_switch_of_branches_is_noticed_without_a_log_of_head() {
 
 #[test]
 fn a_switch_of_branches_is_noticed_where_refs_are_in_tables() {
-    switch_is_noticed(
-        "rm -rf .git && git init -q -b main --template= --ref-format=reftable && git add -A &&
-         git commit -q -m first",
-    );
+    switch_is_noticed(IN_TABLES);
 }
 
 #[test]

@@ -78,7 +78,9 @@ impl Checkpoints {
         let settings = settings?;
         made?;
         let (refs, head) = self.observe().await?;
-        let control = Control::take(&self.places.repository, head.clone(), refs.clone())?;
+        let control = self
+            .take_control((head.clone(), refs.clone()), None)
+            .await?;
         self.prepare_work_dir(&settings, &control).await?;
 
         let start_id = Snapshot::new_id();

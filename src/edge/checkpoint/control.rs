@@ -95,12 +95,7 @@ pub(super) struct Control {
 
 impl Control {
     /// Reads the files; HEAD and refs were read by git.
-    pub(super) fn take(repository: &Repository, head: Head, refs: Refs) -> Result<Self> {
-        Self::take_shaped(repository, (head, refs), None)
-    }
-
-    /// The same, with the shape where that is known.
-    pub(super) fn take_shaped(
+    pub(super) fn take(
         repository: &Repository,
         (head, refs): (Head, Refs),
         shape: Option<Shape>,
@@ -276,8 +271,27 @@ impl Control {
         Ok(ended)
     }
 
+    /// Keeps this log of the stash, which is no file where refs are in tables.
+    pub(super) fn keep_stash_log(&mut self, log: Option<Vec<u8>>) {
+        let path = "logs/refs/stash";
+        self.files
+            .retain(|file| file.place != Place::Shared || file.path != path);
+        self.files.extend(log.map(|bytes| ControlFile {
+            place: Place::Shared,
+            path: path.to_owned(),
+            mode: 0o644,
+            bytes,
+            unkept: false,
+            link: None,
+        }));
+        self.files.sort_unstable();
+    }
+
     /// Puts the stash's log back, after its ref.
     pub(super) fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
+        if self.uses_reftable() {
+            return Ok(());
+        }
         if let Some(file) = self.find(Place::Shared, "logs/refs/stash") {
             restore_file(repository, file, trash)?;
         }

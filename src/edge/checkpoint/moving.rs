@@ -76,7 +76,7 @@ impl Checkpoints {
     pub(super) async fn take_present(&mut self, base: &Arc<Snapshot>) -> Result<Present> {
         self.link_objects().await?;
         let (refs, head) = self.observe().await?;
-        let control = super::Control::take(&self.places.repository, head, refs)?;
+        let control = self.take_control((head, refs), None).await?;
         let own = Snapshot::index(&self.places.vault, &base.id);
         let index = if own.exists() {
             own

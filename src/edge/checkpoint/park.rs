@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::control::Control;
 use super::mend::{Care, Mended};
 use super::objects::fan_out;
 use super::parked_diff::no_diff;
@@ -133,7 +132,7 @@ impl Checkpoints {
         let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
         let git_is_untouched = untouched.as_ref().is_some_and(is_untouched);
         let seen = (head.clone(), refs.clone());
-        let control = Control::take_shaped(&self.places.repository, seen, untouched)?;
+        let control = self.take_control(seen, untouched).await?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
         notices.extend(self.tell_undone_commits(&current, &refs));

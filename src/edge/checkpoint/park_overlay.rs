@@ -14,6 +14,7 @@ use super::objects::ObjectLinks;
 use super::park::{ParkReport, Setback};
 use super::parked_diff::no_diff;
 use super::snapshot::Snapshot;
+use super::stash::take_control_with;
 use super::taking::{Scene, Seen, Taken, below, now_ns};
 use super::visible::visible_paths;
 use super::{Checkpoints, Notice, Result, blocking};
@@ -180,7 +181,7 @@ impl Checkpoints {
         };
         let refs = repository.refs(&git).await?;
         let head = repository.head(&git, &refs).await?;
-        Control::take(&repository, head, refs)
+        take_control_with(&git, &repository, (head, refs), None).await
     }
 
     /// The work tree as the attempt left it, against the checkpoint.

@@ -9,9 +9,9 @@ use super::Checkpoints;
 use super::agent_git::{MOVING, Traced};
 use super::run_state::Current;
 use crate::edge::files::read_plain;
-use crate::edge::git::nul_separated;
+use crate::edge::git::{Git, nul_separated};
 use crate::edge::object_id::ObjectId;
-use crate::edge::ref_log::{LogLine, parse, since};
+use crate::edge::ref_log::{Committer, LogLine, parse, since};
 
 /// What `git stash` does that adds nothing to the stash.
 const NOT_STASHING: &[&str] = &[
@@ -92,26 +92,35 @@ impl Checkpoints {
         if !repository.has_reftable() {
             return None;
         }
-        let format = "--format=%H%n%gd%n%gs%x00";
-        let args = ["reflog", "show", "--date=raw", format, name, "--"];
-        let listing = self.git.run(args).await.ok()?;
-        let mut lines: Vec<LogLine> = nul_separated(&listing).filter_map(listed).collect();
-        lines.reverse();
-        for number in 1..lines.len() {
-            lines[number].old = Some(lines[number - 1].new);
-        }
-        Some(lines)
+        listed_log(&self.git, name).await
     }
 }
 
-/// `id`, `ref@{seconds zone}` and the message, on a line each.
+/// The log of a ref as git lists it; none where there is none.
+pub(super) async fn listed_log(git: &Git, name: &str) -> Option<Vec<LogLine>> {
+    let format = "--format=%H%n%gd%n%gn%n%ge%n%gs%x00";
+    let args = ["reflog", "show", "--date=raw", format, name, "--"];
+    let listing = git.run(args).await.ok()?;
+    let mut lines: Vec<LogLine> = nul_separated(&listing).filter_map(listed).collect();
+    lines.reverse();
+    for number in 1..lines.len() {
+        lines[number].old = Some(lines[number - 1].new);
+    }
+    Some(lines)
+}
+
+/// `id`, `ref@{seconds zone}`, name, address and the message, on a line each.
 fn listed(text: &[u8]) -> Option<LogLine> {
     let text = String::from_utf8_lossy(text);
-    let mut lines = text.trim_start_matches('\n').splitn(3, '\n');
+    let mut lines = text.trim_start_matches('\n').splitn(5, '\n');
     let new = ObjectId::parse(lines.next()?.as_bytes())?;
-    let (_, when) = lines.next()?.rsplit_once("@{")?;
-    let time = when.split([' ', '}']).next()?.parse().ok()?;
-    Some(LogLine::listed(new, time, lines.next().unwrap_or_default()))
+    let (_, date) = lines.next()?.rsplit_once("@{")?;
+    let committer = Committer {
+        date: date.trim_end_matches('}').to_owned(),
+        name: lines.next()?.to_owned(),
+        mail: lines.next()?.to_owned(),
+    };
+    LogLine::listed(new, &committer, lines.next().unwrap_or_default())
 }
 
 impl Traced {

@@ -11,7 +11,7 @@ use super::run_state::{Current, LastAttempt, Phase, Saved};
 use super::save::descends;
 use super::snapshot::Snapshot;
 use super::taking::show;
-use super::{CheckpointError, Checkpoints, Control, Notice, Result, blocking};
+use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
 use crate::domain::event::FailureKind;
 use crate::edge::files::read_line_file;
 use crate::edge::halves::{clear_halves, is_temporary};
@@ -454,7 +454,7 @@ impl Checkpoints {
             .await?;
         let moved = head.commit() != Some(current.commit);
         let (refs, head) = self.observe().await?;
-        let control = Control::take(&self.places.repository, head, refs)?;
+        let control = self.take_control((head, refs), None).await?;
         let kept = control.has_files_of(&base.control);
         if taken.changes.count() > 0 || moved || !kept {
             let message = format!("resumed state\n\nRun: {}\n", current.intent.run);

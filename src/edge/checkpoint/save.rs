@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::control::Control;
 use super::mend::{Care, Mended};
 use super::modules::is_module_path;
 use super::plain_commit::Order;
@@ -352,7 +351,7 @@ impl Checkpoints {
             name: branch,
             commit: Some(commit),
         };
-        let control = Control::take_shaped(&self.places.repository, (head, refs), shape)?;
+        let control = self.take_control((head, refs), shape).await?;
         let snapshot = self.snapshot(id, taken, control, submodules);
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);

@@ -1,6 +1,7 @@
 //! The stash, which all work trees share: entries of the checkpoint come back, entries an agent added
 //! go, and all others stay.
 
+use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,12 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::control::Control;
+use super::proof::listed_log;
 use super::run_state::Current;
+use super::shape::Shape;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Result};
 use crate::edge::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
+use crate::edge::git::{Git, GitError};
 use crate::edge::object_id::ObjectId;
-use crate::edge::ref_log::{LogLine, chained, parse, since};
+use crate::edge::ref_log::{LogLine, chained, parse};
+use crate::edge::repository::{Head, Refs, Repository};
 use crate::edge::steps::STASH;
 
 /// How often, and how long apart, a stash that moves is looked at again.
@@ -60,7 +66,7 @@ impl Checkpoints {
     ) -> Result<Vec<Notice>> {
         let before = base.control.refs.get(STASH).copied();
         if self.places.repository.has_reftable() {
-            return self.settle_listed_stash(before, agents).await;
+            return self.settle_listed_stash(base, agents).await;
         }
         let path = self.places.repository.common_dir.join(LOG);
         let kept = base.control.shared(LOG).unwrap_or_default();
@@ -79,10 +85,7 @@ impl Checkpoints {
             }
             tokio::time::sleep(PAUSE).await;
         }
-        Err(CheckpointError::failed(
-            "could not restore the stash: another process moves it all the time",
-            "end that process, then run `ralphtool resume`",
-        ))
+        Err(moves_all_the_time())
     }
 
     fn target(
@@ -183,31 +186,179 @@ impl Checkpoints {
         }
     }
 
-    /// Where refs are in tables, git alone changes them: entries that are surely the agent's are
-    /// dropped, newest first, as long as nothing else was added.
+    /// Where refs are in tables, git alone changes them and their logs.
     async fn settle_listed_stash(
         &self,
-        before: Option<ObjectId>,
+        base: &Snapshot,
         agents: &dyn Fn(&[LogLine]) -> Vec<bool>,
     ) -> Result<Vec<Notice>> {
-        let (refs, _) = self.observe().await?;
-        let now = refs.get(STASH).copied();
-        if now == before {
-            return Ok(Vec::new());
+        let before = base.control.refs.get(STASH).copied();
+        let kept = base.control.shared(LOG).unwrap_or_default();
+        let kept_ids = ids(&parse(kept));
+        let mut notices = Vec::new();
+        for _ in 0..TRIES {
+            let (refs, _) = self.observe().await?;
+            let now = refs.get(STASH).copied();
+            let listed = match now {
+                Some(_) => listed_log(&self.git, STASH).await,
+                None => Some(Vec::new()),
+            };
+            // An agent can empty the log and leave the ref.
+            let is_listed = |tip: ObjectId, listed: &[LogLine]| {
+                listed.last().is_some_and(|it| it.new == tip) || kept_ids.contains(&tip)
+            };
+            let is_whole = |listed: &Vec<LogLine>| {
+                kept_ids.last() == before.as_ref() && now.is_none_or(|tip| is_listed(tip, listed))
+            };
+            let Some(listed) = listed.filter(is_whole) else {
+                return Ok(Vec::from_iter((now != before).then(left_unlisted)));
+            };
+            let zero = self.places.repository.format.zero();
+            let found = chained(&without_repeats(&listed), zero).into_bytes();
+            let target = self.target((kept, before), &found, agents);
+            if notices.is_empty() {
+                notices = target.notices;
+            }
+            let wanted = parse(&target.log);
+            if ids(&listed) == ids(&wanted) {
+                return Ok(notices);
+            }
+            if !self.rebuild_listed_stash((&listed, now), &wanted).await? {
+                tokio::time::sleep(PAUSE).await;
+            }
         }
-        let log = self.log_of(STASH).await.unwrap_or_default();
-        let added = now.and_then(|now| since(&log, before, now));
-        let is_agents = added.is_some_and(|added| agents(added).iter().all(|it| *it));
-        let Some(added) = added.filter(|_| is_agents) else {
-            let message = "the stash is not as it was at the checkpoint; it stays as it is, and what \
-                           it held is in the vault";
-            return Ok(vec![Notice::new("stash_left", message)]);
-        };
-        for _ in added {
-            self.git.run(["stash", "drop", "-q"]).await?;
-        }
-        Ok(Vec::new())
+        Err(moves_all_the_time())
     }
+
+    /// Adds what is wanted on top before it drops what is not, so that a crash in between loses no
+    /// entry. False where another process moves the stash meanwhile.
+    async fn rebuild_listed_stash(
+        &self,
+        (listed, now): (&[LogLine], Option<ObjectId>),
+        wanted: &[LogLine],
+    ) -> Result<bool> {
+        let mut tip = self.places.repository.format.zero();
+        if let Some(now) = now {
+            tip = now;
+            let old = tip.to_string();
+            let newest = listed.last().filter(|_| !wanted.is_empty());
+            let Some(newest) = newest.map(|it| it.new) else {
+                let deleted = self.git.run(["update-ref", "-d", STASH, &old]).await;
+                return self.is_done(deleted, tip).await;
+            };
+            // Git writes no line for a ref that is there already: away from it first.
+            if newest != tip {
+                let args = ["update-ref", STASH, &newest.to_string(), &old];
+                let moved = self.git.run(args).await;
+                return self.is_done(moved, tip).await;
+            }
+        }
+        let pairs = listed.iter().zip(wanted);
+        let common = pairs.take_while(|(is, to_be)| is.new == to_be.new).count();
+        let missing = &wanted[common..];
+        for line in missing {
+            if line.new != tip && !self.add_to_stash(line, tip).await? {
+                return Ok(false);
+            }
+            tip = line.new;
+        }
+        let listed = listed_log(&self.git, STASH).await.unwrap_or_default();
+        if !ids(&listed).ends_with(&ids(missing)) {
+            return Ok(false);
+        }
+        let newest_unwanted = format!("{STASH}@{{{}}}", missing.len());
+        for _ in common + missing.len()..listed.len() {
+            let drop = ["reflog", "delete", "--updateref", "--rewrite"];
+            let args = drop.into_iter().chain([newest_unwanted.as_str()]);
+            self.git.run(args).await?;
+        }
+        Ok(true)
+    }
+
+    /// Adds an entry, as `git stash store` does, with the committer and the time it had; false where the
+    /// stash is no longer at `tip`.
+    async fn add_to_stash(&self, line: &LogLine, tip: ObjectId) -> Result<bool> {
+        let git = match line.committer() {
+            Some(committer) => self.git.with_committer(committer),
+            None => self.git.clone(),
+        };
+        let (new, old) = (line.new.to_string(), tip.to_string());
+        let mut args = vec!["update-ref", "--create-reflog"];
+        // Git refuses an empty message.
+        if !line.message.is_empty() {
+            args.extend(["-m", &line.message]);
+        }
+        args.extend([STASH, &new, &old]);
+        let added = git.run(args).await;
+        self.is_done(added, tip).await
+    }
+
+    /// False where git refused because the stash is no longer at `tip`.
+    async fn is_done(&self, answer: Result<Vec<u8>, GitError>, tip: ObjectId) -> Result<bool> {
+        let Err(error) = answer else {
+            return Ok(true);
+        };
+        let (refs, _) = self.observe().await?;
+        let zero = self.places.repository.format.zero();
+        if refs.get(STASH).copied().unwrap_or(zero) == tip {
+            return Err(error.into());
+        }
+        Ok(false)
+    }
+
+    /// The git directory as it is now, with the list of stashes.
+    pub(super) async fn take_control(
+        &self,
+        seen: (Head, Refs),
+        shape: Option<Shape>,
+    ) -> Result<Control> {
+        take_control_with(&self.git, &self.places.repository, seen, shape).await
+    }
+}
+
+/// The state of a git directory. Where refs are in tables, the log of the stash is no file: git lists it.
+pub(super) async fn take_control_with(
+    git: &Git,
+    repository: &Repository,
+    (head, refs): (Head, Refs),
+    shape: Option<Shape>,
+) -> Result<Control> {
+    let has_stash = refs.contains_key(STASH);
+    let mut control = Control::take(repository, (head, refs), shape)?;
+    if repository.has_reftable() {
+        let listed = if has_stash {
+            listed_log(git, STASH).await
+        } else {
+            None
+        };
+        let log = listed.map(|lines| chained(&lines, repository.format.zero()).into_bytes());
+        control.keep_stash_log(log);
+    }
+    Ok(control)
+}
+
+fn ids(lines: &[LogLine]) -> Vec<ObjectId> {
+    lines.iter().map(|line| line.new).collect()
+}
+
+/// The lines without those whose entry an older line has: a rebuild that was cut off leaves them.
+fn without_repeats(lines: &[LogLine]) -> Vec<LogLine> {
+    let mut seen = HashSet::new();
+    let is_first = |line: &&LogLine| seen.insert(line.new);
+    lines.iter().filter(is_first).cloned().collect()
+}
+
+fn left_unlisted() -> Notice {
+    let message = "the stash is not as it was at the checkpoint; it stays as it is, and what it held \
+                   is in the vault";
+    Notice::new("stash_left", message)
+}
+
+fn moves_all_the_time() -> CheckpointError {
+    CheckpointError::failed(
+        "could not restore the stash: another process moves it all the time",
+        "end that process, then run `ralphtool resume`",
+    )
 }
 
 /// Writes the log, where it still is what it was; the old one is kept.

@@ -268,6 +268,74 @@ fn id_line(sandbox: &Sandbox) -> String {
     line.map(|line| format!("{line}\n")).unwrap_or_default()
 }
 
+/// Stashes of two messages in a repository with reftables; none where git knows no reftables.
+fn stashed_in_reftables() -> Option<Sandbox> {
+    let sandbox = Sandbox::new();
+    let prepare = "rm -rf .git/logs; git refs migrate --ref-format=reftable
+                   for n in 1 2 3; do echo $n > a.txt; git stash push -q -m \"stash $n\"; done";
+    let mut migrate = sandbox.command("sh");
+    // A git older than 2.46.
+    let can = migrate.args(["-ec", prepare]).status().unwrap().success();
+    can.then_some(sandbox)
+}
+
+#[test]
+fn stashes_in_reftables_that_an_attempt_dropped_come_back_in_order() {
+    let collect = "git reflog expire --expire=now --all; git gc -q --prune=now";
+    for misdeed in [
+        "git stash drop -q",
+        "git stash drop -q stash@{1}",
+        "git stash drop -q stash@{2}",
+        "git stash pop -q; git stash push -q -m agents",
+        "git stash clear",
+        "git stash clear; echo x > a.txt; git stash push -q -m agents",
+        "git reflog delete --rewrite refs/stash@{0}",
+        "git reflog expire --expire=now refs/stash",
+        "rm -rf .git",
+        &format!("git stash drop -q stash@{{1}}; {collect}"),
+        &format!("git stash clear; {collect}"),
+    ] {
+        let Some(sandbox) = stashed_in_reftables() else {
+            return;
+        };
+        let list = "log -g --date=raw --format=%H|%gd|%gn|%ge|%gs refs/stash --";
+        let before = (sandbox.git(list), sandbox.git("rev-parse refs/stash"));
+        let now = || (sandbox.git(list), sandbox.git("rev-parse refs/stash"));
+        assert_eq!(before.0.lines().count(), 3);
+        fails(&sandbox, misdeed);
+        assert_eq!(now(), before, "{misdeed}");
+        assert_eq!(sandbox.git("show stash@{1}:a.txt"), "2\n", "{misdeed}");
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(now(), before, "{misdeed}");
+        assert_eq!(sandbox.git("fsck --no-dangling"), "", "{misdeed}");
+        assert!(!sandbox.exists(".git/logs/refs/stash"), "{misdeed}");
+    }
+}
+
+#[test]
+fn stashes_in_reftables_that_a_story_dropped_come_back_when_the_run_is_abandoned() {
+    for misdeed in ["git stash drop -q stash@{1}", "git stash clear"] {
+        let Some(sandbox) = stashed_in_reftables() else {
+            return;
+        };
+        let before = sandbox.git("stash list --format=%H|%gs");
+        sandbox.agent(&format!("[ $attempt != 1 ] || {misdeed}\n{GOOD}"));
+        let keep = ["loop", "c", "--on-finish", "keep"];
+        sandbox.run(&keep).ends_with(0);
+        assert_ne!(
+            sandbox.git("stash list --format=%H|%gs"),
+            before,
+            "{misdeed}"
+        );
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(
+            sandbox.git("stash list --format=%H|%gs"),
+            before,
+            "{misdeed}"
+        );
+    }
+}
+
 #[test]
 fn a_repository_with_reftables_is_restored_as_one() {
     let reftable = "rm -rf .git/logs; git refs migrate --ref-format=reftable; git tag v1";

@@ -28,7 +28,7 @@ async fn take(checkpoints: &Checkpoints) -> Taken {
     let vault = &checkpoints.places.vault;
     vault.ensure_store(repository.format).unwrap();
     let (refs, head) = checkpoints.observe().await.unwrap();
-    let control = Control::take(repository, head, refs).unwrap();
+    let control = Control::take(repository, (head, refs), None).unwrap();
     let settings = checkpoints.ask_settings().await.unwrap();
     let prepared = checkpoints.prepare_work_dir(&settings, &control).await;
     prepared.unwrap();

@@ -377,7 +377,7 @@ async fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
         .ensure_store(checkpoints.places.repository.format)
         .unwrap();
     let (refs, head) = checkpoints.observe().await.unwrap();
-    let control = Control::take(&checkpoints.places.repository, head, refs).unwrap();
+    let control = Control::take(&checkpoints.places.repository, (head, refs), None).unwrap();
     let settings = checkpoints.ask_settings().await.unwrap();
     checkpoints
         .prepare_work_dir(&settings, &control)
