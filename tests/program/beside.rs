@@ -252,15 +252,7 @@ fn users_stash_stays(prepare: &str, then: &str) {
          {then}; failed no"
     ));
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
-    // The second in which the agent stashed is over, so that the times tell the two apart.
-    let stashed = sandbox.git("log -1 --format=%ct stash@{0}");
-    until("the next second", || {
-        let now = std::time::SystemTime::UNIX_EPOCH
-            .elapsed()
-            .unwrap()
-            .as_secs();
-        (now > stashed.trim().parse::<u64>().unwrap() + 1).then_some(())
-    });
+    a_second_later();
     sandbox.git("worktree add -q ../other main");
     std::fs::write(sandbox.root.join("other/a.txt"), "theirs\n").unwrap();
     sandbox.git("-C ../other stash push -q -m theirs");
@@ -385,6 +377,99 @@ fn a_switch_of_branches_is_noticed_without_a_log_of_head() {
 #[test]
 fn a_switch_of_branches_is_noticed_where_refs_are_in_tables() {
     switch_is_noticed(IN_TABLES);
+}
+
+/// The user switches in another second than that in which the agent ran its git commands.
+#[track_caller]
+fn switch_beside_is_noticed(prepare: &str, (before, after): (&str, &str)) {
+    let sandbox = Sandbox::new();
+    sandbox.git("branch topic");
+    shell(&sandbox, prepare);
+    sandbox.agent(&format!("{before}; {WAITS}; {after}; failed no"));
+    let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+    a_second_later();
+    sandbox.git("switch -q main");
+    sandbox.write("a.txt", "on main\n");
+    a_second_later();
+    go_on(&sandbox);
+    let output = running.end().ends_with(4);
+    let said = "while the agent worked, and not by the agent";
+    assert!(output.stdout.contains(said), "{before}: {}", output.stdout);
+    assert_eq!(sandbox.read("a.txt"), "on main\n", "{before}, {after}");
+}
+
+/// Until no command that ran up to now can have run in the present second.
+fn a_second_later() {
+    let now = || {
+        std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap()
+            .as_secs()
+    };
+    let then = now() + 1;
+    until("the next second", || (now() > then).then_some(()));
+}
+
+#[test]
+fn a_switch_of_branches_is_noticed_though_the_agent_runs_git() {
+    for commands in [
+        (
+            "git stash list; git checkout -- a.txt; git branch",
+            "git symbolic-ref HEAD",
+        ),
+        (
+            "git checkout -q topic; git checkout -q ralph/c",
+            "git pull . || true",
+        ),
+        (
+            "git checkout -q -b mine; git switch -q ralph/c",
+            "git checkout HEAD -- tool.sh || true",
+        ),
+        // Both switched: what is in the tree is not the agent's alone.
+        (":", "git checkout -q topic"),
+    ] {
+        switch_beside_is_noticed(":", commands);
+    }
+}
+
+#[test]
+fn a_switch_of_branches_is_noticed_without_a_log_of_head_though_the_agent_runs_git() {
+    let harmless = (
+        "git stash list; git checkout -- a.txt; git branch",
+        "git symbolic-ref HEAD",
+    );
+    switch_beside_is_noticed(
+        "git config core.logAllRefUpdates false && rm -r .git/logs",
+        harmless,
+    );
+}
+
+#[test]
+fn a_switch_of_the_agents_is_undone() {
+    for switches in [
+        "git checkout -q main",
+        "git switch -q topic; git switch -q -",
+        "git switch -q topic; git checkout -q main; git checkout -q @{-1}",
+        "git checkout -q --detach",
+        "git checkout -q HEAD~1",
+        "git switch -q -c made",
+        "git switch -q -cmade",
+        "git checkout -q -B topic HEAD~1",
+        "git bisect start -q HEAD HEAD~1; git checkout -q HEAD~1",
+        "git symbolic-ref HEAD refs/heads/topic",
+        "git branch -m renamed",
+        "git stash push -q; git stash branch made",
+        "git update-ref --no-deref HEAD HEAD~1",
+        "echo o > o; git add o; git commit -q -m o; git rebase -q -x false main",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.git("branch topic");
+        sandbox.agent(&format!("echo x > a.txt; {switches}; failed no"));
+        let output = sandbox.run(&["loop", "c", "--max-retries", "0"]);
+        assert_eq!(output.code, 1, "{switches}: {}", output.stdout);
+        assert_eq!(sandbox.branch(), "ralph/c", "{switches}");
+        assert_eq!(sandbox.read("a.txt"), "one\n", "{switches}");
+    }
 }
 
 #[test]

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Checkpoints;
+use super::proof::is_switch;
 use super::run_state::Current;
 use crate::edge::files::read_plain;
+use crate::edge::ref_log::LogLine;
 use crate::edge::repository::Head;
 
 /// Subcommands of git that can move a branch.
@@ -32,20 +34,6 @@ pub(super) const MOVING: &[&str] = &[
     "commit-tree",
     "symbolic-ref",
     "fast-import",
-];
-
-/// Subcommands of git that can put HEAD on another branch.
-const SWITCHING: &[&str] = &[
-    "branch",
-    "checkout",
-    "switch",
-    "rebase",
-    "bisect",
-    "stash",
-    "pull",
-    "symbolic-ref",
-    "update-ref",
-    "filter-branch",
 ];
 
 /// What the log of HEAD says of a switch of ours.
@@ -115,21 +103,35 @@ impl Checkpoints {
             .any(|traced| traced.is_one_of(commands))
     }
 
-    /// True where HEAD is not on the branch, was moved by a command of git, and that was none of
-    /// the agent's.
+    /// True where HEAD is not on the branch, and a switch in its log is not proven to be the agent's:
+    /// the last one, or any since the attempt began.
     pub(super) async fn user_switched(&self, current: &Current, head: &Head) -> bool {
         let on_branch = matches!(head, Head::Branch { name, .. } if *name == current.intent.branch);
-        if on_branch || self.trace_folder(current).is_none() || self.agent_ran(current, SWITCHING) {
+        if on_branch || self.trace_folder(current).is_none() {
             return false;
         }
+        let traced = self.traced(current);
         let Some(log) = self.log_of("HEAD").await else {
-            // Without a log nothing shows that it was the agent.
-            return true;
+            // Without a log the commands alone tell.
+            return !traced.iter().any(Traced::can_switch);
         };
-        let is_switch =
-            |message: &str| message.starts_with("checkout: moving from ") || message == OWN_SWITCH;
-        let last = log.iter().rev().find(|line| is_switch(&line.message));
-        last.is_some_and(|line| line.message != OWN_SWITCH)
+        let started = self.prompted_at(current);
+        let is_switch = |line: &&LogLine| line.message == OWN_SWITCH || is_switch(&line.message);
+        let mut switches = log.iter().rev().filter(is_switch);
+        let last = switches.next();
+        let since_start = switches.take_while(|line| started.is_some_and(|at| line.time > at));
+        let is_users = |line: &LogLine| {
+            line.message != OWN_SWITCH && !traced.iter().any(|it| it.switched(line))
+        };
+        last.into_iter().chain(since_start).any(is_users)
+    }
+
+    /// The second in which the last attempt was given its prompt.
+    fn prompted_at(&self, current: &Current) -> Option<i64> {
+        let last = current.last_attempt.as_ref()?;
+        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let prompt = std::fs::metadata(folder.join("prompt.md")).ok()?;
+        Some(prompt.mtime())
     }
 
     /// True where the log of a ref names a move after the last git command of the agent: after a
@@ -143,17 +145,14 @@ impl Checkpoints {
         let Some(moved) = log.last().map(|line| line.time) else {
             return false;
         };
-        let started = std::fs::metadata(folder.join("prompt.md")).ok();
+        let started = self.prompted_at(current);
         let listing = std::fs::read_dir(folder.join("git")).ok();
         let traces = listing
             .into_iter()
             .flatten()
             .filter_map(|entry| entry.ok()?.metadata().ok());
-        let agent = started.into_iter().chain(traces);
-        agent
-            .map(|it| it.mtime())
-            .max()
-            .is_some_and(|at| moved > at + 1)
+        let agent = started.into_iter().chain(traces.map(|it| it.mtime()));
+        agent.max().is_some_and(|at| moved > at + 1)
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! A move is proven by three things together: the ref's log has a line for it, a command of the agent's
 //! that can make such a move was running at the second the line names, and that command named the ref as
-//! a whole word, or HEAD of this work tree came to the same commit in the same second.
+//! a whole word, or HEAD of this work tree came to the same commit in the same second. A switch of HEAD is
+//! proven in the same way.
 
 use super::Checkpoints;
 use super::agent_git::{MOVING, Traced};
@@ -123,7 +124,68 @@ fn listed(text: &[u8]) -> Option<LogLine> {
     LogLine::listed(new, &committer, lines.next().unwrap_or_default())
 }
 
+/// What the log of HEAD says of `git checkout` and `git switch`, up to the branch that was left.
+const SWITCH: &str = "checkout: moving from ";
+
+/// True where a line in the log of HEAD says that HEAD went to another branch, or to none.
+pub(super) fn is_switch(message: &str) -> bool {
+    message.starts_with(SWITCH) || is_start_of_rebase(message)
+}
+
+/// `rebase (start): checkout ONTO`, and the like of `git rebase -i` and `git pull --rebase`.
+fn is_start_of_rebase(message: &str) -> bool {
+    message.contains(" (start): checkout ")
+}
+
 impl Traced {
+    /// True where it was running when HEAD was switched, can switch, and named where HEAD went. Git
+    /// writes what was typed, the branch that `-` stands for, or `HEAD` for `--detach` alone.
+    pub(super) fn switched(&self, line: &LogLine) -> bool {
+        if !self.ran_at(line.time) || !self.can_switch() {
+            return false;
+        }
+        if is_start_of_rebase(&line.message) {
+            return self.is_one_of(&["rebase", "pull"]);
+        }
+        let Some((_, target)) = line.message.rsplit_once(" to ") else {
+            return false;
+        };
+        let is_meant = |word: &String| {
+            let word = word.as_str();
+            let name = ["-b", "-B", "-c", "-C"]
+                .iter()
+                .find_map(|flag| word.strip_prefix(flag));
+            name.unwrap_or(word) == target
+                // With `--track` the branch has the last part of the name.
+                || word.ends_with(&format!("/{target}"))
+                || target == "HEAD" && ["--detach", "-d"].contains(&word)
+                || word == "-"
+                || word.starts_with("@{-")
+        };
+        let is_plain = self.is_one_of(&["checkout", "switch"]);
+        !is_plain || self.words.iter().any(is_meant)
+    }
+
+    /// True where it can have put HEAD on another branch, or on none.
+    pub(super) fn can_switch(&self) -> bool {
+        let has = |words: &[&str]| self.words.iter().any(|it| words.contains(&it.as_str()));
+        let is = |command: &str| self.is_one_of(&[command]);
+        let names_files = || {
+            let mut words = self.words.iter();
+            words.any(|it| it == "--") && words.next().is_some()
+        };
+        let writes_symbolic = || {
+            let mut rest = self.words.iter().skip_while(|it| *it != "symbolic-ref");
+            rest.any(|it| it == "HEAD") && rest.next().is_some()
+        };
+        is("checkout") && !names_files()
+            || self.is_one_of(&["switch", "rebase", "bisect", "pull", "filter-branch"])
+            || is("stash") && has(&["branch"])
+            || is("branch") && has(&["-m", "-M", "--move"])
+            || is("symbolic-ref") && writes_symbolic()
+            || is("update-ref") && has(&["HEAD", "--stdin"])
+    }
+
     /// True where it can have made such a line in the log of a ref that it named.
     fn moves_by_name(&self, (name, short): (&str, &str), message: &str) -> bool {
         let has = |word: &str| self.words.iter().any(|it| it == word);
