@@ -208,6 +208,32 @@ fn a_branch_of_the_users_stays_when_the_agent_only_mentions_its_name() {
 }
 
 #[test]
+fn a_branch_of_the_users_stays_beside_a_command_that_names_no_branch() {
+    let wait = "touch $root/here; until [ -e $root/go ]; do sleep 0.1; done";
+    let in_rebase = format!("git rebase -q -f HEAD~1 -x \"{wait}\"");
+    let held = |command: &str| format!("{{ {WAITS}; }} | {command}");
+    for (agent, message) in [
+        (held("git update-ref --stdin"), &[][..]),
+        (held("git fast-import --quiet"), &["-m", "fast-import"]),
+        (held("git receive-pack . > /dev/null"), &["-m", "push"]),
+        (in_rebase, &["-m", "rewritten during rebase"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.agent(&format!("{agent}; failed no"));
+        let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
+        a_second_later();
+        let theirs = sandbox.git("commit-tree -p main -m theirs main^{tree}");
+        let to = ["refs/heads/main", theirs.trim()];
+        sandbox.git_args(&[&["update-ref"], message, &to].concat());
+        go_on(&sandbox);
+        running.end().ends_with(1);
+        assert_eq!(sandbox.git("rev-parse main"), theirs, "{agent}");
+        let told = warned(&sandbox, "branch_left");
+        assert_eq!(told.len(), 1, "{agent}: {:?}", sandbox.warnings());
+    }
+}
+
+#[test]
 fn a_branch_the_agent_moved_is_restored_and_said() {
     for moves in [
         "git checkout -q main; git commit -q --allow-empty -m m; git checkout -q ralph/c",

@@ -201,16 +201,15 @@ impl Traced {
             return message.starts_with("branch: ") || message.starts_with("Branch: ");
         }
         if is("update-ref") {
-            return has(name) || (has("--stdin") && message.is_empty());
+            return has(name);
         }
         (is("fetch") && message.starts_with("fetch") || is("pull") && message.starts_with("pull"))
             && is_target()
-            || self.is_one_of(&["push", "receive-pack"]) && message == "push"
-            || is("fast-import") && message == "fast-import"
-            || is("rebase") && message == "rewritten during rebase"
+            || is("push") && message == "push" && (is_named() || is_target())
     }
 
-    /// True where it deleted or renamed a branch.
+    /// True where it deleted or renamed a branch. What `git update-ref --stdin` reads is in no trace; it
+    /// counts here, because a branch that comes back costs the user nothing.
     fn deleted(&self, name: &str, short: &str) -> bool {
         let has = |words: &[&str]| self.words.iter().any(|it| words.contains(&it.as_str()));
         let is_deleting = |word: &String| {
