@@ -96,6 +96,7 @@ pub(crate) struct Git {
     own_config: bool,
     synced: bool,
     committer: Option<Committer>,
+    attributes: Option<&'static str>,
 }
 
 /// What a finished git process said.
@@ -123,6 +124,7 @@ impl Git {
             own_config: false,
             synced: true,
             committer: None,
+            attributes: None,
         }
     }
 
@@ -139,6 +141,7 @@ impl Git {
             own_config: false,
             synced: true,
             committer: None,
+            attributes: None,
         }
     }
 
@@ -230,6 +233,15 @@ impl Git {
     pub(crate) fn with_committer(&self, committer: Committer) -> Self {
         Self {
             committer: Some(committer),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but attributes come from a tree, and not from files.
+    #[must_use]
+    pub(crate) fn with_attributes_of(&self, tree: &'static str) -> Self {
+        Self {
+            attributes: Some(tree),
             ..self.clone()
         }
     }
@@ -403,6 +415,9 @@ impl Git {
                 .env("GIT_COMMITTER_NAME", &committer.name)
                 .env("GIT_COMMITTER_EMAIL", &committer.mail)
                 .env("GIT_COMMITTER_DATE", &committer.date);
+        }
+        if let Some(tree) = self.attributes {
+            command.env("GIT_ATTR_SOURCE", tree);
         }
         command
     }

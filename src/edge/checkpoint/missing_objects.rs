@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Result;
+use super::object_repair::make_readable;
 use super::objects::link;
 use crate::edge::files::create_private_folder;
 use crate::edge::loose_object;
@@ -166,7 +167,10 @@ impl Missing<'_> {
         let present: HashSet<OsString> = names(&self.objects.join(folder)).into_iter().collect();
         let absent = kept.into_iter().filter(|name| !present.contains(name));
         let with_origin = absent.filter_map(|name| {
-            let kept = fs::symlink_metadata(self.store.join(folder).join(&name)).ok()?;
+            let path = self.store.join(folder).join(&name);
+            let kept = fs::symlink_metadata(&path).ok()?;
+            // Its mode was changed with that of its other name, before that was removed.
+            make_readable(&path, &kept);
             Some((name, self.origin(&kept)))
         });
         with_origin
@@ -186,10 +190,10 @@ impl Missing<'_> {
         }
     }
 
-    /// By the time that cannot be set back.
+    /// By the time that cannot be set back; one that is gone has changed, too.
     fn is_changed(&self, folder: &Path) -> bool {
-        let metadata = fs::symlink_metadata(folder);
-        metadata.is_ok_and(|it| changed_ns(&it) >= self.whole_at_ns)
+        let metadata = fs::symlink_metadata(folder).ok();
+        metadata.is_none_or(|it| changed_ns(&it) >= self.whole_at_ns)
     }
 }
 

@@ -444,7 +444,7 @@ impl Pass<'_> {
 }
 
 /// Opens an object that its owner may not read.
-fn make_readable(path: &Path, metadata: &Metadata) {
+pub(super) fn make_readable(path: &Path, metadata: &Metadata) {
     let mode = metadata.mode() & 0o7777;
     if mode & 0o400 == 0 {
         let _ = fs::set_permissions(path, Permissions::from_mode(mode | 0o400));

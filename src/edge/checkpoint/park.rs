@@ -277,7 +277,7 @@ impl Checkpoints {
         git: &Git,
         (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
     ) -> Result<Option<ObjectId>> {
-        let git = self.storing(git);
+        let git = self.without_piped_attributes(&self.storing(git), paths);
         forget(&git, hidden).await?;
         self.update_index(&git, paths).await?;
         let tree = self.tree(&git).await?;

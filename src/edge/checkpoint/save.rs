@@ -245,6 +245,7 @@ impl Checkpoints {
         }
         self.derive_index(&base.id, id).await?;
         let git = self.work.patient().with_index(&index);
+        let git = self.without_piped_attributes(&git, &to_store);
         forget(&git, stored.unstaged).await?;
         forget(&git, &to_forget(base, taken)).await?;
         let notices = self.update_index(&git, &to_store).await?;

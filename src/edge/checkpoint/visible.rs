@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::Path;
 
 use super::control::Control;
@@ -117,6 +117,18 @@ impl Checkpoints {
         let mut notices = self.update_one_by_one(git, &present).await?;
         notices.extend(self.tell_links_to_modules(paths));
         Ok(notices)
+    }
+
+    /// Git that uses no attributes where a pipe is in their place: it would wait for the pipe.
+    pub(super) fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
+        let is_piped = git
+            .work_tree()
+            .is_some_and(|top| has_piped_attributes(top, paths));
+        if is_piped {
+            git.with_attributes_of(self.places.repository.format.empty_tree())
+        } else {
+            git.clone()
+        }
     }
 
     /// Names links in the place of `.gitmodules`, which git silently keeps out of the index.
@@ -398,6 +410,21 @@ async fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
     )
     .await
     .map(drop)
+}
+
+/// True where a pipe is in the place of attributes that git would read for these paths.
+fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
+    let folders: HashSet<&[u8]> = paths
+        .iter()
+        .flat_map(|path| {
+            let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+            slashes.map(|at| &path[..at]).chain([&path[..0]])
+        })
+        .collect();
+    folders.into_iter().any(|folder| {
+        let file = crate::edge::walk::absolute(top, folder).join(".gitattributes");
+        fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
+    })
 }
 
 /// Paths as git reads them, each with its end.

@@ -112,8 +112,8 @@ impl Entry {
     }
 }
 
-/// The children of this process, ended ones that nobody waited for included; none where the kernel
-/// does not list them. Complete, unless one is waited for meanwhile.
+/// The children of this process, including those that have ended and were not waited for; none where
+/// the kernel does not list them. Complete, unless one is waited for meanwhile.
 pub(super) fn own_children() -> Option<Vec<i32>> {
     children_of(getpid().as_raw_nonzero().get())
 }

@@ -618,7 +618,7 @@ fn a_story_that_nests_folders_too_deep_in_the_git_directory_is_saved() {
 }
 
 #[test]
-fn a_pack_index_that_is_locked_and_then_replaced_comes_back() {
+fn a_pack_index_that_is_locked_and_then_replaced_or_moved_comes_back() {
     let sandbox = leaves_no_trace(
         "git gc -q",
         "cd .git/objects/pack; for it in *.idx; do
@@ -626,6 +626,30 @@ fn a_pack_index_that_is_locked_and_then_replaced_comes_back() {
          done",
     );
     assert_eq!(sandbox.git("fsck --no-dangling"), "");
+    let sandbox = leaves_no_trace(
+        "git gc -q",
+        "chmod 000 .git/objects/pack/*.idx; mv .git/objects/pack/*.idx $root",
+    );
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+#[test]
+fn packs_that_a_story_removes_with_their_folder_come_back() {
+    let sandbox = prepared("git gc -q");
+    sandbox.agent(&format!("rm -rf .git/objects/pack\n{GOOD}"));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(sandbox.git("fsck --no-dangling"), "");
+}
+
+#[test]
+fn git_does_not_wait_for_a_pipe_in_place_of_attributes() {
+    // A filter: git itself stores the files.
+    let before = "git config filter.f.clean cat; echo '*.f filter=f' > .gitattributes; echo 1 > a.f
+        git add -A; git commit -qm filter";
+    let misdeed = "rm .gitattributes; mkfifo .gitattributes; echo 2 > a.f; echo 3 > b.f";
+    leaves_no_trace(before, misdeed);
 }
 
 #[test]
