@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::ops::Deref;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use super::trust::Allowance;
@@ -223,6 +224,11 @@ fn read_theirs(
     name: &str,
     trust: bool,
 ) -> Result<Option<(Reading, RepositoryFile)>, SettingsProblem> {
+    // An agent may have put it there, and nothing would ever be written to it.
+    if std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo()) {
+        let message = "this is a named pipe, not a file; remove it";
+        return Err(SettingsProblem::new(name, message));
+    }
     let Some(text) = read(path, name)? else {
         return Ok(None);
     };

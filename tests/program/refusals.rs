@@ -438,3 +438,13 @@ fn a_dry_run_touches_nothing() {
     assert_eq!(all(&sandbox), before);
     assert!(!sandbox.root.join("state").exists());
 }
+
+#[test]
+fn a_settings_file_that_is_a_pipe_is_refused_and_not_waited_for() {
+    let sandbox = Sandbox::new();
+    fs::remove_file(sandbox.repo.join("ralphtool.toml")).unwrap();
+    let made = sandbox.command("mkfifo").arg("ralphtool.toml").status();
+    assert!(made.unwrap().success());
+    let said = sandbox.run(&["loop", "c"]).ends_with(2).stderr;
+    assert!(said.contains("named pipe"), "{said}");
+}

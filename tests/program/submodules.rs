@@ -159,11 +159,18 @@ fn a_submodule_of_a_linked_work_tree_is_put_back_too() {
 }
 
 #[test]
-fn files_of_a_submodule_that_a_story_makes_one_long_hole_are_restored_without_being_read() {
+fn files_of_a_submodule_that_a_story_makes_pipes_or_long_holes_are_restored_without_being_read() {
+    for deed in ["truncate -s 2G $file", "rm $file; mkfifo $file"] {
+        is_restored_after(deed);
+    }
+}
+
+#[track_caller]
+fn is_restored_after(deed: &str) {
     let sandbox = with_submodule();
     let head = sandbox.read(".git/modules/inner/HEAD");
     sandbox.agent(&format!(
-        "for file in HEAD config; do truncate -s 2G .git/modules/inner/$file; done\n{GOOD}"
+        "for file in HEAD config; do file=.git/modules/inner/$file; {deed}; done\n{GOOD}"
     ));
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(sandbox.read(".git/modules/inner/HEAD"), head);

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,32 +140,36 @@ impl Checkpoints {
         .await
     }
 
-    /// Restores files of submodules that became one long hole: git would read all of it.
-    pub(super) async fn restore_module_holes(
+    /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
+    /// and read all of the hole.
+    pub(super) async fn restore_spoiled_modules(
         &mut self,
         base: &Snapshot,
         trash: &Path,
     ) -> Result<Option<Notice>> {
-        let is_hole = |path: &[u8]| {
+        let is_spoiled = |path: &[u8]| {
             let found = std::fs::symlink_metadata(self.places.full(path));
-            found.is_ok_and(|it| it.is_file() && is_mostly_holes(&it))
+            found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))
         };
         let spoiled: Vec<_> = module_entries(&base.manifest)
-            .filter(|(path, _)| is_hole(path))
+            .filter(|(path, _)| is_spoiled(path))
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
         if spoiled.is_empty() {
             return Ok(None);
         }
         let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
-        let holes = trash.join("holes");
+        let aside = trash.join("spoiled");
         for (path, _) in &spoiled {
-            move_away(&self.places.full(path), &free_name(&holes.join("file")))?;
+            move_away(&self.places.full(path), &free_name(&aside.join("file")))?;
         }
         self.write_back((&Arc::default(), &Arc::default()), spoiled, trash)
             .await?;
         self.somebody_is_here();
-        let message = format!("one long hole each, and restored: {}", names.join(", "));
+        let message = format!(
+            "a pipe or one long hole, which git cannot read, and restored: {}",
+            names.join(", ")
+        );
         Ok(Some(Notice::new("git_files_restored", message)))
     }
 

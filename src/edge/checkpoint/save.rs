@@ -123,7 +123,7 @@ impl Checkpoints {
         } = self.mend(&current, &base, (&trash, Care::ForSave)).await?;
         notices.append(&mut self.unsaid);
         self.refuse_users_switch(&current, &head).await?;
-        notices.extend(self.restore_module_holes(&base, &trash).await?);
+        notices.extend(self.restore_spoiled_modules(&base, &trash).await?);
         let ended = base
             .control
             .end_operations(&self.places.repository, &trash)?;
