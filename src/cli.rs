@@ -42,6 +42,7 @@ use crate::edge::os;
 use crate::edge::process::guard;
 use crate::edge::process::watchman::duty;
 use crate::failure::{Failure, FailureKind};
+use crate::ui::failure::write_failure;
 use arguments::{Arguments, ColorArgument, Command};
 use context::Context;
 
@@ -117,7 +118,7 @@ fn explain(message: &clap::Error) -> ExitCode {
 fn report(failure: &Failure, context: &Context) -> ExitCode {
     let mut stderr = std::io::stderr().lock();
     // There is no further place to complain to.
-    let _ = failure.write(&mut stderr, context.paint_for(&std::io::stderr()));
+    let _ = write_failure(failure, &mut stderr, context.paint_for(&std::io::stderr()));
     let _ = stderr.flush();
     failure.kind.exit_code().into()
 }

@@ -31,6 +31,7 @@ pub(crate) mod learnings;
 pub(crate) mod machine;
 pub(crate) mod note;
 pub(crate) mod notify;
+pub(crate) mod outcome;
 pub(crate) mod outline;
 pub(crate) mod policy;
 pub(crate) mod prd;

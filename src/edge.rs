@@ -23,6 +23,7 @@ pub(crate) mod object_id;
 pub(crate) mod os;
 pub(crate) mod pack_index;
 pub(crate) mod process;
+pub(crate) mod random_name;
 pub(crate) mod ref_files;
 pub(crate) mod ref_log;
 pub(crate) mod repository;

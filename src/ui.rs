@@ -8,6 +8,7 @@ pub(crate) mod attempts;
 pub(crate) mod bell;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod failure;
 pub(crate) mod gc;
 pub(crate) mod init;
 pub(crate) mod json;

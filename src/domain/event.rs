@@ -7,6 +7,8 @@ use super::agent_event::{AgentEvent, Usage};
 use super::change::StoryState;
 use super::dialect::Output;
 use super::ids::{AttemptNumber, RunId, StoryId};
+pub(crate) use super::outcome::{FailureKind, FinishChoice};
+use super::reopening::Reopening;
 use super::roster::Choice;
 use super::settings::TamperCheck;
 
@@ -314,6 +316,18 @@ pub(crate) enum Event {
     },
 }
 
+impl Event {
+    /// What is recorded once the commit with the open boxes is made.
+    pub(crate) fn reopened(reopening: Reopening, commit: String) -> Self {
+        Self::StoryReopened {
+            story: reopening.story,
+            gate: reopening.gate,
+            reason: reopening.reason,
+            commit,
+        }
+    }
+}
+
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde calls it with a reference"
@@ -395,41 +409,6 @@ pub(crate) enum GateResult {
     },
 }
 
-/// Why an attempt failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FailureKind {
-    /// The agent said FAILED.
-    Failed,
-    /// A gate went red.
-    Gate,
-    /// Boxes left open (`strict_tasks`), nothing changed (`require_changes`), or tasks removed.
-    Tasks,
-    /// A tamper check that is set to fail found something.
-    Tamper,
-    /// The agent ended without a promise.
-    NoSignal,
-    /// The agent ended with an error or a signal and no promise.
-    Crashed,
-    /// Too long without output, or too long altogether.
-    Timeout,
-    /// The conversation outgrew the model's context.
-    Overflow,
-    /// A rate or usage limit, or an API that is down.
-    Limit,
-    /// Not logged in, bad key, no credit, no such model.
-    Auth,
-    /// Cost, tokens or time of the run or the story are used up.
-    Budget,
-    /// The user stopped it.
-    Stopped,
-    /// The program was interrupted; found at the next start.
-    Interrupted,
-    /// The user skipped the story.
-    Skipped,
-}
-
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -480,17 +459,4 @@ impl Outcome {
             Self::AllDone | Self::StoryDone | Self::Broken { .. } => false,
         }
     }
-}
-
-/// What happens to the branch at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FinishChoice {
-    /// Back to the original branch, the work as uncommitted changes.
-    Cleanup,
-    /// Stay on the checkpoint branch.
-    Keep,
-    /// Everything back to how it was before the run.
-    Abandon,
 }

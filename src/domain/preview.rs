@@ -4,6 +4,7 @@
 use super::change::{Change, StoryState};
 use super::guard::{Guard, guard};
 use super::size::SizeLimit;
+use crate::edge::tree_state::TreeState;
 
 /// How many files are named.
 const NAMED: usize = 5;
@@ -60,17 +61,6 @@ impl Remark {
         self.hint = Some(hint.into());
         self
     }
-}
-
-/// What is in a work tree and in no commit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TreeState {
-    /// Files that are staged.
-    pub(crate) staged: usize,
-    /// Files that differ from what is staged.
-    pub(crate) changed: usize,
-    /// Files git does not know, with their sizes.
-    pub(crate) untracked: Vec<(Vec<u8>, u64)>,
 }
 
 /// What stays out of commits although git does not ignore it.

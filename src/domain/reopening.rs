@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
 use super::ids::StoryId;
 
 /// A gate that judges the whole change went red, and the last story has to be done again.
@@ -12,16 +11,4 @@ pub(crate) struct Reopening {
     pub(crate) gate: String,
     /// What the next attempt is told.
     pub(crate) reason: String,
-}
-
-impl Reopening {
-    /// What the record says of it once the commit with the open boxes is made.
-    pub(crate) fn event(self, commit: String) -> Event {
-        Event::StoryReopened {
-            story: self.story,
-            gate: self.gate,
-            reason: self.reason,
-            commit,
-        }
-    }
 }

@@ -258,6 +258,8 @@ pub(crate) struct Checkpoints {
     marked: Option<gate_changes::Marked>,
     /// Where the change of the next run is read from.
     plan: Option<String>,
+    /// The folder with its task files.
+    plan_folder: Option<String>,
     /// A kept run that is taken for open, which the journal says with the next step of it.
     reopened: Option<RunId>,
     /// All goes back to before the run next: a tree that the user may have switched is not restored
@@ -406,6 +408,7 @@ impl Checkpoints {
             is_fanned_out: false,
             marked: None,
             plan: None,
+            plan_folder: None,
             reopened: None,
             dropped: None,
             leaves_tree: false,
@@ -465,11 +468,6 @@ impl Checkpoints {
             .join(attempt.to_string())
     }
 
-    /// The notes agents keep for a change.
-    pub(crate) fn learnings(&self, change: &str) -> PathBuf {
-        super::learnings::path(self.places.vault.folder(), change)
-    }
-
     /// The run that has begun and not been finished, if any.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
         self.state.open_run()
@@ -513,9 +511,10 @@ impl Checkpoints {
         self.leaves_tree = true;
     }
 
-    /// Says where the change of the next run is read from.
-    pub(crate) fn plan_is_at(&mut self, place: Option<String>) {
+    /// Sets where the change of the next run is read from, and the folder with its task files.
+    pub(crate) fn set_plan(&mut self, place: Option<String>, folder: Option<String>) {
         self.plan = place;
+        self.plan_folder = folder;
     }
 
     /// True where the last run ended in a step that can be taken back.

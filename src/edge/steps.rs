@@ -21,8 +21,8 @@ use super::object_id::ObjectId;
 use super::os::uptime;
 use super::repository::Head;
 use super::shell::quoted;
-use crate::domain::event::FailureKind;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
+use crate::domain::outcome::FailureKind;
 use crate::domain::reopening::Reopening;
 
 /// The ref of the stash.
@@ -266,6 +266,9 @@ pub(crate) struct BeginIntent {
     /// Where it was read from, where that can be written down.
     #[serde(default)]
     pub(crate) plan: Option<String>,
+    /// The folder with its task files, where that can be written down.
+    #[serde(default)]
+    pub(crate) plan_folder: Option<String>,
     /// Full name of the checkpoint branch.
     pub(crate) branch: String,
     /// Where the user was; for a run that follows a kept one on its branch, where that one began.

@@ -5,7 +5,17 @@ use std::path::Path;
 
 use super::git::{Git, GitError};
 use super::walk::absolute;
-use crate::domain::preview::TreeState;
+
+/// What is in a work tree and in no commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TreeState {
+    /// Files that are staged.
+    pub(crate) staged: usize,
+    /// Files that differ from what is staged.
+    pub(crate) changed: usize,
+    /// Files git does not know, with their sizes.
+    pub(crate) untracked: Vec<(Vec<u8>, u64)>,
+}
 
 /// Looks at a work tree; changes nothing.
 pub(crate) async fn tree_state(git: &Git, work_tree: &Path) -> Result<TreeState, GitError> {

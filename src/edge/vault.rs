@@ -18,6 +18,7 @@ use sha1::Digest;
 
 use super::files::{FileError, Tried, absent, create_private_folder, read_if_present, write_whole};
 use super::object_id::ObjectFormat;
+use super::random_name::random_name;
 use super::repository::Repository;
 use super::steps::DAMAGED;
 
@@ -502,22 +503,6 @@ pub(super) fn named_after(path: &Path) -> String {
 
 fn lock(folder: &Path) -> Result<File, VaultError> {
     lock_file(&folder.join("lock"), b"")
-}
-
-/// A random name of lower-case letters and digits.
-pub(crate) fn random_name(length: usize) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let mut bytes = vec![0; length];
-    if getrandom::fill(&mut bytes).is_err() {
-        let clock = jiff::Timestamp::now().as_nanosecond().to_le_bytes();
-        for (slot, byte) in bytes.iter_mut().zip(clock.iter().cycle()) {
-            *slot = *byte;
-        }
-    }
-    bytes
-        .iter()
-        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
-        .collect()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                 if let (Some(it), Some((_, commit, _))) = (opening.take(), &saving)
                     && told.saved.insert(commit.clone())
                 {
-                    missing.push(it.clone().event(commit.clone()));
+                    missing.push(Event::reopened(it.clone(), commit.clone()));
                 }
                 if let (Some(note), Some((of, commit, files))) = (story.take(), saving.take())
                     && of == note.id.0

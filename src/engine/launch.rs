@@ -24,10 +24,11 @@ use crate::domain::roster::{Roster, never_asked};
 use crate::domain::settings::Settings;
 use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
+use crate::edge::random_name::random_name;
 use crate::edge::repository::Repository;
 use crate::edge::settings::AllowedSettings;
 use crate::edge::source::{Surroundings, place_of};
-use crate::edge::vault::{VaultLock, random_name, where_now};
+use crate::edge::vault::{VaultLock, where_now};
 use crate::edge::{gate, os};
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! Performing effects: each calls one edge and turns its answer into an input.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::gating::Judging;
 use super::housekeeping::tidy;
@@ -110,7 +110,11 @@ impl Engine {
             self.checkpoints.adopt().await
         } else {
             let place = source::place_of(&self.job.change);
-            self.checkpoints.plan_is_at(place);
+            let folder = place.as_deref().and_then(|place| {
+                let folder = source::folder_of_plan(Path::new(place), &self.job.change.name);
+                folder.to_str().map(str::to_owned)
+            });
+            self.checkpoints.set_plan(place, folder);
             self.checkpoints.begin(&run, &self.job.change.name).await
         };
         match begun {

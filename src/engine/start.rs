@@ -138,7 +138,8 @@ impl Engine {
     ) -> Result<PathBuf, StartError> {
         let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
         create_private_folder(&folder.join("git")).map_err(StartError::other)?;
-        let learnings = self.checkpoints.learnings(&self.job.change.name);
+        let learnings =
+            crate::edge::learnings::path(self.checkpoints.vault_folder(), &self.job.change.name);
         let text = self.prompt_for(attempt, told, &learnings)?;
         write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600)
             .map_err(StartError::other)?;

@@ -7,7 +7,7 @@ use super::checks::gate_reason;
 use super::io::{Effect, Ground};
 use super::{Carry, Machine, Phase, Verdict};
 use crate::domain::change::StoryState;
-use crate::domain::event::{FailureKind, GateResult, Outcome};
+use crate::domain::event::{Event, FailureKind, GateResult, Outcome};
 use crate::domain::ids::{AttemptId, AttemptNumber, StoryId};
 use crate::domain::policy::When;
 use crate::domain::reopening::Reopening;
@@ -111,7 +111,7 @@ impl Machine {
         self.before.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
-        self.announce(reopening.event(commit.to_owned()));
+        self.announce(Event::reopened(reopening, commit.to_owned()));
         let used = self.retries_used.get(&story).copied().unwrap_or(0);
         let is_exhausted = used >= self.policy().max_retries;
         let highest = self.attempts.get(&story).copied().unwrap_or(0);

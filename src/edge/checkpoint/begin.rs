@@ -127,6 +127,7 @@ impl Checkpoints {
             run: run.clone(),
             change: change.to_owned(),
             plan: self.plan.clone(),
+            plan_folder: self.plan_folder.clone(),
             original: self.original(&branch, &head),
             head,
             old_branch: refs.get(&branch).copied(),

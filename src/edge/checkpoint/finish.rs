@@ -11,7 +11,7 @@ use super::moving::{Outline, PreparedMove, Present};
 use super::run_state::Current;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking, lock};
-use crate::domain::event::FinishChoice;
+use crate::domain::outcome::FinishChoice;
 use crate::edge::files::{copy_with_time, create_private_folder};
 use crate::edge::git::nul_separated;
 use crate::edge::object_id::ObjectId;

@@ -50,7 +50,7 @@ impl Checkpoints {
                     ..setback.clone()
                 };
                 let mut report = self.park_upper(overlay, setback).await?;
-                let mixture = format!("{label}-{}", crate::edge::vault::random_name(4));
+                let mixture = format!("{label}-{}", crate::edge::random_name::random_name(4));
                 let tree = self.park_as(beside, &mixture).await?;
                 report.notices.extend(tree.notices);
                 Ok(report)

@@ -2,7 +2,7 @@
 //! what the journal says was the last step.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::mend::Care;
@@ -12,12 +12,11 @@ use super::save::descends;
 use super::snapshot::Snapshot;
 use super::taking::show;
 use super::{CheckpointError, Checkpoints, Notice, Result, blocking};
-use crate::domain::event::FailureKind;
+use crate::domain::outcome::FailureKind;
 use crate::edge::files::read_line_file;
 use crate::edge::halves::{clear_halves, is_temporary};
 use crate::edge::manifest::{Entry, Kind};
 use crate::edge::repository::Head;
-use crate::edge::source::folder_of_plan;
 use crate::edge::steps::{Step, StoryNote};
 use crate::edge::vault::where_now;
 
@@ -172,12 +171,12 @@ impl Checkpoints {
     /// Moves halves of task files aside that this program was writing when it died: in the tree
     /// they would be taken for the user's.
     fn clear_plan_halves(&self, current: &Current) -> Result<()> {
-        let Some(plan) = &current.intent.plan else {
+        let Some(folder) = &current.intent.plan_folder else {
             return Ok(());
         };
         let trash = self.new_trash("recover");
-        let plan = where_now(self.places.vault.folder(), &self.places.repository, plan);
-        let mut folders = vec![folder_of_plan(Path::new(&plan), &current.intent.change)];
+        let folder = where_now(self.places.vault.folder(), &self.places.repository, folder);
+        let mut folders = vec![PathBuf::from(folder)];
         while let Some(folder) = folders.pop() {
             clear_halves(&folder, &trash)?;
             let entries = std::fs::read_dir(&folder).into_iter().flatten();
@@ -298,7 +297,11 @@ impl Checkpoints {
             self.refuse_users_switch(current, &head).await?;
         }
         if !self.holds_nothing_new(current, &last).await? {
-            let label = format!("{}-{}", last.attempt, crate::edge::vault::random_name(4));
+            let label = format!(
+                "{}-{}",
+                last.attempt,
+                crate::edge::random_name::random_name(4)
+            );
             self.park_as(interrupted(&last), &label).await?;
             let _ = write!(done, "; what was edited since is parked as {label}");
         }

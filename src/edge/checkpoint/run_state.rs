@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::event::FinishChoice;
 use crate::domain::ids::{AttemptId, RunId, StoryId};
+use crate::domain::outcome::FinishChoice;
 use crate::edge::object_id::ObjectId;
 use crate::edge::steps::{BeginIntent, Durable, Line, MoveIntent, MoveKind, Step, StoryNote};
 

@@ -12,7 +12,8 @@ use super::{CheckpointError, Result};
 use crate::edge::files::{Tried, create_private_folder, write_whole};
 use crate::edge::manifest::Manifest;
 use crate::edge::manifest::codec::{Difference, encode};
-use crate::edge::vault::{Vault, random_name};
+use crate::edge::random_name::random_name;
+use crate::edge::vault::Vault;
 
 /// The part of a snapshot that is not the manifest.
 #[derive(Debug, Serialize, Deserialize)]

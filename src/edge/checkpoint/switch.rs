@@ -173,7 +173,10 @@ impl Checkpoints {
             };
             below(other, name) || below(name, other)
         };
-        let folder = format!("refs/displaced/{}", crate::edge::vault::random_name(8));
+        let folder = format!(
+            "refs/displaced/{}",
+            crate::edge::random_name::random_name(8)
+        );
         for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {
             let (kept, id) = (format!("{folder}/{other}"), id.to_string());
             self.store.run(["update-ref", &kept, &id]).await?;

@@ -23,8 +23,8 @@ use pretty_assertions::assert_eq;
 
 use super::meanwhile::Meanwhile;
 use super::{CheckpointError, Checkpoints, Setback, VaultError};
-use crate::domain::event::{FailureKind, FinishChoice};
 use crate::domain::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use crate::domain::outcome::{FailureKind, FinishChoice};
 use crate::edge::steps::StoryNote;
 
 /// A repository with a vault beside it.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::error::SourceError;
 use super::files;
 use crate::domain::change::Change;
-use crate::edge::vault::random_name;
+use crate::edge::random_name::random_name;
 
 /// Keeps the files in a folder.
 pub(crate) fn keep_outside(

@@ -14,8 +14,8 @@ use crate::edge::checkpoint::{Places, Result, lock};
 use crate::edge::files::Tried;
 use crate::edge::manifest::{Content, Entry, RACY_NS, Stat};
 use crate::edge::object_id::ObjectId;
+use crate::edge::random_name::random_name;
 use crate::edge::sparse;
-use crate::edge::vault::random_name;
 use crate::edge::walk::Found;
 
 /// Large files that have the bytes of a copy: their fields, the copy, and when they were looked at.

@@ -106,8 +106,9 @@ async fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     dirty(&yard);
     drop(one_run(&yard, "a").await);
     let mut checkpoints = one_run(&yard, "b").await;
-    fs::create_dir_all(checkpoints.learnings("c").parent().unwrap()).unwrap();
-    fs::write(checkpoints.learnings("c"), "a note").unwrap();
+    let notes = checkpoints.vault_folder().join("learnings/c.md");
+    fs::create_dir_all(notes.parent().unwrap()).unwrap();
+    fs::write(&notes, "a note").unwrap();
     let state = checkpoints.state.clone();
     let past = checkpoints.past_runs().await.unwrap();
     assert_eq!(
@@ -135,7 +136,7 @@ async fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     assert_eq!(names(&checkpoints, "runs"), ["b"]);
     assert_eq!(names(&checkpoints, "snapshots").len(), 6);
     assert!(!refs(&checkpoints, &yard).contains("/a/"));
-    assert_eq!(fs::read(checkpoints.learnings("c")).unwrap(), b"a note");
+    assert_eq!(fs::read(&notes).unwrap(), b"a note");
     assert_eq!(yard.everything(), tree);
     assert!(checkpoints.state.says_the_same_as(&state));
 
