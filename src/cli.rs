@@ -35,16 +35,18 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+use crate::domain::settings::SettingsProblem;
 use crate::edge::demo::agent;
 use crate::edge::os;
 use crate::edge::process::guard;
 use crate::edge::process::watchman::duty;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::failure::write_failure;
-use arguments::{Arguments, ColorArgument, Command};
-use context::Context;
+use arguments::{Arguments, ColorArgument, Command, GlobalArguments};
+use context::{Context, unfit};
 
 /// Parses the arguments and runs the command.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -74,6 +76,14 @@ fn parse_and_run(args: &[OsString]) -> ExitCode {
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
+        Err(message) if asks_to_isolate(&message) => {
+            let global = GlobalArguments {
+                color,
+                ..GlobalArguments::default()
+            };
+            let problem = SettingsProblem::isolate_removed("--isolate");
+            return report(&unfit(problem), &Context::new(&global));
+        }
         Err(message) => return explain(&message),
     };
     let context = Context::new(&arguments.global);
@@ -105,6 +115,13 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Completions(given)) => completions::run(given),
         Some(Command::Man(given)) => man::run(given),
     }
+}
+
+/// Whether a usage error is about the removed flag `--isolate`.
+fn asks_to_isolate(message: &clap::Error) -> bool {
+    let flag = ContextValue::String("--isolate".to_owned());
+    message.kind() == ErrorKind::UnknownArgument
+        && message.get(ContextKind::InvalidArg) == Some(&flag)
 }
 
 /// Help, version or a usage error, as clap words it.

@@ -14,7 +14,6 @@ pub(crate) mod halves;
 pub(crate) mod herald;
 pub(crate) mod ignore_rules;
 pub(crate) mod index_file;
-pub(crate) mod isolation;
 pub(crate) mod kill_point;
 pub(crate) mod learnings;
 pub(crate) mod loose_object;

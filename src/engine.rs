@@ -89,8 +89,6 @@ pub(crate) struct Job {
     pub(crate) vault_limit: SizeLimit,
     /// How much of the agents' notes goes into a prompt.
     pub(crate) learnings_limit: SizeLimit,
-    /// Agents work on an overlay of the work tree.
-    pub(crate) isolate: bool,
     /// This goes on with an open run.
     pub(crate) resumed: bool,
     /// Whom to tell of what.

@@ -99,9 +99,6 @@ pub(super) struct RunArguments {
     /// End the run once one story has taken so long; `off` for no cap [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(super) max_story_time: Option<TimeLimit>,
-    /// Let the agent work on an overlay: what it does not finish never touches the tree (Linux)
-    #[arg(long)]
-    pub(super) isolate: bool,
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer
     #[arg(long, value_name = "CHOICE")]
     pub(super) on_finish: Option<OnFinishArgument>,
@@ -172,7 +169,6 @@ impl RunArguments {
             max_story_cost: flag(self.max_story_cost, "--max-story-cost"),
             max_story_tokens: flag(self.max_story_tokens, "--max-story-tokens"),
             max_story_time: flag(self.max_story_time, "--max-story-time"),
-            isolate: flag(self.isolate.then_some(true), "--isolate"),
             gates: flag((!gates.is_empty()).then_some(gates), "--gate"),
             ..PartialSettings::default()
         }

@@ -138,9 +138,6 @@ pub(crate) enum Event {
         /// How the agent's stdout is to be read.
         #[serde(default)]
         output: Output,
-        /// The agent works on an overlay; the tree stays at the checkpoint meanwhile.
-        #[serde(default)]
-        isolated: bool,
         /// Who makes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<Choice>,

@@ -297,7 +297,6 @@ impl Progress {
             transcript,
             base,
             output,
-            isolated,
             agent,
         } = &record.event
         else {
@@ -325,7 +324,6 @@ impl Progress {
             transcript: transcript.clone(),
             base: base.clone(),
             output: *output,
-            isolated: *isolated,
             agent: agent.clone(),
             usage: Usage::default(),
             prices: None,

@@ -210,7 +210,6 @@ pub(crate) struct PartialSettings {
     pub(crate) on_finish: Option<Sourced<OnFinish>>,
     pub(crate) strict_tasks: Option<Sourced<bool>>,
     pub(crate) require_changes: Option<Sourced<bool>>,
-    pub(crate) isolate: Option<Sourced<bool>>,
     pub(crate) command_timeout: Option<Sourced<TimeLimit>>,
     pub(crate) max_wait: Option<Sourced<TimeLimit>>,
     pub(crate) limit_pause: Option<Sourced<TimeLimit>>,
@@ -254,7 +253,6 @@ impl PartialSettings {
             on_finish: later.on_finish.or(self.on_finish),
             strict_tasks: later.strict_tasks.or(self.strict_tasks),
             require_changes: later.require_changes.or(self.require_changes),
-            isolate: later.isolate.or(self.isolate),
             command_timeout: later.command_timeout.or(self.command_timeout),
             max_wait: later.max_wait.or(self.max_wait),
             limit_pause: later.limit_pause.or(self.limit_pause),
@@ -298,8 +296,6 @@ pub(crate) struct Settings {
     pub(crate) strict_tasks: Sourced<bool>,
     /// An attempt that changes nothing fails.
     pub(crate) require_changes: Sourced<bool>,
-    /// An agent works on an overlay of the work tree.
-    pub(crate) isolate: Sourced<bool>,
     /// How long git and other short commands may take.
     pub(crate) command_timeout: Sourced<TimeLimit>,
     /// How long to wait at most for a limit of the agent to end.
@@ -363,7 +359,6 @@ impl Settings {
             on_finish: or(said.on_finish, OnFinish::Ask),
             strict_tasks: or(said.strict_tasks, false),
             require_changes: or(said.require_changes, false),
-            isolate: or(said.isolate, false),
             command_timeout: or(said.command_timeout, TimeLimit::seconds(30)),
             max_wait: or(said.max_wait, TimeLimit::OFF),
             limit_pause: or(said.limit_pause, TimeLimit::seconds(60)),
@@ -454,6 +449,14 @@ impl SettingsProblem {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Refuses the removed setting `isolate`: to ignore it would run agents on files that the user
+    /// believes to be out of their reach.
+    pub(crate) fn isolate_removed(place: impl Into<String>) -> Self {
+        let message =
+            "this version no longer has `isolate`: agents would work in your own work tree";
+        Self::new(place, message).hint("remove it to run without isolation")
     }
 }
 

@@ -15,7 +15,6 @@ use crate::domain::dialect::Output;
 use crate::domain::ids::{AttemptId, RunId};
 use crate::domain::settings::Variable;
 use crate::domain::settings::agents::{CommandSettings, PromptBy};
-use crate::edge::isolation::Overlay;
 use crate::edge::os;
 use crate::edge::process::{EnvChange, Orphans, ProcessSpec, Stderr};
 
@@ -64,8 +63,6 @@ pub(crate) struct Work<'a> {
     pub(crate) change: &'a str,
     /// The top folder of the working tree.
     pub(crate) root: &'a Path,
-    /// The overlay it works on instead of the tree itself.
-    pub(crate) overlay: Option<&'a Overlay>,
     /// The notes file the agent may add to.
     pub(crate) learnings: &'a Path,
     /// The attempt's folder: `stdout`, `stderr` and `git` (which must exist) are in it.
@@ -125,7 +122,6 @@ impl Agent {
             line_cap: self.output().line_cap(),
             marker: format!("{}/{}", work.run, work.attempt),
             orphans: Orphans::All,
-            overlay: work.overlay.map(|overlay| overlay.mount(work.root)),
             guard,
         })
     }

@@ -8,8 +8,6 @@
 //! | `changed` | what an attempt changed, with the texts that are looked at |
 //! | `save` | a finished story becomes a commit |
 //! | `staged` | what only the agent's index says of a story |
-//! | `isolated` | a finished attempt on an overlay is merged into the tree |
-//! | `park_overlay` | a failed one is parked without touching the tree |
 //! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
 //! | `meanwhile` | what the user does while the loop runs |
 //! | `agent_git` | the git commands an agent ran |
@@ -79,7 +77,6 @@ mod git_paths;
 mod guarding;
 mod incoming;
 mod interrupted;
-mod isolated;
 mod keeping;
 mod look;
 mod looking;
@@ -92,7 +89,6 @@ mod object_repair;
 mod objects;
 mod outage;
 mod park;
-mod park_overlay;
 mod parked;
 mod parked_diff;
 mod plain_commit;
@@ -129,7 +125,6 @@ use std::time::Duration;
 
 use super::files::{FileError, device};
 use super::git::Git;
-use super::isolation::Overlay;
 use super::object_id::ObjectId;
 use super::ref_files::RefReader;
 use super::repository::{Refs, Repository};
@@ -265,8 +260,6 @@ pub(crate) struct Checkpoints {
     /// All goes back to before the run next: a tree that the user may have switched is not restored
     /// in between.
     leaves_tree: bool,
-    /// The overlay that was parked last: the tree has nothing of it, so nothing is to be restored.
-    dropped: Option<Overlay>,
 }
 
 impl Checkpoints {
@@ -410,7 +403,6 @@ impl Checkpoints {
             plan: None,
             plan_folder: None,
             reopened: None,
-            dropped: None,
             leaves_tree: false,
         };
         if let Some(open) = checkpoints.open_run() {

@@ -51,7 +51,6 @@ impl GateRun<'_> {
             // A run that is gone on with may use the same name for a gate again.
             marker: format!("{}/gate/{}/{}", self.run, self.name, std::process::id()),
             orphans: Orphans::All,
-            overlay: None,
             guard: os::own_program()?,
         })
     }

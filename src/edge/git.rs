@@ -109,25 +109,6 @@ impl Git {
         }
     }
 
-    /// The same, but files are looked for elsewhere.
-    #[must_use]
-    pub(crate) fn with_work_tree(&self, work_tree: &Path) -> Self {
-        Self {
-            work_tree: Some(work_tree.to_owned()),
-            current_dir: work_tree.to_owned(),
-            ..self.clone()
-        }
-    }
-
-    /// The same on another git directory.
-    #[must_use]
-    pub(crate) fn with_directory(&self, git_dir: &Path) -> Self {
-        Self {
-            directory: git_dir.to_owned(),
-            ..self.clone()
-        }
-    }
-
     /// The same, but objects are written to `own`, and read from `also` too where one is given.
     #[must_use]
     pub(crate) fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {

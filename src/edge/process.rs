@@ -27,7 +27,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
-use super::isolation::Mount;
 pub(crate) use running::RunningProcess;
 pub(crate) use sweep::{Orphans, Swept};
 
@@ -59,8 +58,6 @@ pub(crate) struct ProcessSpec {
     pub(crate) marker: String,
     /// Whose orphans are swept at the end.
     pub(crate) orphans: Orphans,
-    /// The overlay it works on instead of the folder itself.
-    pub(crate) overlay: Option<Mount>,
     /// This program, which serves as the guard.
     pub(crate) guard: PathBuf,
 }
@@ -242,7 +239,7 @@ impl ProcessSpec {
     fn command(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.guard);
         command
-            .args(guard::arguments(&self.program, self.overlay.as_ref()))
+            .args(guard::arguments(&self.program))
             .args(&self.args)
             .current_dir(&self.cwd)
             .kill_on_drop(true);

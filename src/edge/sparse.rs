@@ -4,7 +4,6 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -24,11 +23,6 @@ pub(crate) fn allocated(metadata: &Metadata) -> u64 {
 /// read every hole.
 pub(crate) fn is_mostly_holes(metadata: &Metadata) -> bool {
     metadata.size() > SHORT && allocated(metadata) < metadata.size() / 2
-}
-
-/// The same of a path; false where there is nothing.
-pub(crate) fn is_hollow(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|metadata| is_mostly_holes(&metadata))
 }
 
 /// Copies a whole file into an empty one, holes as holes. Returns its length.

@@ -4,7 +4,6 @@
 //! Each check stands for itself; one more is one more line in `examine`.
 
 mod agents;
-mod isolation;
 mod leftovers;
 mod repository;
 mod settings;
@@ -64,7 +63,6 @@ pub(crate) async fn examine(patient: &Patient) -> Diagnosis {
         findings.extend(repository::obstacles(&place).await);
         let shown = settings.as_ref().map(|found| &found.shown);
         findings.extend(in_vault(&place, shown));
-        findings.extend(isolation::look(&place, shown));
     }
     findings.extend(vault::state_directory(patient));
     findings.extend(configured);

@@ -21,7 +21,6 @@ use crate::domain::policy::{Backoff, Gate, OnFinish, Policy, When, changes_nobod
 use crate::domain::prices::Prices;
 use crate::domain::progress::Progress;
 use crate::domain::roster::{Roster, never_asked};
-use crate::domain::settings::Settings;
 use crate::domain::tamper::TamperPolicy;
 use crate::edge::checkpoint::{CheckpointError, Checkpoints, OpenRun};
 use crate::edge::random_name::random_name;
@@ -129,7 +128,6 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
             &order.environment,
             root,
         )?;
-        check_isolation(&order.settings, &checkpoints)?;
     }
     // Without it, processes that outlive their parents could not be swept; with a warning only,
     // because the run is safe all the same: they are found by their mark.
@@ -173,7 +171,6 @@ pub(crate) async fn prepare(order: Order) -> Result<Prepared, Failure> {
         shell: shell(&order.environment),
         vault_limit: order.settings.vault_limit.value,
         learnings_limit: order.settings.learnings_limit.value,
-        isolate: order.settings.isolate.value,
         resumed: origin != Origin::Fresh,
         surroundings: order.surroundings,
         agents: Agents::of(&order.settings),
@@ -308,16 +305,6 @@ fn nothing_left(change: &Change) -> bool {
         .stories
         .iter()
         .all(|story| story.state != StoryState::Open)
-}
-
-/// Isolation must work, where it is asked for: an agent that is believed to be isolated must be.
-fn check_isolation(settings: &Settings, checkpoints: &Checkpoints) -> Result<(), Failure> {
-    if !settings.isolate.value {
-        return Ok(());
-    }
-    checkpoints
-        .try_isolation()
-        .map_err(|error| Failure::refused(chain(&error)).hint(error.hint()))
 }
 
 fn policy(order: &Order) -> Policy {

@@ -137,13 +137,6 @@ impl Engine {
             self.unanswerable(ticket, "the change was never read");
             return Ok(());
         };
-        match self.checkpoints.merge_isolated().await {
-            Ok(notices) => self.warn(notices).await?,
-            Err(error) => {
-                self.failed(ticket, "could not merge the attempt into the tree", &error);
-                return Ok(());
-            }
-        }
         let id = story.clone();
         let checked = on_thread(move || {
             let check = source::check_story(&base, &id)?;

@@ -20,7 +20,6 @@ use crate::edge::checkpoint::{
     peek, peek_last,
 };
 
-use crate::edge::isolation::probe;
 use crate::edge::learnings;
 use crate::edge::repository::Repository;
 use crate::edge::repository_lock::owner;
@@ -88,7 +87,6 @@ async fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> 
     let open = peek(plan.state, repository).ok().flatten();
     remarks.extend(runs(plan, repository, &vault));
     remarks.extend(agent(plan, repository));
-    remarks.extend(isolation(plan, repository, &vault));
     match tree_state(&git, &repository.work_tree).await {
         Ok(tree) => {
             // What lies in the tree of a run that goes on may be its last attempt's.
@@ -138,17 +136,6 @@ fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
     agents::check(plan.settings, &plan.change.name, plan.environment, root)
         .err()
         .map(|failure| failed(&failure))
-}
-
-fn isolation(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark> {
-    if !plan.settings.isolate.value {
-        return None;
-    }
-    // The vault may not have been made yet.
-    let scratch = vault.ancestors().find(|folder| folder.is_dir())?;
-    let error = probe(&repository.work_tree, scratch).err()?;
-    let text = format!("`--isolate` cannot work here: {}", chain(&error));
-    Some(Remark::stops(text).hint(error.hint()))
 }
 
 fn refused(error: &CheckpointError) -> Remark {

@@ -15,7 +15,6 @@ use crate::domain::roster::Choice;
 use crate::edge::agent::{Agent, PROMPT_FILE, Work};
 use crate::edge::checkpoint::{CheckpointError, Checkpoints};
 use crate::edge::files::{FileError, create_private_folder, write_whole};
-use crate::edge::isolation::Overlay;
 use crate::edge::learnings::newest;
 use crate::edge::process::RunningProcess;
 use crate::edge::process::leftovers::ProcessIdentity;
@@ -70,7 +69,6 @@ impl Engine {
                     transcript: folder.to_string_lossy().into_owned(),
                     base: self.checkpoints.checkpoint_commit(),
                     output: agent.output(),
-                    isolated: self.job.isolate,
                 };
                 self.ready.push_back(Input::AgentStarted { ticket, start });
                 self.checkpoints.use_the_time();
@@ -150,7 +148,6 @@ impl Engine {
                 .await
                 .map_err(StartError::other)?;
         }
-        let overlay = self.overlay_for(attempt)?;
         self.checkpoints
             .attempt_started(attempt)
             .await
@@ -160,7 +157,6 @@ impl Engine {
             attempt,
             change: &self.job.change.name,
             root: &self.checkpoints.repository().work_tree,
-            overlay: overlay.as_ref(),
             learnings: &learnings,
             transcript: &folder,
             prompt: &text,
@@ -192,15 +188,6 @@ impl Engine {
                 message: format!("the agent left processes that cannot be ended: {left}"),
             });
         }
-    }
-
-    /// The overlay an attempt works on, where agents are isolated.
-    fn overlay_for(&self, attempt: &AttemptId) -> Result<Option<Overlay>, StartError> {
-        if !self.job.isolate {
-            return Ok(None);
-        }
-        let overlay = self.checkpoints.isolate(attempt);
-        overlay.map(Some).map_err(StartError::Checkpoint)
     }
 
     fn prompt_for(

@@ -49,7 +49,6 @@ async fn engine_of(machine: Machine, folder: &Path) -> Engine {
         shell: "sh".into(),
         vault_limit: settings.vault_limit.value,
         learnings_limit: settings.learnings_limit.value,
-        isolate: false,
         resumed: false,
         notify: NotifySettings::default(),
         preface: Vec::new(),

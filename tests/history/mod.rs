@@ -105,24 +105,20 @@ impl History {
     }
 
     /// The same in a rich repository, with a gate at the end that opens a story again, a collection
-    /// of garbage, and where agents can be isolated an isolated run, opened again and kept.
+    /// of garbage, and a second run, opened again and kept.
     pub(crate) fn rich() -> Self {
         let mut history = Self {
             rich: true,
             gates: GATES,
             ..Self::whole()
         };
-        history.acts.push(act("gc --older-than 0s --yes", NONE));
-        if can_isolate() {
-            history.acts.extend([
-                act("loop c --isolate --on-finish keep", KEPT),
-                act("undo", REOPENED),
-                act("finish --keep", KEPT),
-                act("finish --abandon", MOVED),
-            ]);
-        } else {
-            eprintln!("agents cannot be isolated here: `--isolate` is left out");
-        }
+        history.acts.extend([
+            act("gc --older-than 0s --yes", NONE),
+            act("loop c --on-finish keep", KEPT),
+            act("undo", REOPENED),
+            act("finish --keep", KEPT),
+            act("finish --abandon", MOVED),
+        ]);
         history
     }
 
@@ -155,9 +151,4 @@ impl History {
         sandbox.agent(AGENT);
         sandbox
     }
-}
-
-fn can_isolate() -> bool {
-    let sandbox = Sandbox::new();
-    sandbox.run(&["loop", "c", "--isolate"]).code == 0
 }

@@ -142,7 +142,6 @@ fn run_one(only: &str) {
     let deeds = only.split(';').map(|words| Misdeed::parse(words).unwrap());
     let program = Program {
         misdeeds: deeds.collect(),
-        isolate: std::env::var_os("RALPHTOOL_HOSTILE_ISOLATE").is_some(),
         succeeds: std::env::var_os("RALPHTOOL_HOSTILE_SUCCEEDS").is_some(),
     };
     let found = try_out(&Template::new(), &program);

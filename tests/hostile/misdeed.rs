@@ -178,8 +178,6 @@ impl Misdeed {
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) misdeeds: Vec<Misdeed>,
-    /// The agent works on an overlay.
-    pub(crate) isolate: bool,
     /// The attempt does its story, too.
     pub(crate) succeeds: bool,
 }
@@ -193,7 +191,6 @@ impl Program {
         };
         Self {
             misdeeds: vec![misdeed],
-            isolate: false,
             succeeds: false,
         }
     }
@@ -262,12 +259,11 @@ impl fmt::Display for Program {
             writeln!(f, "    {} {}", misdeed.target, misdeed.deed)?;
         }
         let end = if self.succeeds { "succeeds" } else { "fails" };
-        let place = if self.isolate { ", on an overlay" } else { "" };
-        writeln!(f, "    and {end}{place}")
+        writeln!(f, "    and {end}")
     }
 }
 
-/// One misdeed mostly, up to four; one program in six on an overlay, one in five succeeds.
+/// One misdeed mostly, up to four; one program in five succeeds.
 pub(crate) fn program() -> impl Strategy<Value = Program> {
     let misdeed =
         (select(TARGETS), select(DEEDS)).prop_map(|(target, deed)| Misdeed { deed, target });
@@ -276,14 +272,6 @@ pub(crate) fn program() -> impl Strategy<Value = Program> {
     let count = prop_oneof![3 => 1..=1usize, 2 => 2..=4usize];
     let misdeeds =
         count.prop_flat_map(move |count| prop::collection::vec(misdeed.clone(), 1..=count));
-    (
-        misdeeds,
-        prop::bool::weighted(0.17),
-        prop::bool::weighted(0.2),
-    )
-        .prop_map(|(misdeeds, isolate, succeeds)| Program {
-            misdeeds,
-            isolate,
-            succeeds,
-        })
+    (misdeeds, prop::bool::weighted(0.2))
+        .prop_map(|(misdeeds, succeeds)| Program { misdeeds, succeeds })
 }

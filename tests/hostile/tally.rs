@@ -39,10 +39,6 @@ impl Tally {
             "fails"
         };
         rows.push(("attempt", end));
-        rows.push((
-            "attempt",
-            if program.isolate { "isolated" } else { "plain" },
-        ));
         if let Some(violation) = violation {
             rows.push(("violation", violation.rule));
         }

@@ -4,7 +4,6 @@ use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::misdeed::{Exception, FUNCTIONS, Program};
@@ -65,12 +64,8 @@ impl Template {
     }
 
     /// A copy that belongs to a user who is not root, with a folder of others' files beside it.
-    fn copy(&self, isolate: bool) -> Sandbox {
-        let sandbox = if isolate {
-            Sandbox::empty_on_disk()
-        } else {
-            Sandbox::bare_folder()
-        };
+    fn copy(&self) -> Sandbox {
+        let sandbox = Sandbox::bare_folder();
         let from = self.sandbox.root.display();
         let to = sandbox.root.display();
         let script = format!(
@@ -90,21 +85,10 @@ impl Template {
     }
 }
 
-/// Whether agents can be isolated on this machine, by a user who is not root.
-fn can_isolate() -> bool {
-    static POSSIBLE: OnceLock<bool> = OnceLock::new();
-    *POSSIBLE.get_or_init(|| {
-        let sandbox = Sandbox::on_disk().given_away();
-        sandbox.run(&["loop", "c", "--isolate"]).code == 0
-    })
-}
-
 /// Carries a program out; gives the first thing that did not hold.
 pub(crate) fn try_out(template: &Template, program: &Program) -> Option<Violation> {
-    let isolate = program.isolate && can_isolate();
     let trial = Trial {
-        sandbox: template.copy(isolate),
-        isolate,
+        sandbox: template.copy(),
         exceptions: program.exceptions(),
     };
     trial.carry_out(program).err()
@@ -112,7 +96,6 @@ pub(crate) fn try_out(template: &Template, program: &Program) -> Option<Violatio
 
 struct Trial {
     sandbox: Sandbox,
-    isolate: bool,
     exceptions: Vec<Exception>,
 }
 
@@ -136,9 +119,7 @@ impl Trial {
             "{FUNCTIONS}\ncp -a . \"$root/at-checkpoint\"\n{start}\n{}\ncd \"$root\"\n{end}",
             program.lines()
         ));
-        let mut args = vec!["loop", "c", "--story", "1", "--max-retries", "0"];
-        args.extend(self.isolate.then_some("--isolate"));
-        let ended = self.command(&args)?;
+        let ended = self.command(&["loop", "c", "--story", "1", "--max-retries", "0"])?;
         self.check_outside(&outside)?;
         if self.is(Exception::ObjectsInPlace) {
             return Ok(());

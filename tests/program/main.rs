@@ -31,7 +31,6 @@ mod gates;
 mod guards;
 mod hostile;
 mod housekeeping;
-mod isolate;
 mod json;
 mod log;
 mod meanwhile;

@@ -283,18 +283,3 @@ fn a_story_that_keeps_tampering_uses_up_its_retries() {
     assert_eq!(sandbox.failures().len(), 2);
     assert_eq!(files(&sandbox.repo), before);
 }
-
-#[test]
-#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
-fn an_isolated_attempt_is_checked_too() {
-    let sandbox = project("tests = \"fail\"");
-    works_and(&sandbox, "[ $attempt != 1 ] || rm tests/sum.rs");
-    let output = sandbox.run(&["loop", "c", "--story", "1", "--isolate"]);
-    if output.code == 2 {
-        eprintln!("skipped: agents cannot be isolated here: {}", output.stderr);
-        return;
-    }
-    output.ends_with(0);
-    assert_eq!(found(&sandbox).len(), 1);
-    assert!(sandbox.exists("tests/sum.rs"));
-}

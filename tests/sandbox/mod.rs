@@ -164,11 +164,6 @@ impl Sandbox {
         sandbox
     }
 
-    /// No repository yet, where temporary files are.
-    pub(crate) fn empty_on_disk() -> Self {
-        Self::within(&std::env::temp_dir())
-    }
-
     /// No repository yet: an empty folder `repo`.
     pub(crate) fn bare_folder() -> Self {
         Self::within(&swift_folder())

@@ -541,7 +541,6 @@ impl Command {
     /// How it is called, in a tally.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Loop { isolate: true, .. } => "loop --isolate",
             Self::Loop { .. } => "loop",
             Self::Resume { .. } => "resume",
             Self::Finish(Choice::Cleanup) => "finish --cleanup",
@@ -557,15 +556,9 @@ impl Command {
     fn args(&self) -> Vec<String> {
         let on_finish = |keep: &bool| if *keep { "keep" } else { "cleanup" };
         let line = match self {
-            Self::Loop {
-                keep,
-                fresh,
-                isolate,
-                ..
-            } => {
+            Self::Loop { keep, fresh, .. } => {
                 let fresh = if *fresh { " --fresh" } else { "" };
-                let isolate = if *isolate { " --isolate" } else { "" };
-                format!("loop c --on-finish {}{fresh}{isolate}", on_finish(keep))
+                format!("loop c --on-finish {}{fresh}", on_finish(keep))
             }
             Self::Gc => "gc --yes".to_owned(),
             Self::Resume { keep, .. } => format!("resume --on-finish {}", on_finish(keep)),

@@ -113,7 +113,6 @@ pub(crate) enum Command {
         deeds: Vec<Deed>,
         keep: bool,
         fresh: bool,
-        isolate: bool,
     },
     /// `resume`
     Resume { deeds: Vec<Deed>, keep: bool },
@@ -159,19 +158,13 @@ pub(crate) fn step(has_run: bool) -> BoxedStrategy<Step> {
     prop_oneof![3 => user, 1 => first, 4 => later].boxed()
 }
 
-/// The same, with agents on overlays and collections of garbage, which take their time.
+/// The same, with collections of garbage, which take their time.
 pub(crate) fn soak_step(has_run: bool) -> BoxedStrategy<Step> {
-    let isolated = (run(), kill()).prop_map(|(mut command, kill)| {
-        if let Command::Loop { isolate, .. } = &mut command {
-            *isolate = true;
-        }
-        Step::Command(command, kill)
-    });
-    let collect = kill().prop_map(|kill| Step::Command(Command::Gc, kill));
     if !has_run {
-        return prop_oneof![6 => step(false), 1 => isolated].boxed();
+        return step(false);
     }
-    prop_oneof![12 => step(true), 1 => isolated, 1 => collect].boxed()
+    let collect = kill().prop_map(|kill| Step::Command(Command::Gc, kill));
+    prop_oneof![13 => step(true), 1 => collect].boxed()
 }
 
 fn user_act() -> impl Strategy<Value = UserAct> {
@@ -242,7 +235,6 @@ fn run() -> impl Strategy<Value = Command> {
         deeds,
         keep,
         fresh,
-        isolate: false,
     })
 }
 

@@ -161,7 +161,6 @@ impl Machine {
             transcript: start.transcript,
             base: start.base,
             output: start.output,
-            isolated: start.isolated,
             agent: Some(choice.clone()),
         });
     }

@@ -298,8 +298,6 @@ pub(crate) struct AgentStart {
     pub(crate) base: Option<String>,
     /// How its stdout is to be read.
     pub(crate) output: Output,
-    /// It works on an overlay.
-    pub(crate) isolated: bool,
 }
 
 /// What the next attempt is told of the one before.

@@ -191,8 +191,6 @@ pub(crate) struct AttemptProgress {
     pub(crate) base: Option<String>,
     /// How its transcript is to be read.
     pub(crate) output: Output,
-    /// It works on an overlay of the tree.
-    pub(crate) isolated: bool,
     /// Who makes it, where that was recorded.
     pub(crate) agent: Option<Choice>,
     /// What it used so far.

@@ -104,7 +104,6 @@ fn attempt_started(attempt: u32) -> Event {
         transcript: format!("attempts/1.{attempt}"),
         base: Some("c0".to_owned()),
         output: Output::Text,
-        isolated: false,
         agent: None,
     }
 }
@@ -162,7 +161,6 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         transcript: format!("attempts/1.{number}"),
         base: Some("c0".to_owned()),
         output: Output::Text,
-        isolated: false,
         agent: None,
         usage,
         prices: None,

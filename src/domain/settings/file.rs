@@ -96,7 +96,7 @@ impl File<'_> {
             "require_changes" => {
                 settings.require_changes = Some(self.sourced(key, self.flag(value)?));
             }
-            "isolate" => settings.isolate = Some(self.sourced(key, self.flag(value)?)),
+            "isolate" => return Err(SettingsProblem::isolate_removed(self.place(&key.span()))),
             "command_timeout" => {
                 settings.command_timeout = Some(self.sourced(key, self.duration(value)?));
             }
@@ -291,8 +291,13 @@ impl File<'_> {
     }
 
     fn problem(&self, span: &Range<usize>, message: &str) -> SettingsProblem {
+        SettingsProblem::new(self.place(span), message)
+    }
+
+    /// The file with line and column.
+    fn place(&self, span: &Range<usize>) -> String {
         let (line, column) = self.position(span.start);
-        SettingsProblem::new(format!("{}:{line}:{column}", self.path), message)
+        format!("{}:{line}:{column}", self.path)
     }
 
     /// Line and column, both from 1, of a byte offset.

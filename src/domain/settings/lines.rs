@@ -26,7 +26,6 @@ impl Settings {
                 &self.require_changes,
                 ToString::to_string,
             ),
-            line("isolate", &self.isolate, ToString::to_string),
             line(
                 "command_timeout",
                 &self.command_timeout,

@@ -32,7 +32,6 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish = "keep"
         strict_tasks = true
         require_changes = false
-        isolate = true
         command_timeout = "1m"
         max_wait = 0
         limit_pause = "5s"
@@ -85,24 +84,23 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         on_finish: Some(at(4, OnFinish::Keep)),
         strict_tasks: Some(at(5, true)),
         require_changes: Some(at(6, false)),
-        isolate: Some(at(7, true)),
-        command_timeout: Some(at(8, TimeLimit::seconds(60))),
-        max_wait: Some(at(9, TimeLimit::OFF)),
-        limit_pause: Some(at(10, TimeLimit::seconds(5))),
-        largest_file: Some(at(11, SizeLimit::bytes(1_000_000_000))),
-        least_free: Some(at(12, SizeLimit::OFF)),
-        vault_limit: Some(at(13, SizeLimit::bytes(5_000_000_000))),
-        learnings_limit: Some(at(14, SizeLimit::bytes(8_000))),
-        idle_timeout: Some(at(16, TimeLimit::seconds(600))),
-        total_timeout: Some(at(17, TimeLimit::OFF)),
-        grace: Some(at(18, TimeLimit::seconds(5))),
-        max_cost: Some(at(20, CostLimit::cents(250))),
-        max_tokens: Some(at(21, TokenLimit(Some(500_000)))),
-        max_time: Some(at(22, TimeLimit::seconds(28_800))),
-        max_story_cost: Some(at(23, CostLimit::cents(100))),
-        max_story_tokens: Some(at(24, TokenLimit(Some(50_000)))),
-        max_story_time: Some(at(25, TimeLimit::seconds(3600))),
-        gates: Some(at(26, gates)),
+        command_timeout: Some(at(7, TimeLimit::seconds(60))),
+        max_wait: Some(at(8, TimeLimit::OFF)),
+        limit_pause: Some(at(9, TimeLimit::seconds(5))),
+        largest_file: Some(at(10, SizeLimit::bytes(1_000_000_000))),
+        least_free: Some(at(11, SizeLimit::OFF)),
+        vault_limit: Some(at(12, SizeLimit::bytes(5_000_000_000))),
+        learnings_limit: Some(at(13, SizeLimit::bytes(8_000))),
+        idle_timeout: Some(at(15, TimeLimit::seconds(600))),
+        total_timeout: Some(at(16, TimeLimit::OFF)),
+        grace: Some(at(17, TimeLimit::seconds(5))),
+        max_cost: Some(at(19, CostLimit::cents(250))),
+        max_tokens: Some(at(20, TokenLimit(Some(500_000)))),
+        max_time: Some(at(21, TimeLimit::seconds(28_800))),
+        max_story_cost: Some(at(22, CostLimit::cents(100))),
+        max_story_tokens: Some(at(23, TokenLimit(Some(50_000)))),
+        max_story_time: Some(at(24, TimeLimit::seconds(3600))),
+        gates: Some(at(25, gates)),
         ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
@@ -371,7 +369,6 @@ fn every_variable_is_read() {
         ("RALPHTOOL_LEAST_FREE", "1GB"),
         ("RALPHTOOL_VAULT_LIMIT", "2GiB"),
         ("RALPHTOOL_STRICT_TASKS", "1"),
-        ("RALPHTOOL_ISOLATE", "on"),
         ("RALPHTOOL_REQUIRE_CHANGES", "false"),
         ("RALPHTOOL_CONFIG", "my.toml"),
         ("RALPHTOOL_TRUST", "1"),
@@ -417,7 +414,6 @@ fn every_variable_is_read() {
         vault_limit: Some(variable(SizeLimit::bytes(2 << 30), "RALPHTOOL_VAULT_LIMIT")),
         strict_tasks: Some(variable(true, "RALPHTOOL_STRICT_TASKS")),
         require_changes: Some(variable(false, "RALPHTOOL_REQUIRE_CHANGES")),
-        isolate: Some(variable(true, "RALPHTOOL_ISOLATE")),
         ..PartialSettings::default()
     };
     let want = variables::Variables {

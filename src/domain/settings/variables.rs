@@ -15,7 +15,7 @@ pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 pub(crate) const TRUST: &str = "RALPHTOOL_TRUST";
 
 /// Variables that are settings.
-pub(crate) const KNOWN: [&str; 24] = [
+pub(crate) const KNOWN: [&str; 23] = [
     "RALPHTOOL_AGENT",
     "RALPHTOOL_MODEL",
     "RALPHTOOL_MAX_RETRIES",
@@ -37,10 +37,12 @@ pub(crate) const KNOWN: [&str; 24] = [
     "RALPHTOOL_LEARNINGS_LIMIT",
     "RALPHTOOL_STRICT_TASKS",
     "RALPHTOOL_REQUIRE_CHANGES",
-    "RALPHTOOL_ISOLATE",
     CONFIG,
     TRUST,
 ];
+
+/// A variable that was a setting.
+const REMOVED: &str = "RALPHTOOL_ISOLATE";
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
 const INTERNAL: [&str; 14] = [
@@ -85,6 +87,8 @@ pub(crate) fn parse<'a>(
         match KNOWN.into_iter().find(|known| *known == name) {
             Some(_) if value.is_empty() => {}
             Some(known) => read(&mut variables, known, value)?,
+            None if name == REMOVED && value.is_empty() => {}
+            None if name == REMOVED => return Err(SettingsProblem::isolate_removed(name)),
             None => variables.warnings.push(unknown(name)),
         }
     }
@@ -116,7 +120,6 @@ fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<()
         "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(limit(name, value)?),
         "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
         "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
-        "RALPHTOOL_ISOLATE" => settings.isolate = Some(flag(name, value)?),
         TRUST => variables.trust = flag(name, value)?.value,
         _ => variables.config = Some(value.to_owned()),
     }

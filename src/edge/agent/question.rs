@@ -76,7 +76,6 @@ impl Question {
             line_cap: 0,
             marker: folder.path().display().to_string(),
             orphans: Orphans::Marked,
-            overlay: None,
             guard: os::own_program()?,
         };
         let mut process = spec.start()?;

@@ -23,7 +23,6 @@ fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
         attempt: &attempt,
         change: "add-retry",
         root: Path::new("/repo"),
-        overlay: None,
         learnings: Path::new("/vault/learnings.md"),
         transcript: Path::new("/vault/2.1"),
         prompt: "Do it.",

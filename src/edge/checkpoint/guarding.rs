@@ -2,7 +2,7 @@
 //! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +17,11 @@ use crate::domain::ids::RunId;
 use crate::domain::size::{SizeLimit, rounded};
 use crate::edge::files::{create_private_folder, write_whole};
 use crate::edge::git::{Git, nul_separated};
-use crate::edge::manifest::{Kind, Lane, Manifest, Suspects};
+use crate::edge::manifest::{Kind, Lane, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::repository::Head;
 use crate::edge::sparse;
-use crate::edge::walk::{Found, Walk, absolute};
+use crate::edge::walk::{Found, Walk};
 
 /// How many files a notice names.
 const NAMED: usize = 10;
@@ -81,24 +81,25 @@ impl Checkpoints {
     pub(super) async fn lanes(
         &self,
         git: &Git,
-        suspects: &Suspects,
+        walk: &Walk,
         known: &Known,
-        (base, walk, top): (&Manifest, &Walk, &Path),
+        base: &Manifest,
     ) -> Result<Lanes> {
+        let suspects = &walk.suspects;
         let nested = nested_repositories(walk, base, known);
         let mut lanes = Lanes::new();
         let mut asked: Vec<&Found> = Vec::new();
         let in_question = suspects
             .touched
             .iter()
-            .filter(|found| self.is_in_question(base, found) || has_long_holes(top, found));
+            .filter(|found| self.is_in_question(base, found) || self.has_long_holes(found));
         for found in suspects.created.iter().chain(in_question) {
             if is_module_path(&found.path) {
                 lanes.insert(found.path.clone(), Lane::Kept);
             } else if !matches!(found.kind, Kind::File | Kind::Link) {
                 // Git knows of neither folders nor pipes.
             } else if known.tracked.contains(&found.path) {
-                let lane = if has_long_holes(top, found) {
+                let lane = if self.has_long_holes(found) {
                     Lane::Kept
                 } else {
                     Lane::Committed
@@ -116,7 +117,7 @@ impl Checkpoints {
         for found in asked {
             let lane = if ignored.contains(&found.path) {
                 Lane::Ignored
-            } else if self.guard_of(found).is_some() || has_long_holes(top, found) {
+            } else if self.guard_of(found).is_some() || self.has_long_holes(found) {
                 Lane::Kept
             } else {
                 Lane::Committed
@@ -304,16 +305,16 @@ impl Checkpoints {
             format!("looks like a secret and is in the branch, {why}: {named}"),
         ))
     }
-}
 
-/// True for a long file that is mostly holes: git would read every one of them.
-fn has_long_holes(top: &Path, found: &Found) -> bool {
-    // A length that cannot be one of those needs no look at the file.
-    if found.kind != Kind::File || found.stat.size <= sparse::SHORT {
-        return false;
+    /// True for a long file that is mostly holes: git would read every one of them.
+    fn has_long_holes(&self, found: &Found) -> bool {
+        // A length that cannot be one of those needs no look at the file.
+        if found.kind != Kind::File || found.stat.size <= sparse::SHORT {
+            return false;
+        }
+        let metadata = std::fs::symlink_metadata(self.places.full(&found.path));
+        metadata.is_ok_and(|metadata| sparse::is_mostly_holes(&metadata))
     }
-    let metadata = std::fs::symlink_metadata(absolute(top, &found.path));
-    metadata.is_ok_and(|metadata| sparse::is_mostly_holes(&metadata))
 }
 
 /// Names in a row, not all where there are many; none where there is none.

@@ -22,7 +22,7 @@ use crate::edge::kill_point::{Point, reached};
 use crate::edge::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::edge::object_id::ObjectId;
 use crate::edge::sparse;
-use crate::edge::walk::{Found, absolute, look};
+use crate::edge::walk::{Found, look};
 use large::Seen;
 
 /// An ignored file larger than this is not kept.
@@ -37,8 +37,6 @@ pub(super) const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Turns suspects into entries, keeping their bytes.
 pub(super) struct Keeper {
     pub(super) places: Arc<Places>,
-    /// The top folder of what was walked.
-    pub(super) top: PathBuf,
     pub(super) base: Arc<Manifest>,
     pub(super) known: Known,
     pub(super) lanes: Lanes,
@@ -142,7 +140,7 @@ impl Keeper {
         if size <= READ_WHOLE {
             return size;
         }
-        let metadata = fs::symlink_metadata(self.full(&found.path));
+        let metadata = fs::symlink_metadata(self.places.full(&found.path));
         metadata.map_or(size, |metadata| size.min(sparse::allocated(&metadata)))
     }
 
@@ -165,7 +163,7 @@ impl Keeper {
     }
 
     fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = self.full(path);
+        let full = self.places.full(path);
         match fs::read_link(&full) {
             Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
             Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
@@ -203,7 +201,7 @@ impl Keeper {
             }
             *budget -= found.stat.size;
         }
-        let full = self.full(&found.path);
+        let full = self.places.full(&found.path);
         if let Some(id) = large::kept_already(&self.places, &self.seen, (&full, found), old)? {
             return Ok(Some(Content::Raw(id)));
         }
@@ -222,7 +220,7 @@ impl Keeper {
     /// True where a file has the bytes of an object now.
     fn has_bytes(&self, found: &Found, id: &ObjectId) -> bool {
         let format = self.places.repository.format;
-        let hashed = open_no_link(&self.full(&found.path)).and_then(|file| {
+        let hashed = open_no_link(&self.places.full(&found.path)).and_then(|file| {
             let metadata = file.metadata()?;
             if sparse::is_mostly_holes(&metadata) {
                 return Err(io::ErrorKind::FileTooLarge.into());
@@ -231,14 +229,6 @@ impl Keeper {
         });
         // What cannot be read, or changes meanwhile, is told of where it is kept.
         hashed.is_ok_and(|hashed| hashed == *id)
-    }
-
-    /// Where a path really is.
-    fn full(&self, path: &[u8]) -> PathBuf {
-        if self.top == self.places.repository.work_tree {
-            return self.places.full(path);
-        }
-        absolute(&self.top, path)
     }
 }
 

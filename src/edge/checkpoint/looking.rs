@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::snapshot::Snapshot;
-use super::taking::{Scene, Seen, Taken, now_ns};
+use super::taking::{Taken, now_ns};
 use super::{Checkpoints, Result};
-use crate::edge::manifest::{Changes, Suspects};
+use crate::edge::manifest::Changes;
 use crate::edge::walk::{Walk, look};
 
 /// What is known of the tree without looking again.
@@ -83,12 +83,12 @@ impl Checkpoints {
         paths: &[Vec<u8>],
     ) -> Result<Taken> {
         let index = Snapshot::index(&self.places.vault, &base.id);
-        let top = self.places.repository.work_tree.clone();
-        let mut suspects = Suspects::default();
+        let top = &self.places.repository.work_tree;
+        let mut walk = Walk::default();
         for path in paths {
-            let found = look(&top, path)?;
+            let found = look(top, path)?;
             match (found, taken.manifest.entries.contains_key(path)) {
-                (Some(found), true) => suspects.touched.push(found),
+                (Some(found), true) => walk.suspects.touched.push(found),
                 (None, false) => {}
                 // It is not the small change it was said to be.
                 _ => {
@@ -98,17 +98,11 @@ impl Checkpoints {
                 }
             }
         }
-        let scene = Scene {
-            top,
-            git: self.work.patient().with_index(&index),
-        };
-        let seen = Seen {
-            at_ns: taken.manifest.taken_ns.min(now_ns()),
-            walk: Walk::default(),
-            suspects,
-        };
+        let git = self.work.patient().with_index(&index);
+        let began_ns = taken.manifest.taken_ns.min(now_ns());
+        let known = Self::known_of(base);
         let again = self
-            .keep_seen(scene, seen, &taken.manifest, Self::known_of(base))
+            .keep_found(&git, (began_ns, walk), &taken.manifest, known)
             .await?;
         let mut notices = taken.notices;
         notices.extend(again.notices);

@@ -46,7 +46,7 @@ impl ObjectLinks {
         metadata: &Metadata,
     ) -> Result<()> {
         let source = from.join(name);
-        // In an overlay a device stands for a folder that is gone.
+        // An attempt may have put something else in its place.
         if !metadata.is_dir() {
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl ObjectLinks {
         };
         for entry in listing {
             let entry = entry.tried("list", &source)?;
-            // In an overlay a device stands for an object that is gone; links and pipes are no objects.
+            // Links, pipes and devices are no objects.
             let kind = match entry.file_type() {
                 Err(error) if absent(&error) => continue,
                 kind => kind.tried("look at", &entry.path())?,

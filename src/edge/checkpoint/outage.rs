@@ -87,19 +87,6 @@ impl Checkpoints {
         if !last.is_some_and(|line| line.step == Step::Saved) {
             return Ok(None);
         }
-        if !self.settle_switch(current).await? {
-            return Ok(None);
-        }
-        self.record(&current.intent.run, Step::Saved).await?;
-        let commit = current.commit.short();
-        Ok(Some(Recovery {
-            found: "a checkpoint that was not all on disk when the machine stopped".to_owned(),
-            done: format!("put the branch and the index back to {commit}"),
-        }))
-    }
-
-    /// Moves branch and index to the checkpoint where they are older; true where one was.
-    pub(super) async fn settle_switch(&self, current: &Current) -> Result<bool> {
         let trash = self.new_trash("save");
         let broken = self.mend_switch(current, &trash).await?;
         let (refs, head) = self.observe().await?;
@@ -120,7 +107,15 @@ impl Checkpoints {
             let index = Snapshot::index(&self.places.vault, &current.snapshot);
             self.swap_index(&index, &trash).await?;
         }
-        Ok(broken || is_old || stale)
+        if !broken && !is_old && !stale {
+            return Ok(None);
+        }
+        self.record(&current.intent.run, Step::Saved).await?;
+        let commit = current.commit.short();
+        Ok(Some(Recovery {
+            found: "a checkpoint that was not all on disk when the machine stopped".to_owned(),
+            done: format!("put the branch and the index back to {commit}"),
+        }))
     }
 
     /// True where the index is older than the checkpoint's, or nobody can read it.

@@ -2,7 +2,7 @@
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::mend::{Care, Mended};
@@ -103,10 +103,7 @@ impl Checkpoints {
     /// Puts everything the attempt left into the vault.
     pub(crate) async fn park(&mut self, setback: Setback) -> Result<ParkReport> {
         let label = setback.attempt.to_string();
-        match self.live_overlay() {
-            Some(overlay) => self.park_overlay(&overlay, setback).await,
-            None => self.park_as(setback, &label).await,
-        }
+        self.park_as(setback, &label).await
     }
 
     /// The same under another name, so that an earlier park of the attempt stays.
@@ -173,8 +170,7 @@ impl Checkpoints {
         self.keep_refs(&current, label, (&base.control.refs, &refs), &head)
             .await?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
-        let index = self.places.repository.index();
-        let snapshot = self.write_parked(snapshot, &base, index).await?;
+        let snapshot = self.write_parked(snapshot, &base).await?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -228,15 +224,11 @@ impl Checkpoints {
     }
 
     /// Writes the snapshot of a parked attempt with the index the attempt left.
-    pub(super) async fn write_parked(
-        &self,
-        snapshot: Snapshot,
-        base: &Arc<Snapshot>,
-        index: PathBuf,
-    ) -> Result<Snapshot> {
+    async fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
         let places = Arc::clone(&self.places);
         let base = Arc::clone(base);
         blocking(move || {
+            let index = places.repository.index();
             snapshot.write(&places.vault, Some(&base))?;
             let folder = Snapshot::folder(&places.vault, &snapshot.id);
             // What the attempt had staged is part of its state.
@@ -256,38 +248,21 @@ impl Checkpoints {
         order: Order,
         hidden: &[Vec<u8>],
     ) -> Result<Option<ObjectId>> {
+        let store = self.places.vault.store().join("objects");
+        let objects = self.places.repository.objects();
+        let git = self.work.patient().with_objects(&store, Some(&objects));
         let paths = order.paths.clone();
         if let Some(tree) = self.plain_tree(order).await? {
-            let git = &self.work.patient();
-            return self.commit_tree_parked(current, label, (git, tree)).await;
+            return self.commit_tree_parked(current, label, (&git, tree)).await;
         }
         // Git does not write what the repository has, which may not have it for long.
         self.link_objects().await?;
         let index = self.derive_index(base, id).await?;
-        let git = self.work.patient().with_index(&index);
-        self.commit_parked(current, label, &git, (&paths, hidden))
-            .await
-    }
-
-    /// The same by git.
-    pub(super) async fn commit_parked(
-        &self,
-        current: &Current,
-        label: &str,
-        git: &Git,
-        (paths, hidden): (&[Vec<u8>], &[Vec<u8>]),
-    ) -> Result<Option<ObjectId>> {
-        let git = self.without_piped_attributes(&self.storing(git), paths);
+        let git = self.without_piped_attributes(&git.with_index(&index), &paths);
         forget(&git, hidden).await?;
-        self.update_index(&git, paths).await?;
+        self.update_index(&git, &paths).await?;
         let tree = self.tree(&git).await?;
         self.commit_tree_parked(current, label, (&git, tree)).await
-    }
-
-    /// Git that writes objects into the vault's store.
-    fn storing(&self, git: &Git) -> Git {
-        let own = self.places.vault.store().join("objects");
-        git.with_objects(&own, Some(&self.places.repository.objects()))
     }
 
     /// A commit in the store, with a name.
@@ -298,9 +273,8 @@ impl Checkpoints {
         (git, tree): (&Git, ObjectId),
     ) -> Result<Option<ObjectId>> {
         let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
-        let git = self.storing(git);
         let commit = self
-            .commit(&git, (tree, &[current.commit]), &message)
+            .commit(git, (tree, &[current.commit]), &message)
             .await?;
         // The store is ours alone, and was made with refs in files.
         let name = format!("refs/parked/{}/{label}", current.intent.run);
@@ -316,7 +290,7 @@ impl Checkpoints {
     }
 
     /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
-    pub(super) async fn keep_refs(
+    async fn keep_refs(
         &self,
         current: &Current,
         label: &str,

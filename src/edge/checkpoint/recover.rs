@@ -63,9 +63,6 @@ impl Checkpoints {
             return Ok(None);
         };
         self.mark_processes(&current.intent.run);
-        if self.live_overlay().is_some() {
-            self.clear_all_git_halves(&self.new_trash("recover"))?;
-        }
         self.clear_plan_halves(&current)?;
         self.make_up_diff(&current).await?;
         if current.phase != Phase::Still {
@@ -211,15 +208,9 @@ impl Checkpoints {
         })
     }
 
-    /// A path that was written, made or removed after the last line of the journal. An isolated
-    /// attempt is not in the tree, so what the user edits there is told apart anyway.
+    /// A path that was written, made or removed after the last line of the journal.
     async fn edited_since_last_line(&mut self) -> Result<Option<Vec<u8>>> {
-        let Some(last) = self
-            .state
-            .last
-            .as_ref()
-            .filter(|_| !self.is_attempt_apart())
-        else {
+        let Some(last) = &self.state.last else {
             return Ok(None);
         };
         let last_line = std::time::SystemTime::from(last.at);
@@ -250,23 +241,15 @@ impl Checkpoints {
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
-        let apart = self.is_attempt_apart();
-        if !apart {
-            self.refuse_moved_head(current).await?;
-        } else if self.is_after_outage() {
-            // Of a save just before; nothing else puts them right where no tree is restored.
-            self.settle_switch(current).await?;
-        }
+        self.refuse_moved_head(current).await?;
         let parked = self.park(interrupted(&last)).await?;
         let restored = self.restore().await?;
-        let tree = if apart {
-            "; the tree was never touched"
-        } else {
-            " and put the tree back to the checkpoint"
-        };
         let recovery = Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
-            done: format!("parked it ({} changed){tree}", parked.changed_files),
+            done: format!(
+                "parked it ({} changed) and put the tree back to the checkpoint",
+                parked.changed_files
+            ),
         };
         // What was wrong with the git directory is said; the rest is in the parked attempt.
         let mut notices = parked.notices;
@@ -281,14 +264,6 @@ impl Checkpoints {
     /// more, under a name of its own.
     async fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
-        if self.is_attempt_apart() {
-            self.dropped = self.live_overlay();
-            self.restore().await?;
-            return Ok(Recovery {
-                found: "an isolated attempt that was parked".to_owned(),
-                done: "set its overlay aside; the tree was never touched".to_owned(),
-            });
-        }
         let Some(last) = current.last_attempt.clone() else {
             return self.restore_after_gate(current).await;
         };

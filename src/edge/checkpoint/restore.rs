@@ -25,12 +25,6 @@ impl Checkpoints {
         let current = self.current()?;
         let base = self.checkpoint().await?;
         let run = current.intent.run.clone();
-        if let Some(overlay) = self.dropped.take() {
-            self.forget_caches(&base);
-            self.record(&run, Step::Restored).await?;
-            overlay.set_aside()?;
-            return Ok(Vec::new());
-        }
         let (_, head) = self.observe().await?;
         if self.leaves_tree && self.user_switched(&current, &head).await {
             self.record(&run, Step::Restored).await?;
@@ -42,19 +36,9 @@ impl Checkpoints {
         if current.phase != Phase::Restoring {
             self.record(&run, Step::RestoreIntent).await?;
         }
-        let overlay = self.live_overlay();
-        let target = self.restore_target(&base, overlay.as_ref()).await?;
-        let notices = self.carry_out_restore(&current, &target).await?;
-        // The next attempt would be on an overlay, too: undoing that one restores nothing.
-        let done = match overlay {
-            Some(_) => Step::Restored,
-            None => Step::PutBack,
-        };
-        self.record(&run, done).await?;
+        let notices = self.carry_out_restore(&current, &base).await?;
+        self.record(&run, Step::PutBack).await?;
         self.nobody_was_here();
-        if let Some(overlay) = overlay {
-            overlay.set_aside()?;
-        }
         Ok(notices)
     }
 
@@ -98,14 +82,16 @@ impl Checkpoints {
             notices.extend(self.restore_control(&base_with_config, &trash).await?);
             notices.extend(left);
         }
-        let index = Snapshot::index(&self.places.vault, &current.snapshot);
+        let index = Snapshot::index(&self.places.vault, &base.id);
         let goal = Goal {
             snapshot: base,
             index: &index,
             reach: Reach::LeavingIgnored,
         };
         notices.extend(self.converge(&goal, &parked, &trash).await?);
-        self.forget_caches(base);
+        // What the attempt's own rules made of cache folders is no longer so.
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
         notices.extend(self.restore_refs(current, base, &trash).await?);
         self.put_index_back(&index, &trash).await?;
         let shape = &base.control.shape;
@@ -117,12 +103,6 @@ impl Checkpoints {
         let (refs, _) = self.observe().await?;
         self.told_refs = Some(refs);
         Ok(notices)
-    }
-
-    /// What the attempt's own rules made of cache folders is no longer so.
-    fn forget_caches(&self, base: &Snapshot) {
-        *lock(&self.opaque) = Opaque::default();
-        lock(&self.opaque).adopt(&base.opaque);
     }
 
     pub(super) async fn restore_control(

@@ -111,7 +111,6 @@ impl Checkpoints {
     /// The same, for every kind of checkpoint.
     pub(super) async fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
         let current = self.current()?;
-        let overlay = self.live_overlay();
         let base = self.checkpoint().await?;
         let trash = self.new_trash("save");
         let Mended {
@@ -200,7 +199,6 @@ impl Checkpoints {
             .await?;
         self.ready_branch = None;
         self.record(&run, Step::Saved).await?;
-        self.end_merged(overlay).await;
         self.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));

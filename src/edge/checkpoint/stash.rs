@@ -16,10 +16,10 @@ use super::shape::Shape;
 use super::snapshot::Snapshot;
 use super::{CheckpointError, Checkpoints, Notice, Result};
 use crate::edge::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
-use crate::edge::git::{Git, GitError};
+use crate::edge::git::GitError;
 use crate::edge::object_id::ObjectId;
 use crate::edge::ref_log::{LogLine, chained, parse};
-use crate::edge::repository::{Head, Refs, Repository};
+use crate::edge::repository::{Head, Refs};
 use crate::edge::steps::STASH;
 
 /// How often, and how long apart, a stash that moves is looked at again.
@@ -309,32 +309,24 @@ impl Checkpoints {
     /// The git directory as it is now, with the list of stashes.
     pub(super) async fn take_control(
         &self,
-        seen: (Head, Refs),
+        (head, refs): (Head, Refs),
         shape: Option<Shape>,
     ) -> Result<Control> {
-        take_control_with(&self.git, &self.places.repository, seen, shape).await
+        let repository = &self.places.repository;
+        let has_stash = refs.contains_key(STASH);
+        let mut control = Control::take(repository, (head, refs), shape)?;
+        // Where refs are in tables, the log of the stash is no file: git lists it.
+        if repository.has_reftable() {
+            let listed = if has_stash {
+                listed_log(&self.git, STASH).await
+            } else {
+                None
+            };
+            let log = listed.map(|lines| chained(&lines, repository.format.zero()).into_bytes());
+            control.keep_stash_log(log);
+        }
+        Ok(control)
     }
-}
-
-/// The state of a git directory. Where refs are in tables, the log of the stash is no file: git lists it.
-pub(super) async fn take_control_with(
-    git: &Git,
-    repository: &Repository,
-    (head, refs): (Head, Refs),
-    shape: Option<Shape>,
-) -> Result<Control> {
-    let has_stash = refs.contains_key(STASH);
-    let mut control = Control::take(repository, (head, refs), shape)?;
-    if repository.has_reftable() {
-        let listed = if has_stash {
-            listed_log(git, STASH).await
-        } else {
-            None
-        };
-        let log = listed.map(|lines| chained(&lines, repository.format.zero()).into_bytes());
-        control.keep_stash_log(log);
-    }
-    Ok(control)
 }
 
 fn ids(lines: &[LogLine]) -> Vec<ObjectId> {

@@ -299,18 +299,6 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The same in every folder of the git directory: a merge from an overlay writes into any of them.
-    pub(super) fn clear_all_git_halves(&self, trash: &Path) -> Result<()> {
-        let mut folders = vec![self.places.repository.git_dir.clone()];
-        while let Some(folder) = folders.pop() {
-            clear_halves(&folder, trash)?;
-            let listing = fs::read_dir(&folder).into_iter().flatten().flatten();
-            let inner = listing.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            folders.extend(inner.map(|entry| entry.path()));
-        }
-        Ok(())
-    }
-
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
     pub(super) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");

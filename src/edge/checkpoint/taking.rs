@@ -1,7 +1,7 @@
 //! Taking the state of the work tree: one walk, and what it says against the last manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::guarding::list;
@@ -12,7 +12,7 @@ use super::{Checkpoints, Notice, Result, blocking, lock};
 use crate::edge::files::shortened;
 use crate::edge::git::Git;
 use crate::edge::index_file::Staged;
-use crate::edge::manifest::{Changes, Entries, Entry, Manifest, Suspects};
+use crate::edge::manifest::{Changes, Entries, Entry, Manifest};
 use crate::edge::object_id::ObjectId;
 use crate::edge::walk::{Found, Ground, Walk, look, walk};
 
@@ -132,26 +132,6 @@ pub(super) struct Taken {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Where a tree is looked at.
-#[derive(Debug)]
-pub(super) struct Scene {
-    /// Its top folder.
-    pub(super) top: PathBuf,
-    /// Git that answers for its ignore rules.
-    pub(super) git: Git,
-}
-
-/// What a walk showed, before any content is read.
-#[derive(Debug)]
-pub(super) struct Seen {
-    /// When it began.
-    pub(super) at_ns: i64,
-    /// What it came across.
-    pub(super) walk: Walk,
-    /// What may differ from the base.
-    pub(super) suspects: Suspects,
-}
-
 /// What is known before the walk.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -236,59 +216,43 @@ impl Checkpoints {
         // An agent may have removed the repository with its objects; the vault has them too.
         let objects = self.places.vault.store().join("objects");
         let git = self.work.patient().with_index(index);
-        let scene = Scene {
-            top: self.places.repository.work_tree.clone(),
-            git: git.with_objects(&objects, None),
-        };
-        let at_ns = now_ns();
-        let mut walk = self.walk(&scene, &known.tracked, (base, base)).await?;
-        let mut suspects = std::mem::take(&mut walk.suspects);
+        let git = git.with_objects(&objects, None);
+        let began_ns = now_ns();
+        let mut walk = self.walk(&git, &known.tracked, base).await?;
+        let (unreadable, not_entered) = (&walk.unreadable, &walk.not_entered);
         // A folder that cannot be read or is passed over now has not lost its files.
-        suspects.gone.retain(|path| {
-            !under_any(path, &walk.unreadable) && !under_any(path, &walk.not_entered)
-        });
-        let seen = Seen {
-            at_ns,
-            walk,
-            suspects,
-        };
-        self.keep_seen(scene, seen, base, known).await
+        walk.suspects
+            .gone
+            .retain(|path| !under_any(path, unreadable) && !under_any(path, not_entered));
+        self.keep_found(&git, (began_ns, walk), base, known).await
     }
 
-    /// Reads and keeps what a walk showed.
-    pub(super) async fn keep_seen(
+    /// Reads and keeps what a walk that began at the given time found.
+    pub(super) async fn keep_found(
         &self,
-        scene: Scene,
-        seen: Seen,
+        git: &Git,
+        (began_ns, walk): (i64, Walk),
         base: &Arc<Manifest>,
         known: Known,
     ) -> Result<Taken> {
-        let Seen {
-            at_ns,
-            walk,
-            suspects,
-        } = seen;
-        let mut notices: Vec<Notice> = self.tell_too_deep(&scene, &walk).into_iter().collect();
+        let mut notices: Vec<Notice> = self.tell_too_deep(&walk).into_iter().collect();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
                 "unreadable",
                 format!("`{}` cannot be read and is left alone", show(folder)),
             ));
         }
-        let lanes = self
-            .lanes(&scene.git, &suspects, &known, (base, &walk, &scene.top))
-            .await?;
+        let lanes = self.lanes(git, &walk, &known, base).await?;
         let keeper = Keeper {
             places: Arc::clone(&self.places),
-            top: scene.top,
             base: Arc::clone(base),
             known,
             lanes,
             seen: Arc::clone(&self.seen_large),
             least_free: self.limits.least_free,
         };
-        let (mut manifest, changes, kept) = blocking(move || keeper.keep(suspects)).await?;
-        manifest.taken_ns = at_ns;
+        let (mut manifest, changes, kept) = blocking(move || keeper.keep(walk.suspects)).await?;
+        manifest.taken_ns = began_ns;
         notices.extend(kept);
         Ok(Taken {
             manifest: Arc::new(manifest),
@@ -300,16 +264,17 @@ impl Checkpoints {
     }
 
     /// The longest path of a folder that is entered: what is in it must have a path short enough to
-    /// name it in the tree, in the trash and in an overlay.
-    pub(super) fn longest_folder(&self, top: &Path) -> usize {
+    /// name it in the tree and in the trash.
+    fn longest_folder(&self) -> usize {
         let vault = self.places.vault.folder().as_os_str().len() + LONGEST_IN_VAULT;
-        let prefix = top.as_os_str().len().max(vault);
+        let tree = self.places.repository.work_tree.as_os_str().len();
+        let prefix = tree.max(vault);
         LONGEST_PATH.saturating_sub(prefix + LONGEST_NAME)
     }
 
     /// Names folders that were not entered because they are nested too deep.
-    fn tell_too_deep(&self, scene: &Scene, walk: &Walk) -> Option<Notice> {
-        let longest = self.longest_folder(&scene.top);
+    fn tell_too_deep(&self, walk: &Walk) -> Option<Notice> {
+        let longest = self.longest_folder();
         let deep = walk.not_entered.iter().filter(|path| path.len() > longest);
         let new = deep.filter(|path| lock(&self.told).insert((*path).clone()));
         let named: Vec<String> = new
@@ -327,27 +292,17 @@ impl Checkpoints {
 
     /// Walks the tree against a manifest; cache folders seen for the first time are decided by
     /// git's ignore rules and by what the base has in them.
-    pub(super) async fn walk(
-        &self,
-        scene: &Scene,
-        tracked: &BTreeSet<Vec<u8>>,
-        (base, against): (&Manifest, &Arc<Manifest>),
-    ) -> Result<Walk> {
+    async fn walk(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>, base: &Manifest) -> Result<Walk> {
         let mut whole = Walk::default();
         let mut starts = vec![Vec::new()];
         while !starts.is_empty() {
-            let top = scene.top.clone();
-            let opaque = Arc::clone(&self.opaque);
-            let before = Arc::clone(against);
             let folders = std::mem::take(&mut starts);
-            let longest = self.longest_folder(&top);
-            let (part, undecided) =
-                blocking(move || walk_part((&top, longest), &opaque, &folders, &before)).await?;
+            let (part, undecided) = blocking(|| self.walk_part(&folders, base)).await?;
             whole.extend(part);
             if undecided.is_empty() {
                 break;
             }
-            let ignored = check_ignore(&scene.git, &undecided).await?;
+            let ignored = check_ignore(git, &undecided).await?;
             for folder in undecided {
                 let tracked = any_below(tracked, &folder)
                     || below(&base.entries, &folder).any(|(_, entry)| entry.is_visible());
@@ -360,58 +315,51 @@ impl Checkpoints {
                 }
             }
         }
-        if scene.top == self.places.repository.work_tree {
-            // They may be anywhere; the top of the tree says nothing of them.
-            whole.suspects.gone.retain(|path| !is_module_path(path));
-            let places = Arc::clone(&self.places);
-            let before = Arc::clone(against);
-            whole.extend(blocking(move || walk_modules(&places, &before)).await?);
-        }
+        // They may be anywhere; the top of the tree says nothing of them.
+        whole.suspects.gone.retain(|path| !is_module_path(path));
+        whole.extend(blocking(|| walk_modules(&self.places, base)).await?);
         whole.sort();
         Ok(whole)
     }
-}
 
-/// Walks the given folders, not entering cache folders that are passed over or undecided.
-fn walk_part(
-    (top, longest): (&Path, usize),
-    opaque: &Mutex<Opaque>,
-    starts: &[Vec<u8>],
-    base: &Manifest,
-) -> Result<(Walk, Vec<Vec<u8>>)> {
-    let undecided = Mutex::new(Vec::new());
-    let decided = |path: &[u8]| lock(opaque).decided.get(path).copied();
-    let enter = |path: &[u8], on_disk: &Path| match decided(path) {
-        Some(pass_over) => !pass_over,
-        // What is in it has paths that no call takes.
-        None if path.len() > longest => {
-            lock(opaque).decided.insert(path.to_vec(), true);
-            false
+    /// Walks the given folders, not entering cache folders that are passed over or undecided.
+    fn walk_part(&self, starts: &[Vec<u8>], base: &Manifest) -> Result<(Walk, Vec<Vec<u8>>)> {
+        let top = &self.places.repository.work_tree;
+        let longest = self.longest_folder();
+        let undecided = Mutex::new(Vec::new());
+        let decided = |path: &[u8]| lock(&self.opaque).decided.get(path).copied();
+        let enter = |path: &[u8], on_disk: &Path| match decided(path) {
+            Some(pass_over) => !pass_over,
+            // What is in it has paths that no call takes.
+            None if path.len() > longest => {
+                lock(&self.opaque).decided.insert(path.to_vec(), true);
+                false
+            }
+            None if is_cache(path, on_disk) => {
+                lock(&undecided).push(path.to_vec());
+                false
+            }
+            None => true,
+        };
+        let ground = Ground {
+            folder: top,
+            name: b"",
+            base,
+            enter: &enter,
+        };
+        let mut whole = Walk::default();
+        for start in starts {
+            whole.extend(walk(ground, start)?);
+            if !start.is_empty() {
+                base.suspect(start, look(top, start)?, &mut whole.suspects);
+            }
         }
-        None if is_cache(path, on_disk) => {
-            lock(&undecided).push(path.to_vec());
-            false
-        }
-        None => true,
-    };
-    let ground = Ground {
-        folder: top,
-        name: b"",
-        base,
-        enter: &enter,
-    };
-    let mut whole = Walk::default();
-    for start in starts {
-        whole.extend(walk(ground, start)?);
-        if !start.is_empty() {
-            base.suspect(start, look(top, start)?, &mut whole.suspects);
-        }
+        let undecided = std::mem::take(&mut *lock(&undecided));
+        whole
+            .not_entered
+            .retain(|folder| !undecided.contains(folder));
+        Ok((whole, undecided))
     }
-    let undecided = std::mem::take(&mut *lock(&undecided));
-    whole
-        .not_entered
-        .retain(|folder| !undecided.contains(folder));
-    Ok((whole, undecided))
 }
 
 fn is_cache(relative: &[u8], path: &Path) -> bool {

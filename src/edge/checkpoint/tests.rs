@@ -6,7 +6,6 @@ mod gc;
 mod guards;
 mod hostile;
 #[cfg(target_os = "linux")]
-mod isolated;
 mod meanwhile;
 mod outage;
 mod shown;

@@ -67,7 +67,6 @@ impl Sandbox {
             line_cap: 1 << 20,
             marker: self.0.path().display().to_string(),
             orphans: Orphans::Marked,
-            overlay: None,
             guard: guard(),
         }
     }

@@ -93,7 +93,6 @@ impl Script {
                 transcript,
                 base: Some("c0ffee".to_owned()),
                 output: Output::ClaudeJson,
-                isolated: false,
                 agent: None,
             },
         )

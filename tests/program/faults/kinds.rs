@@ -290,46 +290,6 @@ fn no_command_waits_for_a_named_pipe_that_a_killed_run_left_in_place_of_head() {
     assert!(head.is_file());
 }
 
-/// Where the system allows no overlays, says nothing.
-#[cfg(target_os = "linux")]
-#[test]
-#[ignore = "takes many seconds; `.ci/run` runs it"]
-fn what_an_isolated_attempt_locks_or_replaces_does_not_keep_it_from_being_parked() {
-    let possible = Sandbox::on_disk().given_away();
-    if possible.run(&["loop", "c", "--isolate"]).code != 0 {
-        return;
-    }
-    for misdeed in [
-        "mkdir -p new/inner; chmod 000 new/inner new",
-        "echo '*.x' > dir/.gitignore; chmod 000 dir/.gitignore dir",
-        "chmod 000 .git/objects .git/refs .git/index",
-        "rm .git/index; mkdir .git/index",
-        "rm .git/HEAD; mkfifo .git/HEAD",
-        "mkdir -p .git/info; truncate -s 200G .git/info/exclude .git/config .gitignore",
-    ] {
-        let sandbox = Sandbox::on_disk().given_away();
-        let before = everything(&sandbox.repo);
-        sandbox.agent(&format!("{misdeed}; failed no"));
-        sandbox
-            .run(&["loop", "c", "--isolate", "--max-retries", "0"])
-            .ends_with(1);
-        sandbox.agent(GOOD);
-        sandbox.run(&["resume", "--max-retries", "0"]).ends_with(0);
-        sandbox.run(&["finish", "--abandon"]).ends_with(0);
-        let after = everything(&sandbox.repo);
-        assert_eq!(without_token(&after), without_token(&before), "{misdeed}");
-    }
-}
-
-/// The token comes with the first run.
-#[cfg(target_os = "linux")]
-fn without_token(state: &str) -> Vec<&str> {
-    let lines = state.lines();
-    lines
-        .filter(|line| !line.starts_with(".git/ralphtool.id"))
-        .collect()
-}
-
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
 fn files_of_the_git_directory_that_become_one_long_hole_are_restored_without_being_read() {

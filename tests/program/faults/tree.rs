@@ -38,7 +38,7 @@ const MISDEEDS: [&str; 12] = [
 
 /// Every attempt does another misdeed and fails; each must start from the same tree.
 #[track_caller]
-fn attempts_start_from_the_same_tree(sandbox: &Sandbox, misdeeds: &[&str], flags: &[&str]) {
+fn attempts_start_from_the_same_tree(sandbox: &Sandbox, misdeeds: &[&str]) {
     let before = files(&sandbox.repo);
     let mut script = "cp -a . \"$root/at-$attempt\"\ncase $attempt in\n".to_owned();
     for (number, misdeed) in misdeeds.iter().enumerate() {
@@ -47,9 +47,9 @@ fn attempts_start_from_the_same_tree(sandbox: &Sandbox, misdeeds: &[&str], flags
     script += "esac\nfailed no";
     sandbox.agent(&script);
     let retries = (misdeeds.len() - 1).to_string();
-    let mut args = vec!["loop", "c", "--max-retries", &retries];
-    args.extend(flags);
-    sandbox.run(&args).ends_with(1);
+    sandbox
+        .run(&["loop", "c", "--max-retries", &retries])
+        .ends_with(1);
     for number in 2..=misdeeds.len() {
         let start = files(&sandbox.root.join(format!("at-{number}")));
         let misdeed = misdeeds[number - 2];
@@ -62,22 +62,7 @@ fn attempts_start_from_the_same_tree(sandbox: &Sandbox, misdeeds: &[&str], flags
 #[test]
 fn restore_keeps_rule_files_of_folders_an_attempt_removes_moves_or_replaces() {
     let sandbox = prepared(FOLDERS_WITH_RULES);
-    attempts_start_from_the_same_tree(&sandbox, &MISDEEDS, &[]);
-    goes_on(&sandbox);
-    let changed = sandbox.git("diff --name-only main ralph/c -- pkg own other mine");
-    assert_eq!(changed, "");
-}
-
-#[test]
-#[ignore = "takes many seconds; `.ci/run` runs it"]
-#[cfg(target_os = "linux")]
-fn restore_keeps_rule_files_of_folders_an_isolated_attempt_removes_moves_or_replaces() {
-    if !crate::isolate::possible() {
-        return;
-    }
-    let sandbox = Sandbox::on_disk();
-    shell(&sandbox, FOLDERS_WITH_RULES);
-    attempts_start_from_the_same_tree(&sandbox, &MISDEEDS, &["--isolate"]);
+    attempts_start_from_the_same_tree(&sandbox, &MISDEEDS);
     goes_on(&sandbox);
     let changed = sandbox.git("diff --name-only main ralph/c -- pkg own other mine");
     assert_eq!(changed, "");
@@ -244,7 +229,6 @@ fn a_failed_attempt_that_makes_paths_longer_than_any_call_takes_is_undone() {
             &format!("{MAKE_DEEP} deep dir/made; echo x > dir/b.txt"),
             &format!("{MAKE_DEEP} rm -r dir; deep dir"),
         ],
-        &[],
     );
     assert_eq!(deep_files(&sandbox.vault().join("trash")), 3);
     goes_on(&sandbox);
@@ -252,33 +236,6 @@ fn a_failed_attempt_that_makes_paths_longer_than_any_call_takes_is_undone() {
         .run(&["attempts", "restore", "1.1", "made/near.txt"])
         .ends_with(0);
     assert_eq!(sandbox.read("made/near.txt"), "near\n");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn an_isolated_attempt_that_makes_paths_longer_than_any_call_takes_is_parked_or_saved() {
-    if !crate::isolate::possible() {
-        return;
-    }
-    let sandbox = Sandbox::on_disk();
-    let deep = format!("{MAKE_DEEP} deep made");
-    attempts_start_from_the_same_tree(&sandbox, &[&deep, "echo junk > junk"], &["--isolate"]);
-    sandbox.agent(&format!(
-        "{MAKE_DEEP} deep made; echo work > done.txt; tick 1; complete"
-    ));
-    sandbox
-        .run(&[
-            "loop",
-            "c",
-            "--story",
-            "1",
-            "--isolate",
-            "--on-finish",
-            "keep",
-        ])
-        .ends_with(0);
-    assert_eq!(sandbox.git("show ralph/c:made/near.txt"), "near\n");
-    assert_eq!(deep_files(&sandbox.vault().join("runs")), 2);
 }
 
 #[test]

@@ -24,7 +24,6 @@ pub(crate) const SETTINGS: &[(&str, &str, &str, &str)] = &[
     ("--max-story-tokens", "1k", "budget.story_tokens", "1k"),
     ("--max-story-time", "1h", "budget.story_time", "1h"),
     ("--on-finish", "cleanup", "on_finish", "cleanup"),
-    ("--isolate", "", "isolate", "true"),
 ];
 
 /// A run that ended in its first story by a signal.
@@ -46,8 +45,7 @@ fn stopped() -> Sandbox {
 #[test]
 fn each_flag_sets_its_key_for_loop_and_for_resume() {
     let sandbox = stopped();
-    let flags = SETTINGS.iter().flat_map(|it| [it.0, it.1]);
-    let flags: Vec<&str> = flags.filter(|word| !word.is_empty()).collect();
+    let flags: Vec<&str> = SETTINGS.iter().flat_map(|it| [it.0, it.1]).collect();
     for command in [&["loop", "c", "--dry-run"][..], &["resume", "--dry-run"]] {
         let output = sandbox.run(&[command, &flags].concat()).ends_with(0);
         for (flag, _, key, want) in SETTINGS {
@@ -63,7 +61,6 @@ fn a_flag_with_a_wrong_value_is_named() {
     for (flag, ..) in SETTINGS {
         let (value, said) = match *flag {
             "--model" | "--gate" => ("", "value is required"),
-            "--isolate" => continue,
             "--agent" => (",", "invalid value"),
             _ => ("?", "invalid value"),
         };

@@ -56,27 +56,6 @@ fn the_end_is_the_one_that_was_chosen() {
     assert_eq!(sandbox.branch(), "ralph/c");
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn an_isolated_agent_is_in_a_name_space_of_its_own() {
-    for (key, flag) in [("isolate = true", "--no-tui"), ("", "--isolate")] {
-        let sandbox = with(key, "");
-        sandbox.agent(&format!(
-            "readlink /proc/self/ns/mnt >> $root/noted\n{GOOD}"
-        ));
-        let output = sandbox.run(&["loop", "c", "--story", "1", flag]);
-        if output.code == 2 {
-            // Not every kernel or container offers it; that it was asked for shows all the same.
-            assert!(output.stderr.contains("isolate"), "{}", output.stderr);
-            continue;
-        }
-        output.ends_with(0);
-        let here = fs::read_link("/proc/self/ns/mnt").unwrap();
-        assert_eq!(noted(&sandbox).len(), 1);
-        assert_ne!(noted(&sandbox)[0], here.display().to_string());
-    }
-}
-
 #[test]
 fn a_limit_without_an_end_is_paused_for_as_long_as_was_said() {
     let sandbox = speaking(

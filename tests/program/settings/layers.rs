@@ -35,7 +35,6 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_LEARNINGS_LIMIT", "4kB", "learnings_limit", "4kB"),
     ("RALPHTOOL_STRICT_TASKS", "yes", "strict_tasks", "true"),
     ("RALPHTOOL_REQUIRE_CHANGES", "1", "require_changes", "true"),
-    ("RALPHTOOL_ISOLATE", "on", "isolate", "true"),
 ];
 
 #[test]
@@ -75,6 +74,37 @@ fn a_variable_with_a_wrong_value_is_refused_and_a_misspelt_one_named() {
     let said = format!("{}{}", output.stdout, output.stderr);
     let want = "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`";
     assert!(said.contains(want), "{said}");
+}
+
+#[test]
+fn isolate_is_refused_as_key_variable_and_flag_before_a_run_starts() {
+    let sandbox = Sandbox::new();
+    // So that there is one to resume.
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let refused = |key: &str, args: &[&str], variables: &[(&str, &str)]| {
+        sandbox.config(key);
+        let before = everything(&sandbox.repo);
+        let output = run_with(&sandbox, args, variables).ends_with(2);
+        assert_eq!(everything(&sandbox.repo), before);
+        output.stderr
+    };
+    let want = |place: &str| {
+        format!(
+            "error: {place}: this version no longer has `isolate`: agents would work in your own \
+             work tree\n  hint: remove it to run without isolation\n"
+        )
+    };
+    for command in [&["loop", "c"][..], &["resume"], &["loop", "c", "--dry-run"]] {
+        for key in ["isolate = true", "isolate = false"] {
+            assert_eq!(refused(key, command, &[]), want("ralphtool.toml:2:1"));
+        }
+        let variable = [("RALPHTOOL_ISOLATE", "1")];
+        assert_eq!(refused("", command, &variable), want("RALPHTOOL_ISOLATE"));
+        let with_flag = [command, &["--isolate"]].concat();
+        assert_eq!(refused("", &with_flag, &[]), want("--isolate"));
+    }
+    let runs = fs::read_dir(sandbox.vault().join("runs"));
+    assert_eq!(runs.unwrap().count(), 1, "another run was begun");
 }
 
 #[test]

@@ -36,10 +36,6 @@ const MISTAKES: &[(&str, &str)] = &[
         "require_changes = 1",
         "1:19: expected `true` or `false`, found integer",
     ),
-    (
-        "isolate = \"on\"",
-        "1:11: expected `true` or `false`, found string",
-    ),
     // Durations.
     (
         "command_timeout = 30",

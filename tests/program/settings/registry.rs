@@ -175,7 +175,8 @@ fn each_variable_has_a_test() {
         );
     }
     let settings = VARIABLES.iter().map(|it| it.0);
-    let settings = settings.chain(["RALPHTOOL_CONFIG", "RALPHTOOL_TRUST"]);
+    let others = ["RALPHTOOL_CONFIG", "RALPHTOOL_ISOLATE", "RALPHTOOL_TRUST"];
+    let settings = settings.chain(others);
     let listed: Vec<&str> = settings.chain(NO_SETTINGS.iter().copied()).collect();
     same(mentioned, &listed, "variables");
     let once = "trust::a_flag_or_a_variable_allows_it_once";

@@ -24,10 +24,6 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "hostile::an_attempt_that_changes_nothing_is_warned_about_or_fails_with_require_changes",
     ),
     (
-        "isolate",
-        "settings/keys::an_isolated_agent_is_in_a_name_space_of_its_own",
-    ),
-    (
         "command_timeout",
         "doctor::an_agent_that_hangs_is_ended_with_all_it_started",
     ),
@@ -324,10 +320,6 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "budgets::a_story_has_its_own_budget_over_all_attempts",
             ),
             ("--max-story-time", "budgets::the_time_bounds_a_gate_too"),
-            (
-                "--isolate",
-                "settings/keys::an_isolated_agent_is_in_a_name_space_of_its_own",
-            ),
             ("--on-finish", "scenarios::cleanup_option_selected"),
             ("--no-tui", "tui/plain::flags_ask_for_a_log_instead"),
             ("--json", "json::a_whole_run_is_told_in_order"),
@@ -391,7 +383,6 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "budgets::a_story_has_its_own_budget_over_all_attempts",
             ),
             ("--max-story-time", SETS_ITS_KEY),
-            ("--isolate", SETS_ITS_KEY),
             (
                 "--on-finish",
                 "afterwards::resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it",

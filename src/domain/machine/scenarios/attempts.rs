@@ -66,7 +66,6 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,
-        isolated: false,
         agent: Some(the_agent()),
     });
     assert_eq!(script.give(said(text("too early"))), []);
@@ -275,7 +274,6 @@ fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
         transcript: String::new(),
         base: None,
         output: Output::Text,
-        isolated: false,
         agent: Some(the_agent()),
     });
     assert_eq!(script.give(ended_complete), [started, check()]);

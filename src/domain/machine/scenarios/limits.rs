@@ -65,7 +65,6 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,
-        isolated: false,
         agent: Some(the_agent()),
     });
     assert_eq!(script.give(agent_started), [started]);

@@ -157,7 +157,6 @@ fn a_resumed_run_goes_on_where_it_was() {
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,
-        isolated: false,
         agent: Some(the_agent()),
     });
     assert_eq!(script.give(agent_started), [started]);

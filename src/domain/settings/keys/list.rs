@@ -118,7 +118,7 @@ fn text(value: impl std::fmt::Display) -> String {
     quoted(&value.to_string())
 }
 
-const TOP: [KeyInfo; 14] = [
+const TOP: [KeyInfo; 13] = [
     key(
         "agent", Trust::NotNeeded,
         Kind::Agents,
@@ -166,15 +166,6 @@ const TOP: [KeyInfo; 14] = [
         "Whether an attempt that changed nothing but boxes fails.",
     )
     .variable("RALPHTOOL_REQUIRE_CHANGES"),
-    key(
-        "isolate", Trust::NotNeeded,
-        Kind::Flag,
-        Without::Default(|it| it.isolate.value.to_string()),
-        "Whether agents work on an overlay, so that your files change only when an attempt is over\n\
-         (Linux).",
-    )
-    .variable("RALPHTOOL_ISOLATE")
-    .flag("--isolate"),
     key(
         "command_timeout", Trust::NotNeeded,
         Kind::Duration,

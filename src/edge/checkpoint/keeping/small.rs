@@ -81,7 +81,7 @@ impl Keeper {
     }
 
     fn read(&self, found: &Found) -> Result<Vec<u8>, FileError> {
-        let full = self.full(&found.path);
+        let full = self.places.full(&found.path);
         let mut file = open_no_link(&full).tried("read", &full)?;
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut file, &mut bytes).tried("read", &full)?;

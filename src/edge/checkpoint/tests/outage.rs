@@ -8,7 +8,7 @@ use crate::edge::checkpoint::recover::Recovery;
 use crate::edge::steps::Step;
 
 /// The journal as if it was written before the machine was started, without the last lines.
-pub(super) fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
+fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
     let path = checkpoints.places.vault.journal();
     drop(checkpoints);
     let text = fs::read_to_string(&path).unwrap();

@@ -29,8 +29,6 @@ pub(crate) struct DiffPane {
     pub(crate) text: TextPane,
     columns: usize,
     palette: Palette,
-    /// Why there is nothing to show.
-    instead: Option<String>,
     /// When it was asked for.
     asked: Option<Timestamp>,
     waiting: bool,
@@ -48,7 +46,6 @@ impl DiffPane {
             text: TextPane::default(),
             columns: 80,
             palette,
-            instead: None,
             asked: None,
             waiting: false,
             stale: true,
@@ -79,16 +76,15 @@ impl DiffPane {
         Some(Look::Diff(id))
     }
 
-    /// Shows another diff, or why there is none.
-    pub(crate) fn show(&mut self, id: Option<DiffId>, instead: Option<String>) {
-        if self.id == id && self.instead == instead {
+    /// Shows another diff, or none.
+    pub(crate) fn show(&mut self, id: Option<DiffId>) {
+        if self.id == id {
             return;
         }
         self.asked = None;
         self.waiting = false;
         self.id = id;
         self.diff = None;
-        self.instead = instead;
         self.text.rewind();
         self.lay_out();
     }
@@ -134,12 +130,11 @@ impl DiffPane {
     fn lay_out(&mut self) {
         let lines = match &self.diff {
             None => {
-                let text = match (&self.instead, &self.id) {
-                    (Some(instead), _) => instead.clone(),
-                    (None, Some(_)) => "looking …".to_owned(),
-                    (None, None) => "nothing was changed yet".to_owned(),
+                let text = match &self.id {
+                    Some(_) => "looking …",
+                    None => "nothing was changed yet",
                 };
-                self.note(text, self.palette.dim())
+                self.note(text.to_owned(), self.palette.dim())
             }
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));

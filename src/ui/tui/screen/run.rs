@@ -210,35 +210,25 @@ impl Run {
             });
         let known = transcript.filter(|it| !it.folder.as_os_str().is_empty());
         self.agent.show(known);
-        let (id, instead) = self.shown_diff();
-        self.diff.show(id, instead);
+        self.diff.show(self.shown_diff());
     }
 
     /// The changes that belong to the attempt that is shown.
-    fn shown_diff(&self) -> (Option<DiffId>, Option<String>) {
-        let Some((story, attempt)) = self.story().zip(self.shown_attempt()) else {
-            return (None, None);
-        };
+    fn shown_diff(&self) -> Option<DiffId> {
+        let (story, attempt) = self.story().zip(self.shown_attempt())?;
         let parked = || DiffId::Parked {
             folder: attempt.transcript.clone().into(),
         };
         match (&attempt.state, &story.state, attempt.base.clone()) {
-            (AttemptStanding::Failed { .. } | AttemptStanding::Interrupted, _, _) => {
-                (Some(parked()), None)
-            }
+            (AttemptStanding::Failed { .. } | AttemptStanding::Interrupted, _, _) => Some(parked()),
             (AttemptStanding::Succeeded, StoryStanding::Completed { commit, .. }, Some(from)) => {
                 let to = commit.clone();
-                (Some(DiffId::Between { from, to }), None)
-            }
-            (AttemptStanding::Running, _, _) if attempt.isolated => {
-                let text = "the agent works on an overlay: what it changes is seen when the \
-                            attempt is over";
-                (None, Some(text.to_owned()))
+                Some(DiffId::Between { from, to })
             }
             // The record of a run that was killed ends in the middle of an attempt.
-            (AttemptStanding::Running, _, _) if self.stands_still() => (Some(parked()), None),
-            (AttemptStanding::Running, _, Some(base)) => (Some(DiffId::Live { base }), None),
-            _ => (None, None),
+            (AttemptStanding::Running, _, _) if self.stands_still() => Some(parked()),
+            (AttemptStanding::Running, _, Some(base)) => Some(DiffId::Live { base }),
+            _ => None,
         }
     }
 

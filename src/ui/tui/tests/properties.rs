@@ -6,8 +6,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::found;
 use super::stage::Stage;
 use super::story::{
-    attempt, attempt_on, completed, ended, failed, finished, gate, gate_ended, red, speaks,
-    started, started_again, story,
+    attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started,
+    started_again, story,
 };
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::ui::plain::script::id;
@@ -99,7 +99,7 @@ fn records() -> Vec<Event> {
         story(3),
         attempt("2", 1),
         attempt("2", 2),
-        attempt_on("3", 1, true),
+        attempt("3", 1),
         attempt("nowhere", 1),
         speaks("2", 1, "# Words\n\n漢字 and 🧐"),
         failed("2", 1, FailureKind::Failed, "a\u{1b}[31m\n\nreason"),

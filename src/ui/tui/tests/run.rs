@@ -4,10 +4,8 @@ use jiff::Timestamp;
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
-use super::story::{at_work, first_story, gate_ended, story};
-use super::story::{
-    attempt, attempt_on, completed, ended, failed, finished, gate, red, speaks, working,
-};
+use super::story::{at_work, gate_ended, story};
+use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
 use crate::domain::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::ui::plain::script::id;
 use crate::ui::tui::app::Home;
@@ -29,7 +27,6 @@ super::scenes!(
         diff_looking,
         diff_empty,
         diff_failed,
-        diff_on_an_overlay,
         attempts,
         attempts_focused,
         gates,
@@ -141,13 +138,6 @@ fn diff_empty(stage: &mut Stage) {
 fn diff_failed(stage: &mut Stage) {
     stage.world.diff = Err("`git diff` failed with exit code 128: bad object".to_owned());
     diff(stage);
-}
-
-fn diff_on_an_overlay(stage: &mut Stage) {
-    stage.at_home(Home::Run);
-    first_story(stage);
-    stage.hear(2, story(3)).hear(1, attempt_on("3", 1, true));
-    stage.keys("2");
 }
 
 fn attempts(stage: &mut Stage) {

@@ -90,11 +90,6 @@ pub(in crate::ui::tui) fn story(place: usize) -> Event {
 
 /// An attempt begins.
 pub(in crate::ui::tui) fn attempt(story: &str, attempt: u32) -> Event {
-    attempt_on(story, attempt, false)
-}
-
-/// An attempt begins, perhaps on an overlay.
-pub(in crate::ui::tui) fn attempt_on(story: &str, attempt: u32, isolated: bool) -> Event {
     Event::AttemptStarted {
         story: id(story),
         attempt: AttemptNumber(attempt),
@@ -102,7 +97,6 @@ pub(in crate::ui::tui) fn attempt_on(story: &str, attempt: u32, isolated: bool) 
         transcript: folder(story, attempt),
         base: Some(format!("base{story}")),
         output: Output::ClaudeJson,
-        isolated,
         agent: Some(Choice {
             agent: "claude".to_owned(),
             model: Some("opus".to_owned()),
