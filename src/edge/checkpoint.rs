@@ -216,7 +216,7 @@ pub(crate) struct Checkpoints {
     module_links: Arc<Mutex<ModuleLinks>>,
     /// The copy of what no snapshot has of the git directory.
     git_copy: Mutex<GitCopy>,
-    opaque: Arc<Mutex<Opaque>>,
+    opaque: Mutex<Opaque>,
     seen_large: Arc<Mutex<Seen>>,
     /// What may be committed, and what must stay free.
     limits: Limits,
@@ -381,7 +381,7 @@ impl Checkpoints {
             users_config: Mutex::default(),
             module_links: Arc::default(),
             git_copy: Mutex::default(),
-            opaque: Arc::default(),
+            opaque: Mutex::default(),
             seen_large: Arc::default(),
             limits: Limits::DEFAULT,
             told: Mutex::default(),
