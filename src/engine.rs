@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 
 use crate::domain::change::Change;
 use crate::domain::event::{Event, Record, Request};
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 use crate::domain::ids::RunId;
 use crate::domain::machine::{
     Effect, Input, Machine, NO_ANSWER_HINT, StoppedBy, Ticket, Timer, UserCommand,
@@ -102,8 +102,8 @@ pub(crate) struct Job {
 pub(crate) struct Audience {
     /// Where records go, as many as there are at once.
     pub(crate) records: mpsc::Sender<Vec<Record>>,
-    /// How closely it listens to agents.
-    pub(crate) attention: Attention,
+    /// How much is shown of what agents say.
+    pub(crate) detail_level: DetailLevel,
 }
 
 /// How a run ended.
@@ -136,7 +136,7 @@ pub(crate) struct Engine {
     checkpoints: Checkpoints,
     job: Job,
     recorder: Recorder,
-    attention: Attention,
+    detail_level: DetailLevel,
     signals: Signals,
     timers: Timers,
     running: Option<Running>,
@@ -166,7 +166,7 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let folder: PathBuf = checkpoints.run_folder(&job.run);
         Ok(Self {
-            attention: audience.attention,
+            detail_level: audience.detail_level,
             recorder: Recorder::open(&folder, job.run.clone(), audience.records)?.with_herald(
                 Herald::of(&job.notify, checkpoints.repository().work_tree.clone()),
             ),

@@ -34,12 +34,12 @@ use std::io;
 use jiff::Timestamp;
 
 use crate::domain::event::Record;
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 
 /// Something that shows a run while it happens.
 pub(crate) trait Face {
-    /// How closely it listens to agents.
-    fn attention(&self) -> Attention;
+    /// How much it shows of what agents say.
+    fn detail_level(&self) -> DetailLevel;
 
     /// Shows one record; what it writes may wait until it is flushed.
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;

@@ -20,9 +20,13 @@ const TICK: Duration = Duration::from_millis(100);
 /// Starts showing; ends when the audience is dropped.
 pub(super) fn start(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
     let (records, receiver) = channel(WAITING);
-    let attention = face.attention();
+    let detail_level = face.detail_level();
     let shown = std::thread::spawn(move || show(face, receiver));
-    (Audience { records, attention }, shown)
+    let audience = Audience {
+        records,
+        detail_level,
+    };
+    (audience, shown)
 }
 
 fn show(

@@ -29,7 +29,7 @@ use super::launch::{self, Consent, Outlook, Which, Wish};
 use super::loop_command::RunArguments;
 use super::{output, terminal};
 use crate::domain::event::Record;
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 use crate::domain::machine::UserCommand;
 use crate::domain::status::State;
 use crate::engine::Audience;
@@ -258,7 +258,7 @@ impl Stage {
         let audience = Audience {
             records: sender,
             // The screen shows what is in the transcript; of the records it needs the last.
-            attention: Attention::Last,
+            detail_level: DetailLevel::Latest,
         };
         let mut caller = ready.caller();
         let messages = self.messages.clone();

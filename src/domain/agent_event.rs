@@ -1,7 +1,12 @@
 //! What an agent says and does while it works, whatever its own stream looks like.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+/// How much text one event carries; the whole stays in the transcript.
+pub(crate) const TEXT_CAP: usize = 16 * 1024;
 
 /// Tokens and money an agent reports for one attempt so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +41,14 @@ impl Usage {
             (None, None) => None,
             (mine, theirs) => Some(mine.unwrap_or(0.0) + theirs.unwrap_or(0.0)),
         };
+    }
+
+    /// The usage as reported by an agent that counts input read from a cache as input, too.
+    pub(crate) fn without_cached_input(self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(self.cache_read_tokens),
+            ..self
+        }
     }
 
     /// What is left of a total without a part of it.
@@ -146,5 +159,73 @@ impl AgentEvent {
     pub(crate) const fn usage(usage: Usage) -> Self {
         let prices = None;
         Self::Usage { usage, prices }
+    }
+
+    /// Words of the main agent, cut where they do not fit.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Text {
+            text: event_text(text),
+        }
+    }
+
+    /// One line of plain text, without its end.
+    pub(crate) fn text_line(line: &[u8]) -> Self {
+        // A little more than fits, so that a cut is marked.
+        let start = &line[..line.len().min(TEXT_CAP + 16)];
+        Self::text(as_text(start).trim_end())
+    }
+}
+
+/// Receives the events of an agent in order.
+pub(crate) trait EventSink {
+    /// Receives one event.
+    fn push(&mut self, event: AgentEvent);
+
+    /// Receives one line of plain text, without its end.
+    fn push_line(&mut self, line: &[u8]) {
+        self.push(AgentEvent::text_line(line));
+    }
+}
+
+impl EventSink for Vec<AgentEvent> {
+    fn push(&mut self, event: AgentEvent) {
+        Vec::push(self, event);
+    }
+}
+
+/// The start of a text, cut at a character boundary.
+pub(crate) fn start_of(text: &str, cap: usize) -> &str {
+    let mut end = text.len().min(cap);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The first characters of a text.
+pub(crate) fn first_chars(text: &str, count: usize) -> &str {
+    // Most are short enough in bytes already.
+    if text.len() <= count {
+        return text;
+    }
+    let end = text.char_indices().nth(count);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// A text that fits into an event.
+pub(crate) fn event_text(text: &str) -> String {
+    let start = start_of(text, TEXT_CAP);
+    if start.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{start} …")
+}
+
+/// Bytes as text, with replacement characters where they are not UTF-8.
+pub(crate) fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    // Nearly all bytes are valid, and checking is faster than converting.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }

@@ -1,93 +1,75 @@
-//! How closely somebody listens to an agent, and what of its words is kept for them.
+//! How much of what an agent says reaches the user interface, and the events of one wake-up.
 
 use std::mem::{discriminant, take};
 
-use super::agent_event::AgentEvent;
-use super::dialect::{TEXT_CAP, as_text, event_text};
+use super::agent_event::{AgentEvent, EventSink, TEXT_CAP};
 
-/// How much of a line of words is kept: enough for an event to see that it does not fit.
-const WORDS_CAP: usize = TEXT_CAP + 16;
+/// How much of a line is kept: enough for an event to see that it does not fit.
+const LINE_CAP: usize = TEXT_CAP + 16;
 
-/// How much of what an agent says somebody wants to hear; all of it is in the transcript.
+/// How much of what an agent says is shown; all of it is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attention {
-    /// Of what comes at once the last of each sort.
-    Last,
-    /// The same, but every call of a tool.
-    Tools,
-    /// Everything.
-    Everything,
+pub(crate) enum DetailLevel {
+    /// Of the events that arrive together, the last of each kind.
+    Latest,
+    /// The same, and every tool call.
+    ToolCalls,
+    /// Every event.
+    All,
 }
 
-/// Hears what an agent says.
-pub(crate) trait Ear {
-    /// Hears something.
-    fn hear(&mut self, event: AgentEvent);
-
-    /// Hears a line of words as it came, without its end.
-    fn words(&mut self, line: &[u8]) {
-        self.hear(text_of(line));
-    }
-}
-
-impl Ear for Vec<AgentEvent> {
-    fn hear(&mut self, event: AgentEvent) {
-        self.push(event);
-    }
-}
-
-/// Keeps what is worth telling of what an agent says at once.
+/// Collects the events that arrive together, and drops those that a later one of the same kind
+/// replaces.
 #[derive(Debug)]
-pub(crate) struct Hearing {
-    attention: Attention,
-    /// What the agent used is heard each time: a budget may be near its end.
-    each_figure: bool,
+pub(crate) struct EventBatch {
+    level: DetailLevel,
+    /// Keep each usage report, because a budget may be nearly used up.
+    every_usage: bool,
     events: Vec<AgentEvent>,
-    /// How many of them stay, whatever follows: what has consequences keeps its place among the
-    /// rest.
+    /// How many events are final: an event with consequences keeps its place among the others.
     settled: usize,
-    /// The last words, where nothing else followed them, as they came: only what is told in the end
-    /// is worth more than a copy.
-    words: Vec<u8>,
-    has_words: bool,
+    /// The last line of text, while nothing else followed it. It is copied as it came: most lines
+    /// are replaced before they are worth decoding.
+    line: Vec<u8>,
+    has_line: bool,
 }
 
-impl Hearing {
-    /// Listens with some attention, and to each figure where `each_figure` says so.
-    pub(crate) fn new(attention: Attention, each_figure: bool) -> Self {
+impl EventBatch {
+    /// An empty batch.
+    pub(crate) fn new(level: DetailLevel, every_usage: bool) -> Self {
         Self {
-            attention,
-            each_figure,
+            level,
+            every_usage,
             events: Vec::new(),
             settled: 0,
-            words: Vec::new(),
-            has_words: false,
+            line: Vec::new(),
+            has_line: false,
         }
     }
 
-    /// Gives what was heard and begins anew.
+    /// Returns the events and starts the next batch.
     pub(crate) fn take(&mut self) -> Vec<AgentEvent> {
-        self.settle_words();
+        self.settle_line();
         self.settled = 0;
         take(&mut self.events)
     }
 
-    fn settle_words(&mut self) {
-        if take(&mut self.has_words) {
-            self.add(text_of(&self.words));
+    fn settle_line(&mut self) {
+        if take(&mut self.has_line) {
+            self.add(AgentEvent::text_line(&self.line));
         }
     }
 
     fn add(&mut self, event: AgentEvent) {
-        if !self.is_passing(&event) {
+        if !self.is_replaceable(&event) {
             self.events.push(event);
             self.settled = self.events.len();
             return;
         }
-        let sort = discriminant(&event);
-        let mut passing = self.events[self.settled..].iter();
-        match passing.position(|it| discriminant(it) == sort) {
-            // What was said before stays more telling.
+        let kind = discriminant(&event);
+        let mut replaceable = self.events[self.settled..].iter();
+        match replaceable.position(|it| discriminant(it) == kind) {
+            // A blank line says less than the one before it.
             Some(_) if is_blank(&event) => {}
             Some(place) => {
                 self.events.remove(self.settled + place);
@@ -97,17 +79,15 @@ impl Hearing {
         }
     }
 
-    /// Whether the next one of its sort says all that this one says.
-    fn is_passing(&self, event: &AgentEvent) -> bool {
+    /// Whether the next event of this kind makes this one superfluous.
+    fn is_replaceable(&self, event: &AgentEvent) -> bool {
         match event {
             AgentEvent::Text { .. }
             | AgentEvent::Thinking { .. }
             | AgentEvent::ToolResult { .. }
-            | AgentEvent::Unknown { .. } => self.attention != Attention::Everything,
-            AgentEvent::Usage { .. } => {
-                self.attention != Attention::Everything && !self.each_figure
-            }
-            AgentEvent::ToolCall { .. } => self.attention == Attention::Last,
+            | AgentEvent::Unknown { .. } => self.level != DetailLevel::All,
+            AgentEvent::Usage { .. } => self.level != DetailLevel::All && !self.every_usage,
+            AgentEvent::ToolCall { .. } => self.level == DetailLevel::Latest,
             AgentEvent::Session { .. }
             | AgentEvent::Retrying { .. }
             | AgentEvent::Limit { .. }
@@ -119,30 +99,23 @@ impl Hearing {
     }
 }
 
-impl Ear for Hearing {
-    fn hear(&mut self, event: AgentEvent) {
-        self.settle_words();
+impl EventSink for EventBatch {
+    fn push(&mut self, event: AgentEvent) {
+        self.settle_line();
         self.add(event);
     }
 
-    fn words(&mut self, line: &[u8]) {
-        if self.attention == Attention::Everything {
-            return self.add(text_of(line));
+    fn push_line(&mut self, line: &[u8]) {
+        if self.level == DetailLevel::All {
+            return self.add(AgentEvent::text_line(line));
         }
-        if !self.has_words || !line.trim_ascii().is_empty() {
-            self.has_words = true;
-            self.words.clear();
-            self.words
-                .extend_from_slice(&line[..line.len().min(WORDS_CAP)]);
+        if !self.has_line || !line.trim_ascii().is_empty() {
+            self.has_line = true;
+            self.line.clear();
+            self.line
+                .extend_from_slice(&line[..line.len().min(LINE_CAP)]);
         }
     }
-}
-
-/// A line of words as an event.
-fn text_of(line: &[u8]) -> AgentEvent {
-    let start = &line[..line.len().min(WORDS_CAP)];
-    let text = event_text(as_text(start).trim_end());
-    AgentEvent::Text { text }
 }
 
 fn is_blank(event: &AgentEvent) -> bool {
@@ -152,7 +125,7 @@ fn is_blank(event: &AgentEvent) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent_event::Usage;
+    use crate::domain::agent_event::{Usage, event_text};
     use pretty_assertions::assert_eq;
 
     fn text(text: &str) -> AgentEvent {
@@ -176,21 +149,21 @@ mod tests {
 
     const FINAL: AgentEvent = AgentEvent::Final { is_error: false };
 
-    fn heard(attention: Attention, events: &[AgentEvent]) -> Vec<AgentEvent> {
-        let mut hearing = Hearing::new(attention, false);
+    fn batch(level: DetailLevel, events: &[AgentEvent]) -> Vec<AgentEvent> {
+        let mut batch = EventBatch::new(level, false);
         for event in events {
             match event {
-                AgentEvent::Text { text } => hearing.words(text.as_bytes()),
-                other => hearing.hear(other.clone()),
+                AgentEvent::Text { text } => batch.push_line(text.as_bytes()),
+                other => batch.push(other.clone()),
             }
         }
-        let heard = hearing.take();
-        assert_eq!(hearing.take(), []);
-        heard
+        let events = batch.take();
+        assert_eq!(batch.take(), []);
+        events
     }
 
     #[test]
-    fn of_each_sort_the_last_is_kept_in_the_order_of_the_last() {
+    fn the_last_event_of_each_kind_is_kept_in_order() {
         let said = [
             text("one"),
             used(1),
@@ -202,15 +175,15 @@ mod tests {
             text(""),
         ];
         let last = [text("three"), used(2), call("b")];
-        assert_eq!(heard(Attention::Last, &said), last);
+        assert_eq!(batch(DetailLevel::Latest, &said), last);
         let tools = [text("one"), used(1), call("a"), text("three"), used(2)];
         let tools: Vec<AgentEvent> = tools.into_iter().chain([call("b"), text("")]).collect();
-        assert_eq!(heard(Attention::Tools, &said), tools);
-        assert_eq!(heard(Attention::Everything, &said), said);
+        assert_eq!(batch(DetailLevel::ToolCalls, &said), tools);
+        assert_eq!(batch(DetailLevel::All, &said), said);
     }
 
     #[test]
-    fn what_has_consequences_keeps_its_place() {
+    fn an_event_with_consequences_keeps_its_place() {
         let said = [
             text("one"),
             used(1),
@@ -220,26 +193,26 @@ mod tests {
             FINAL,
         ];
         let want = [text("one"), used(1), FINAL, text("three"), FINAL];
-        assert_eq!(heard(Attention::Last, &said), want);
-        // A blank line says that it went on.
+        assert_eq!(batch(DetailLevel::Latest, &said), want);
+        // A blank line shows that the agent continued.
         let said = [text("one"), FINAL, text(""), FINAL];
-        assert_eq!(heard(Attention::Last, &said), said);
+        assert_eq!(batch(DetailLevel::Latest, &said), said);
     }
 
     #[test]
-    fn where_a_budget_is_watched_each_figure_is_heard() {
-        let mut hearing = Hearing::new(Attention::Last, true);
+    fn every_usage_report_is_kept_for_a_budget() {
+        let mut batch = EventBatch::new(DetailLevel::Latest, true);
         for event in [used(1), used(2)] {
-            hearing.hear(event);
+            batch.push(event);
         }
-        assert_eq!(hearing.take(), [used(1), used(2)]);
+        assert_eq!(batch.take(), [used(1), used(2)]);
     }
 
     #[test]
-    fn a_long_text_is_cut_however_it_is_heard() {
+    fn a_long_text_is_cut_at_every_level() {
         let long = "x".repeat(1 << 20);
         let cut = vec![text(&event_text(&long))];
-        assert_eq!(heard(Attention::Last, &[text("a"), text(&long)]), cut);
-        assert_eq!(heard(Attention::Everything, &[text(&long)]), cut);
+        assert_eq!(batch(DetailLevel::Latest, &[text("a"), text(&long)]), cut);
+        assert_eq!(batch(DetailLevel::All, &[text(&long)]), cut);
     }
 }

@@ -6,9 +6,8 @@
 mod blocks;
 mod detail;
 
-use super::agent_event::AgentEvent;
-use super::dialect::{Dialect, Ended, Output, TEXT_CAP, as_text, event_text};
-use super::hearing::Ear;
+use super::agent_event::{AgentEvent, EventSink, TEXT_CAP, as_text, event_text};
+use super::dialect::{Output, ProcessEnd, StreamReader};
 
 use blocks::Joiner;
 pub(crate) use detail::detail;
@@ -60,7 +59,7 @@ pub(crate) struct StreamLine<'a> {
 
 /// Turns lines into entries.
 pub(crate) struct EntryReader {
-    dialect: Box<dyn Dialect + Send>,
+    reader: Box<dyn StreamReader + Send>,
     output: Output,
     joiner: Joiner,
     /// The last line.
@@ -72,7 +71,7 @@ pub(crate) struct EntryReader {
 impl Clone for EntryReader {
     fn clone(&self) -> Self {
         Self {
-            dialect: self.dialect.fork(),
+            reader: self.reader.fork(),
             output: self.output,
             joiner: self.joiner.clone(),
             seen: self.seen,
@@ -94,7 +93,7 @@ impl EntryReader {
     /// A reader for the start of a stream.
     pub(crate) fn new(output: Output) -> Self {
         Self {
-            dialect: output.dialect(&jiff::Zoned::default()),
+            reader: output.reader(&jiff::Zoned::default()),
             output,
             joiner: Joiner::default(),
             seen: Source::between(0, 0),
@@ -117,13 +116,12 @@ impl EntryReader {
         self.seen = line.source;
         let mut collector = Collector {
             joiner: &mut self.joiner,
-            speaks_in_lines: self.output.speaks_in_lines(),
+            has_text_in_lines: self.output.has_text_in_lines(),
             count: &mut self.count,
             source: line.source,
             entries,
         };
-        self.dialect
-            .read(line.bytes, line.truncated, &mut collector);
+        self.reader.read(line.bytes, line.truncated, &mut collector);
     }
 
     /// The entries that the end of the stream would finish, given the start of its next line.
@@ -136,16 +134,16 @@ impl EntryReader {
             entries.retain(|entry| !matches!(entry.event, AgentEvent::Unknown { .. }));
         }
         // Words may be held back until their line ends.
-        let last = ahead.dialect.end(&Ended::default());
+        let last = ahead.reader.end(&ProcessEnd::default());
         let mut collector = Collector {
             joiner: &mut ahead.joiner,
-            speaks_in_lines: self.output.speaks_in_lines(),
+            has_text_in_lines: self.output.has_text_in_lines(),
             count: &mut ahead.count,
             source: ahead.seen,
             entries: &mut entries,
         };
         for event in last {
-            collector.hear(event);
+            collector.push(event);
         }
         collector.end_block();
         entries
@@ -155,7 +153,7 @@ impl EntryReader {
 /// Makes entries of what a line means.
 struct Collector<'a> {
     joiner: &'a mut Joiner,
-    speaks_in_lines: bool,
+    has_text_in_lines: bool,
     /// How many entries are finished.
     count: &'a mut usize,
     /// Where the line stands.
@@ -193,10 +191,10 @@ impl Collector<'_> {
     }
 }
 
-impl Ear for Collector<'_> {
-    fn hear(&mut self, event: AgentEvent) {
+impl EventSink for Collector<'_> {
+    fn push(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::Text { text } if self.speaks_in_lines => self.line(&text),
+            AgentEvent::Text { text } if self.has_text_in_lines => self.line(&text),
             event if is_shown(&event) => {
                 self.end_block();
                 self.keep(event, self.source);
@@ -205,15 +203,13 @@ impl Ear for Collector<'_> {
         }
     }
 
-    fn words(&mut self, line: &[u8]) {
+    fn push_line(&mut self, line: &[u8]) {
         let text = as_text(line);
         let text = text.trim_end();
-        match (self.speaks_in_lines, text.len() <= TEXT_CAP) {
+        match (self.has_text_in_lines, text.len() <= TEXT_CAP) {
             (true, true) => self.line(text),
             (true, false) => self.line(&event_text(text)),
-            (false, _) => self.hear(AgentEvent::Text {
-                text: event_text(text),
-            }),
+            (false, _) => self.push(AgentEvent::text(text)),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Agent {
     pub(crate) fn program(&self) -> Option<&str> {
         match self {
             Self::BuiltIn { adapter, wrap, .. } => {
-                Some(wrap.first().map_or(adapter.program, String::as_str))
+                Some(wrap.first().map_or(adapter.name, String::as_str))
             }
             Self::Command { command, .. } => command.words.first().map(String::as_str),
             Self::Demo => None,

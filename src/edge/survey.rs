@@ -99,7 +99,7 @@ pub(crate) fn installed(
 pub(crate) fn agents(path: Option<&OsStr>, top: &Path) -> Vec<&'static str> {
     ADAPTERS
         .into_iter()
-        .filter(|it| find_program(it.program.as_ref(), path, top).is_some())
+        .filter(|it| find_program(it.name.as_ref(), path, top).is_some())
         .map(|it| it.name)
         .collect()
 }

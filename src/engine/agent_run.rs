@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Happened;
-use crate::domain::agent_event::AgentEvent;
-use crate::domain::dialect::{Dialect, Ended, StreamEnd, TurnEnd, first_chars};
-use crate::domain::hearing::{Ear as _, Hearing};
+use crate::domain::agent_event::{AgentEvent, EventSink as _, first_chars};
+use crate::domain::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
+use crate::domain::hearing::EventBatch;
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
 use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess, Spoken};
 
@@ -19,8 +19,8 @@ const LINE_CHARS: usize = 200;
 pub(super) struct AgentRun {
     ticket: Ticket,
     process: RunningProcess,
-    dialect: Box<dyn Dialect>,
-    hearing: Hearing,
+    reader: Box<dyn StreamReader>,
+    batch: EventBatch,
     last_line: Option<String>,
     stopped: bool,
 }
@@ -30,14 +30,14 @@ impl AgentRun {
     pub(super) fn new(
         ticket: Ticket,
         process: RunningProcess,
-        dialect: Box<dyn Dialect>,
-        hearing: Hearing,
+        reader: Box<dyn StreamReader>,
+        batch: EventBatch,
     ) -> Self {
         Self {
             ticket,
             process,
-            dialect,
-            hearing,
+            reader,
+            batch,
             last_line: None,
             stopped: false,
         }
@@ -62,12 +62,12 @@ impl AgentRun {
 
     /// Waits for what the agent does next. Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
-        let (dialect, hearing) = (&mut self.dialect, &mut self.hearing);
+        let (reader, batch) = (&mut self.reader, &mut self.batch);
         let listen = |spoken: Spoken<'_>| match spoken {
-            Spoken::Line(line) => dialect.read(line.bytes, line.truncated, hearing),
+            Spoken::Line(line) => reader.read(line.bytes, line.truncated, batch),
             Spoken::Complaint(line) => {
-                for event in dialect.complaint(line.bytes) {
-                    hearing.hear(event);
+                for event in reader.stderr_line(line.bytes) {
+                    batch.push(event);
                 }
             }
         };
@@ -79,7 +79,7 @@ impl AgentRun {
 
     fn inputs(&mut self) -> Vec<Input> {
         let ticket = self.ticket;
-        let events = self.hearing.take();
+        let events = self.batch.take();
         if events.is_empty() {
             return vec![Input::AgentActive { ticket }];
         }
@@ -101,7 +101,7 @@ impl AgentRun {
     pub(super) async fn finish(self: Box<Self>) -> Vec<Input> {
         let mut this = *self;
         let ending = this.process.finish(LEAK_GRACE).await;
-        let last = this.dialect.end(&Ended {
+        let last = this.reader.end(&ProcessEnd {
             code: match ending.exit {
                 Exit::Code(code) if !this.stopped => Some(code),
                 _ => None,
@@ -115,7 +115,7 @@ impl AgentRun {
                 event,
             })
             .collect();
-        let stream = this.dialect.verdict();
+        let stream = this.reader.verdict();
         inputs.push(Input::AgentEnded {
             ticket: this.ticket,
             end: Box::new(AgentEnd {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::domain::agent_event::AgentEvent;
-use crate::domain::dialect::{Dialect, Output};
+use crate::domain::dialect::{Output, StreamReader};
 use crate::domain::event::{Event, Record, WIRE_VERSION};
 use crate::domain::ids::{AttemptNumber, RunId, StoryId};
 use crate::edge::file_lines::FileLines;
@@ -90,7 +90,7 @@ impl Follower {
             } => {
                 let folder = Path::new(transcript);
                 let mut said = Said::of(folder, *output, story.clone(), *attempt);
-                said.dialect.works_in(&self.work_tree);
+                said.reader.set_folder(&self.work_tree);
                 self.said = Some(said);
             }
             Event::AttemptFailed { .. }
@@ -107,7 +107,7 @@ struct Said {
     story: StoryId,
     attempt: AttemptNumber,
     stream: Growing,
-    dialect: Box<dyn Dialect + Send>,
+    reader: Box<dyn StreamReader + Send>,
 }
 
 impl Said {
@@ -118,16 +118,16 @@ impl Said {
             story,
             attempt,
             stream,
-            dialect: output.dialect(&jiff::Zoned::now()),
+            reader: output.reader(&jiff::Zoned::now()),
         }
     }
 
     /// The last figures and the last word since the last time.
     fn read_on(&mut self) -> io::Result<Vec<AgentEvent>> {
         let (mut figures, mut word) = (None, None);
-        let dialect = &mut self.dialect;
+        let reader = &mut self.reader;
         self.stream.read_on(|bytes, truncated| {
-            for event in dialect.line(bytes, truncated) {
+            for event in reader.line(bytes, truncated) {
                 match &event {
                     AgentEvent::Usage { .. } => figures = Some(event),
                     AgentEvent::Text { text } if text.trim().is_empty() => {}

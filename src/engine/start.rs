@@ -7,7 +7,7 @@ use super::agent_run::AgentRun;
 use super::perform::on_thread;
 use super::{Engine, EngineError, Running, chain};
 use crate::domain::event::Event;
-use crate::domain::hearing::Hearing;
+use crate::domain::hearing::EventBatch;
 use crate::domain::ids::{AttemptId, StoryId};
 use crate::domain::machine::{AgentStart, Input, Previous, Ticket};
 use crate::domain::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
@@ -168,10 +168,10 @@ impl Engine {
             self.end_started(process).await;
             return Err(StartError::other(error));
         }
-        let mut dialect = agent.output().dialect(&jiff::Zoned::now());
-        dialect.works_in(&self.checkpoints.repository().work_tree.to_string_lossy());
-        let hearing = Hearing::new(self.attention, self.machine.watches_figures());
-        let run = AgentRun::new(ticket, process, dialect, hearing);
+        let mut reader = agent.output().reader(&jiff::Zoned::now());
+        reader.set_folder(&self.checkpoints.repository().work_tree.to_string_lossy());
+        let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
+        let run = AgentRun::new(ticket, process, reader, batch);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
     }

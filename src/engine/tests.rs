@@ -56,7 +56,7 @@ async fn engine_of(machine: Machine, folder: &Path) -> Engine {
     let (records, _) = mpsc::channel(1);
     let audience = Audience {
         records,
-        attention: Attention::Last,
+        detail_level: DetailLevel::Latest,
     };
     Engine::new(machine, checkpoints.await.unwrap(), job, audience, None).unwrap()
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Face;
 use super::text::clean;
 use crate::domain::event::Record;
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 use crate::domain::notify::Listener;
 
 /// The longest message; terminals cut longer ones, or drop them.
@@ -39,8 +39,8 @@ impl<W: Write> Bell<W> {
 }
 
 impl<W: Write> Face for Bell<W> {
-    fn attention(&self) -> Attention {
-        self.face.attention()
+    fn detail_level(&self) -> DetailLevel {
+        self.face.detail_level()
     }
 
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::Face;
 use crate::domain::event::Record;
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 
 /// How much is written at once; only whole lines are, so that a reader never sees half of one
 /// from us.
@@ -34,8 +34,8 @@ impl Json {
 }
 
 impl Face for Json {
-    fn attention(&self) -> Attention {
-        Attention::Everything
+    fn detail_level(&self) -> DetailLevel {
+        DetailLevel::All
     }
 
     fn show(&mut self, record: &Record, _now: Timestamp) -> io::Result<()> {

@@ -12,7 +12,7 @@ use super::style::{DIM, Paint};
 use super::summary::Summary;
 use super::text::{truncate, wrap};
 use crate::domain::event::Record;
-use crate::domain::hearing::Attention;
+use crate::domain::hearing::DetailLevel;
 
 #[cfg(test)]
 pub(crate) mod script;
@@ -194,13 +194,13 @@ impl Plain {
 }
 
 impl Face for Plain {
-    fn attention(&self) -> Attention {
+    fn detail_level(&self) -> DetailLevel {
         if self.shows(Weight::Talk) {
-            Attention::Everything
+            DetailLevel::All
         } else if self.shows(Weight::Tool) {
-            Attention::Tools
+            DetailLevel::ToolCalls
         } else {
-            Attention::Last
+            DetailLevel::Latest
         }
     }
 

@@ -4,20 +4,17 @@
 //! `result` ends a turn, not the process: what follows it may overrule it.
 
 mod spending;
-pub(in crate::domain::agents) mod wire;
+pub(super) mod wire;
 
 use jiff::Timestamp;
 
 use self::spending::Spending;
-use self::wire::{ApiRetry, Assistant, Head, Init, RateLimit, RateLimitEvent, Refusal, Turn, User};
-use super::{Adapter, Login, Probe};
-use crate::domain::agent_event::AgentEvent;
+use self::wire::{ApiRetry, Head, Init, MessageLine, RateLimit, Refusal, Turn};
+use super::adapter::{Adapter, Login, Probe};
+use crate::domain::agent_event::{AgentEvent, event_text};
 use crate::domain::dialect::api_error::OTHER_MODEL;
-use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, kind_said_first,
-    parse, unknown,
-};
-use crate::domain::promise::{Promise, PromiseScanner, promise};
+use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, leading_kind, parse};
+use crate::domain::dialect::{Output, Trouble, TurnEnd};
 
 /// Why a turn ended whose conversation outgrew the model's context.
 const OVERFLOW: &str = "prompt_too_long";
@@ -27,6 +24,15 @@ const TOO_LONG: &str = "Prompt is too long";
 const LOGIN: &str = "authentication_failed";
 /// The category of an account that cannot pay.
 const CREDIT: &str = "billing_error";
+/// The categories of failures that keep the agent from working at all.
+const REFUSALS: [&str; 6] = [
+    LOGIN,
+    CREDIT,
+    "oauth_org_not_allowed",
+    "account_on_hold",
+    "verification_required",
+    "cloud_credential_error",
+];
 /// How often a refused login is tried again before it counts as final: Claude Code goes on for
 /// minutes, but a login that is being renewed is good again within seconds.
 const LOGIN_RETRIES: u64 = 5;
@@ -40,7 +46,6 @@ const LOG_IN: &str = "log in with `claude auth login`, or check `ANTHROPIC_API_K
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "claude",
     title: "Claude Code",
-    program: "claude",
     output: Output::ClaudeJson,
     arguments: &[
         "-p",
@@ -79,7 +84,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "CLAUDE_EFFORT",
         "CLAUDE_PID",
     ],
-    version: &["--version"],
     oldest: (2, 1, 0),
     login: Login {
         probe: Some(Probe {
@@ -93,199 +97,95 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @anthropic-ai/claude-code",
 };
 
-/// Reads Claude Code's stream.
+/// Parses Claude Code's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claude {
-    session: Option<String>,
-    folder: String,
-    turn: TurnEnd,
-    promise: Option<Promise>,
-    trouble: Option<Trouble>,
     resets_at: Option<Timestamp>,
     message_id: String,
-    message_text: PromiseScanner,
     spending: Spending,
 }
 
-impl Dialect for Claude {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        json_line(line, truncated, |line| self.understand(line))
-    }
-
-    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
-        Vec::new()
-    }
-
-    fn verdict(&self) -> StreamEnd {
-        StreamEnd {
-            promise: match self.turn {
-                TurnEnd::Open => self.message_text.found(),
-                TurnEnd::Ended | TurnEnd::EndedWithError => self.promise.clone(),
-            },
-            turn: self.turn,
-            usage: self.spending.total(),
-            session: self.session.clone(),
-            ..StreamEnd::default()
+impl Parser for Claude {
+    fn line(&mut self, line: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        // Nearly all lines are one of these, and such a line is long: it is read just once.
+        let head = match leading_kind(line) {
+            Some(kind @ ("assistant" | "user")) => Head::of_kind(kind),
+            _ => parse(line)?,
+        };
+        match (head.kind.as_str(), head.subtype.as_str()) {
+            ("system", "init") => on_init(parse(line)?, stream),
+            ("system", "api_retry") => on_retry(&parse(line)?, stream),
+            ("system", "permission_denied") => on_refusal(&parse(line)?, stream),
+            ("assistant", _) => self.on_assistant(parse(line)?, stream),
+            ("user", _) => on_tool_results(&parse(line)?, stream),
+            ("rate_limit_event", _) => {
+                let line: wire::RateLimitEvent = parse(line)?;
+                self.on_rate_limit(&line.rate_limit_info);
+            }
+            ("result", _) => self.on_result(&parse(line)?, stream),
+            // Heartbeats, partial messages and bookkeeping: activity without words.
+            ("system" | "stream_event" | "tool_progress", _) => {}
+            _ => return Err(NotUnderstood),
         }
-        .with(self.trouble.as_ref())
-    }
-
-    fn fork(&self) -> Box<dyn Dialect + Send> {
-        Box::new(self.clone())
+        Ok(())
     }
 }
 
 impl Claude {
-    fn understand(&mut self, line: &[u8]) -> Option<Vec<AgentEvent>> {
-        // Nearly all lines are one of these, and such a line is long: it is read just once.
-        match kind_said_first(line) {
-            Some("assistant") => return Some(self.on_assistant(parse(line)?)),
-            Some("user") => return Some(tool_results(&parse(line)?)),
-            _ => {}
-        }
-        let head: Head = parse(line)?;
-        let events = match (head.kind.as_str(), head.subtype.as_str()) {
-            ("system", "init") => self.on_init(parse(line)?),
-            ("system", "api_retry") => self.on_retry(&parse(line)?),
-            ("system", "permission_denied") => on_refusal(&parse(line)?),
-            ("assistant", _) => self.on_assistant(parse(line)?),
-            ("user", _) => tool_results(&parse(line)?),
-            ("rate_limit_event", _) => self.on_rate_limit(&parse(line)?),
-            ("result", _) => self.on_result(&parse(line)?),
-            // Heartbeats, partial messages and bookkeeping: activity without words.
-            ("system" | "stream_event" | "tool_progress", _) => Vec::new(),
-            _ => vec![unknown(line)],
-        };
-        Some(events)
-    }
-
-    fn on_init(&mut self, init: Init) -> Vec<AgentEvent> {
-        self.begin_turn();
-        self.session = Some(init.session_id.clone());
-        self.folder = init.cwd.0;
-        vec![AgentEvent::Session {
-            id: init.session_id,
-            model: init.model,
-        }]
-    }
-
-    /// A turn that follows a finished one overrules it.
-    fn begin_turn(&mut self) {
-        if self.turn == TurnEnd::Open {
+    fn on_assistant(&mut self, line: MessageLine, stream: &mut StreamState) {
+        let is_main = line.parent_tool_use_id.is_empty();
+        if line.is_api_error_message.0 {
+            // A sub-agent's failure is its parent's to deal with.
+            if is_main {
+                self.on_api_error(&line, stream);
+            }
             return;
         }
-        self.turn = TurnEnd::Open;
-        self.promise = None;
-        self.trouble = None;
-        self.message_text = PromiseScanner::default();
-    }
-
-    fn on_assistant(&mut self, line: Assistant) -> Vec<AgentEvent> {
-        let main = line.parent_tool_use_id.is_empty();
-        if line.is_api_error_message {
-            return self.on_api_error(&line, main);
-        }
-        if main {
-            self.begin_turn();
+        if is_main {
+            begin_turn(stream);
             // Whatever was wrong, it goes on.
-            self.trouble = None;
-        }
-        let mut events = Vec::new();
-        if main && line.message.id != self.message_id {
-            self.message_id.clone_from(&line.message.id);
-            self.message_text = PromiseScanner::default();
-        }
-        for block in line.message.content.0 {
-            match block.kind.as_str() {
-                "text" if main && !block.text.is_empty() => {
-                    self.message_text.feed(&block.text);
-                    self.message_text.feed("\n");
-                    events.push(AgentEvent::Text {
-                        text: event_text(&block.text),
-                    });
-                }
-                "thinking" if main && !block.thinking.is_empty() => {
-                    events.push(AgentEvent::Thinking {
-                        text: event_text(&block.thinking),
-                    });
-                }
-                "tool_use" => events.push(AgentEvent::ToolCall {
-                    summary: block.input.summary(&self.folder),
-                    tool: block.name.0,
-                }),
-                _ => {}
+            stream.trouble = None;
+            if line.message.id != self.message_id {
+                self.message_id.clone_from(&line.message.id);
+                stream.forget_promise();
             }
         }
+        line.message.content.report(is_main, stream);
         if self.spending.count(line.message.id, line.message.usage) {
-            events.push(AgentEvent::usage(self.spending.total()));
+            stream.set_usage(self.spending.total());
         }
-        events
     }
 
-    fn on_api_error(&mut self, line: &Assistant, main: bool) -> Vec<AgentEvent> {
-        // A sub-agent's failure is its parent's to deal with.
-        if !main {
-            return Vec::new();
-        }
-        self.begin_turn();
-        let message = line.message.content.text();
-        let trouble = self.trouble(
-            message,
-            &Signs {
-                category: &line.error.0,
-                api_error: &line.api_error.0,
-                reason: "",
-                status: line.api_error_status.whole(),
-            },
-        );
-        self.trouble = Some(trouble.clone());
-        vec![trouble.event()]
-    }
-
-    fn on_retry(&mut self, line: &ApiRetry) -> Vec<AgentEvent> {
-        let mut events = vec![AgentEvent::Retrying {
-            message: retrying(line),
-        }];
-        let is_hopeless = line.error.0 == LOGIN && line.attempt.count() >= LOGIN_RETRIES;
-        if is_hopeless && !matches!(self.trouble, Some(Trouble::Auth(_))) {
-            let trouble = refused(&failure(line), LOGIN);
-            events.push(trouble.event());
-            self.trouble = Some(trouble);
-        }
-        events
+    fn on_api_error(&mut self, line: &MessageLine, stream: &mut StreamState) {
+        begin_turn(stream);
+        let signs = Signs {
+            category: &line.error.0,
+            api_error: &line.api_error.0,
+            reason: "",
+            status: line.api_error_status.whole(),
+        };
+        stream.fail(self.trouble(line.message.content.text(), &signs));
     }
 
     /// A rejection alone ends nothing (the agent may go on beyond its plan); it tells when the
     /// limit that follows it will be over.
-    fn on_rate_limit(&mut self, line: &RateLimitEvent) -> Vec<AgentEvent> {
-        if line.rate_limit_info.status.0 == "rejected" {
-            self.resets_at = line.rate_limit_info.resets_at();
+    fn on_rate_limit(&mut self, limit: &RateLimit) {
+        if limit.status.0 == "rejected" {
+            self.resets_at = limit.resets_at();
         }
-        Vec::new()
     }
 
-    fn on_result(&mut self, line: &Turn) -> Vec<AgentEvent> {
-        let is_error = line.is_error || line.subtype.0 != "success";
-        self.spending.settle(line);
-        self.promise = match &line.result {
-            Some(text) => promise(text),
-            None => self.message_text.found(),
-        };
-        let mut events = vec![AgentEvent::usage(self.spending.total())];
-        if !is_error {
-            self.trouble = None;
-        } else if self.trouble.is_none() {
-            let trouble = self.result_trouble(line);
-            events.push(trouble.event());
-            self.trouble = Some(trouble);
+    fn on_result(&mut self, line: &Turn, stream: &mut StreamState) {
+        let is_error = line.is_error.0 || line.subtype.0 != "success";
+        if let Some(text) = &line.result {
+            stream.set_final_text(text);
         }
-        self.turn = if is_error {
-            TurnEnd::EndedWithError
-        } else {
-            TurnEnd::Ended
-        };
-        events.push(AgentEvent::Final { is_error });
-        events
+        if is_error && stream.trouble.is_none() {
+            stream.fail(self.result_trouble(line));
+        }
+        stream.finish(is_error);
+        self.spending.settle(line);
+        stream.set_usage(self.spending.total());
     }
 
     fn result_trouble(&self, line: &Turn) -> Trouble {
@@ -318,16 +218,7 @@ impl Claude {
             ("rate_limit", _, _) | (_, "usage_limit_reached", _) | (_, _, Some(429)) => {
                 Trouble::limit(message, self.resets_at)
             }
-            (
-                LOGIN
-                | CREDIT
-                | "oauth_org_not_allowed"
-                | "account_on_hold"
-                | "verification_required"
-                | "cloud_credential_error",
-                _,
-                _,
-            ) => refused(&message, signs.category),
+            (category, _, _) if REFUSALS.contains(&category) => refused(&message, category),
             ("", _, Some(401 | 403)) => refused(&message, LOGIN),
             ("model_not_found", _, _) => Trouble::auth(&message, OTHER_MODEL),
             ("server_error" | "overloaded", _, _) | (_, _, Some(500..=599)) => {
@@ -344,6 +235,14 @@ struct Signs<'a> {
     api_error: &'a str,
     reason: &'a str,
     status: Option<u64>,
+}
+
+/// A turn that follows a finished one overrules it.
+fn begin_turn(stream: &mut StreamState) {
+    if stream.turn != TurnEnd::Open {
+        stream.resume();
+        stream.forget_promise();
+    }
 }
 
 /// What to do about an agent that may not work, where that is known.
@@ -363,23 +262,30 @@ impl RateLimit {
     }
 }
 
-/// What tools answered, in a `user` line.
-pub(in crate::domain::agents) fn tool_results(line: &User) -> Vec<AgentEvent> {
-    line.message
-        .content
-        .0
-        .iter()
-        .filter(|block| block.kind == "tool_result")
-        .map(|block| AgentEvent::ToolResult {
-            bytes: block.content.0,
-            is_error: block.is_error.unwrap_or(false),
-        })
-        .collect()
+pub(super) fn on_init(init: Init, stream: &mut StreamState) {
+    begin_turn(stream);
+    stream.folder = init.cwd.0;
+    stream.begin_session(init.session_id, init.model);
 }
 
-fn on_refusal(line: &Refusal) -> Vec<AgentEvent> {
+pub(super) fn on_tool_results(line: &MessageLine, stream: &mut StreamState) {
+    let blocks = line.message.content.0.iter();
+    for block in blocks.filter(|block| block.kind == "tool_result") {
+        stream.tool_result(block.content.0, block.is_error.0);
+    }
+}
+
+fn on_retry(line: &ApiRetry, stream: &mut StreamState) {
+    stream.retrying(retrying(line));
+    let is_hopeless = line.error.0 == LOGIN && line.attempt.count() >= LOGIN_RETRIES;
+    if is_hopeless && !matches!(stream.trouble, Some(Trouble::Auth(_))) {
+        stream.fail(refused(&failure(line), LOGIN));
+    }
+}
+
+fn on_refusal(line: &Refusal, stream: &mut StreamState) {
     let message = format!("{} was refused: {}", line.tool_name.0, line.message.0);
-    vec![AgentEvent::Error { message }]
+    stream.push(AgentEvent::Error { message });
 }
 
 /// What went wrong with a request.
@@ -395,14 +301,12 @@ fn failure(line: &ApiRetry) -> String {
 }
 
 fn retrying(line: &ApiRetry) -> String {
-    use std::fmt::Write as _;
     let mut message = failure(line);
-    // Writing to a string cannot fail.
     if let (Some(attempt), Some(all)) = (line.attempt.whole(), line.max_retries.whole()) {
-        let _ = write!(message, ", retry {attempt} of {all}");
+        message += &format!(", retry {attempt} of {all}");
     }
     if let Some(delay) = line.retry_delay_ms.0 {
-        let _ = write!(message, " in {:.1} s", delay / 1000.0);
+        message += &format!(" in {:.1} s", delay / 1000.0);
     }
     message
 }

@@ -6,13 +6,10 @@
 mod wire;
 
 use self::wire::{Data, Head, Line};
-use super::{Adapter, Login};
-use crate::domain::agent_event::AgentEvent;
+use super::adapter::{Adapter, Login};
+use crate::domain::dialect::Output;
 use crate::domain::dialect::api_error::ApiError;
-use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, parse,
-};
-use crate::domain::promise::{Promise, promise};
+use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
 
 /// How to log in.
 const LOG_IN: &str = "run `copilot` once and log in, or set `COPILOT_GITHUB_TOKEN`";
@@ -31,7 +28,6 @@ const READ: [&str; 6] = [
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "copilot",
     title: "GitHub Copilot CLI",
-    program: "copilot",
     output: Output::CopilotJson,
     arguments: &[
         "--output-format",
@@ -58,7 +54,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "COPILOT_CLI_RESOLVED_DIST_DIR",
         "COPILOT_LOADER_PID",
     ],
-    version: &["--version"],
     // Tried with 1.0.102 only; before 1.0 the stream is not known.
     oldest: (1, 0, 0),
     login: Login {
@@ -75,127 +70,52 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @github/copilot",
 };
 
-/// Reads Copilot's stream.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Copilot {
-    folder: String,
-    session: Option<String>,
-    turn: TurnEnd,
-    promise: Option<Promise>,
-    trouble: Option<Trouble>,
-}
+/// Parses Copilot's stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copilot;
 
-impl Dialect for Copilot {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        json_line(line, truncated, |line| self.understand(line))
-    }
-
-    fn works_in(&mut self, folder: &str) {
-        folder.clone_into(&mut self.folder);
-    }
-
-    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
-        Vec::new()
-    }
-
-    fn verdict(&self) -> StreamEnd {
-        StreamEnd {
-            promise: self.promise.clone(),
-            turn: self.turn,
-            session: self.session.clone(),
-            ..StreamEnd::default()
-        }
-        .with(self.trouble.as_ref())
-    }
-
-    fn fork(&self) -> Box<dyn Dialect + Send> {
-        Box::new(self.clone())
-    }
-}
-
-impl Copilot {
-    fn understand(&mut self, bytes: &[u8]) -> Option<Vec<AgentEvent>> {
+impl Parser for Copilot {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
         let head: Head = parse(bytes)?;
         if !READ.contains(&head.kind.as_str()) {
-            return Some(Vec::new()).filter(|_| is_quiet(&head.kind));
+            return is_quiet(&head.kind).then_some(()).ok_or(NotUnderstood);
         }
         let line: Line = parse(bytes)?;
         let is_main = line.agent.is_empty();
         let data = line.data;
-        let events = match head.kind.as_str() {
+        match head.kind.as_str() {
             // What a sub-agent says is for its parent, and so is its failure.
-            "assistant.message" | "session.error" if !is_main => Vec::new(),
-            "assistant.message" => self.on_message(&data),
-            "assistant.turn_retry" => vec![AgentEvent::Retrying {
-                message: data.reason.0.replace('_', " "),
-            }],
-            "tool.execution_start" => vec![self.on_call(data, is_main)],
-            "tool.execution_complete" => vec![on_answer(&data)],
-            "session.error" => self.on_error(&data),
-            _ => self.on_result(line.session.0, line.exit_code.0),
-        };
-        Some(events)
-    }
-
-    fn on_message(&mut self, data: &Data) -> Vec<AgentEvent> {
-        self.trouble = None;
-        self.turn = TurnEnd::Open;
-        self.promise = promise(&data.content);
-        if data.content.is_empty() {
-            return Vec::new();
+            "assistant.message" | "session.error" if !is_main => {}
+            "assistant.message" => {
+                stream.resume();
+                stream.forget_promise();
+                stream.text(&data.content);
+            }
+            "assistant.turn_retry" => stream.retrying(data.reason.0.replace('_', " ")),
+            "tool.execution_start" if is_main => stream.tool_call(data.tool.0, &data.arguments),
+            "tool.execution_start" => stream.sub_agent_tool_call(data.tool.0, &data.arguments),
+            "tool.execution_complete" => {
+                let has_failed = data.shell.exit_code.0.is_some_and(|code| code != 0.0);
+                let bytes = data.result.content.0 + data.error.0;
+                stream.tool_result(bytes, !data.success.0 || has_failed);
+            }
+            "session.error" => on_error(&data, stream),
+            _ => {
+                stream.session = Some(line.session.0);
+                stream.finish(line.exit_code.0 != Some(0.0) || stream.trouble.is_some());
+            }
         }
-        vec![AgentEvent::Text {
-            text: event_text(&data.content),
-        }]
-    }
-
-    fn on_call(&mut self, data: Data, is_main: bool) -> AgentEvent {
-        // Whatever was promised, it goes on working.
-        if is_main {
-            self.promise = None;
-        }
-        AgentEvent::ToolCall {
-            summary: data.arguments.summary(&self.folder),
-            tool: data.tool.0,
-        }
-    }
-
-    fn on_error(&mut self, data: &Data) -> Vec<AgentEvent> {
-        let status = data.status.whole().or(match data.error_type.0.as_str() {
-            "authentication" => Some(401),
-            "rate_limit" => Some(429),
-            _ => None,
-        });
-        let error = ApiError {
-            status,
-            message: &data.message,
-            log_in: LOG_IN,
-            ..ApiError::default()
-        };
-        let trouble = error.trouble();
-        let event = trouble.event();
-        self.trouble = Some(trouble);
-        vec![event]
-    }
-
-    fn on_result(&mut self, session: String, code: Option<f64>) -> Vec<AgentEvent> {
-        self.session = Some(session);
-        let is_error = code != Some(0.0) || self.trouble.is_some();
-        self.turn = if is_error {
-            TurnEnd::EndedWithError
-        } else {
-            TurnEnd::Ended
-        };
-        vec![AgentEvent::Final { is_error }]
+        Ok(())
     }
 }
 
-fn on_answer(data: &Data) -> AgentEvent {
-    let failed = data.shell.exit_code.0.is_some_and(|code| code != 0.0);
-    AgentEvent::ToolResult {
-        bytes: data.result.content.0 + data.error.0,
-        is_error: !data.success || failed,
-    }
+fn on_error(data: &Data, stream: &mut StreamState) {
+    let status = data.status.whole().or(match data.error_type.0.as_str() {
+        "authentication" => Some(401),
+        "rate_limit" => Some(429),
+        _ => None,
+    });
+    stream.fail(ApiError::new(status, &data.message, LOG_IN).trouble());
 }
 
 /// Pieces of messages and bookkeeping: activity without words.

@@ -6,14 +6,12 @@
 
 mod wire;
 
-use self::wire::{Block, Line};
-use super::{Adapter, Login};
-use crate::domain::agent_event::{AgentEvent, Usage};
+use self::wire::{Block, Line, Message};
+use super::adapter::{Adapter, Login};
+use crate::domain::agent_event::Usage;
+use crate::domain::dialect::Output;
 use crate::domain::dialect::api_error::{ApiError, number_after};
-use crate::domain::dialect::words::Words;
-use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, json_line, parse, unknown,
-};
+use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
 
 /// How to log in.
 const LOG_IN: &str = "set it up with `goose configure`, or set the key of its provider";
@@ -26,7 +24,6 @@ const ADVICE: &str = "\n\nPlease retry";
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "goose",
     title: "goose",
-    program: "goose",
     output: Output::GooseJson,
     arguments: &[
         "run",
@@ -57,7 +54,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     // Its tools see nothing of it.
     nesting: &[],
-    version: &["--version"],
     // Tried with 1.34.0 only; before it the stream is not known.
     oldest: (1, 34, 0),
     login: Login {
@@ -69,143 +65,79 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @aaif/goose",
 };
 
-/// Reads goose's stream.
+/// Parses goose's stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Goose {
-    folder: String,
-    turn: TurnEnd,
-    /// The answer that the words are of.
+    /// The id of the answer whose text is being read.
     answer: String,
-    words: Words,
-    trouble: Option<Trouble>,
-    usage: Usage,
 }
 
-impl Dialect for Goose {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        json_line(line, truncated, |line| self.understand(line))
-    }
-
-    fn works_in(&mut self, folder: &str) {
-        folder.clone_into(&mut self.folder);
-    }
-
-    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
-        self.words.flush().into_iter().collect()
-    }
-
-    fn verdict(&self) -> StreamEnd {
-        StreamEnd {
-            promise: self.words.promise(),
-            turn: self.turn,
-            usage: self.usage,
-            ..StreamEnd::default()
+impl Parser for Goose {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let line: Line = parse(bytes)?;
+        match line.kind.as_str() {
+            "message" => self.on_message(line.message, stream),
+            "complete" => {
+                stream.finish(stream.trouble.is_some());
+                stream.set_usage(Usage {
+                    input_tokens: line.input_tokens.count(),
+                    output_tokens: line.output_tokens.count(),
+                    ..Usage::default()
+                });
+            }
+            // What its tools report while they run.
+            "notification" => {}
+            "error" => on_failure(&line.error.0, stream),
+            _ => return Err(NotUnderstood),
         }
-        .with(self.trouble.as_ref())
-    }
-
-    fn fork(&self) -> Box<dyn Dialect + Send> {
-        Box::new(self.clone())
+        Ok(())
     }
 }
 
 impl Goose {
-    fn understand(&mut self, bytes: &[u8]) -> Option<Vec<AgentEvent>> {
-        let line: Line = parse(bytes)?;
-        let events = match line.kind.as_str() {
-            "message" => self.on_message(line),
-            "complete" => self.on_complete(&line),
-            // What its tools report while they run.
-            "notification" => Vec::new(),
-            "error" => self.on_failure(&line.error.0),
-            _ => vec![unknown(bytes)],
-        };
-        Some(events)
-    }
-
-    fn on_message(&mut self, line: Line) -> Vec<AgentEvent> {
-        let message = line.message;
+    fn on_message(&mut self, message: Message, stream: &mut StreamState) {
         let is_model = message.role.0 == "assistant";
-        let mut events = Vec::new();
         for block in message.content {
             match block.kind.0.as_str() {
                 "text" if is_model && message.id.is_empty() && is_failure(&block) => {
-                    events.extend(self.on_failure(&block.text));
+                    on_failure(&block.text, stream);
                 }
                 "text" if is_model => {
-                    self.goes_on();
-                    events.extend(self.begin_answer(&message.id.0));
-                    events.extend(self.words.feed(&block.text));
+                    stream.resume();
+                    self.begin_answer(&message.id.0, stream);
+                    stream.text_piece(&block.text);
                 }
                 "toolRequest" => {
-                    self.goes_on();
-                    events.extend(self.words.flush());
-                    self.words.begin_anew();
+                    stream.resume();
                     let call = block.call.value;
-                    events.push(AgentEvent::ToolCall {
-                        summary: call.arguments.summary(&self.folder),
-                        tool: call.name.0,
-                    });
+                    stream.tool_call(call.name.0, &call.arguments);
                 }
-                "toolResponse" => events.push(AgentEvent::ToolResult {
-                    bytes: block.answer.value.content.0 + block.answer.error.0,
-                    is_error: block.answer.status.0 != "success" || block.answer.value.is_error,
-                }),
+                "toolResponse" => {
+                    let (answer, value) = (&block.answer, &block.answer.value);
+                    let is_error = answer.status.0 != "success" || value.is_error.0;
+                    stream.tool_result(value.content.0 + answer.error.0, is_error);
+                }
                 _ => {}
             }
         }
-        events
     }
 
     /// A later answer overrules an earlier one.
-    fn begin_answer(&mut self, id: &str) -> Option<AgentEvent> {
-        if self.answer == id {
-            return None;
+    fn begin_answer(&mut self, id: &str, stream: &mut StreamState) {
+        if self.answer != id {
+            id.clone_into(&mut self.answer);
+            stream.forget_promise();
+            stream.end_line();
         }
-        id.clone_into(&mut self.answer);
-        self.words.begin_anew();
-        self.words.flush()
     }
+}
 
-    fn goes_on(&mut self) {
-        self.turn = TurnEnd::Open;
-        self.trouble = None;
-    }
-
-    fn on_failure(&mut self, text: &str) -> Vec<AgentEvent> {
-        let rest = self.words.flush();
-        self.words.begin_anew();
-        let text = text.strip_prefix(FAILURE).unwrap_or(text);
-        let message = text.split_once(ADVICE).map_or(text, |(words, _)| words);
-        let error = ApiError {
-            status: number_after(message, "Status: "),
-            message,
-            log_in: LOG_IN,
-            ..ApiError::default()
-        };
-        let trouble = error.trouble();
-        let event = trouble.event();
-        self.trouble = Some(trouble);
-        rest.into_iter().chain([event]).collect()
-    }
-
-    fn on_complete(&mut self, line: &Line) -> Vec<AgentEvent> {
-        let mut events: Vec<AgentEvent> = self.words.flush().into_iter().collect();
-        self.usage = Usage {
-            input_tokens: line.input_tokens.count(),
-            output_tokens: line.output_tokens.count(),
-            ..Usage::default()
-        };
-        let is_error = self.trouble.is_some();
-        self.turn = if is_error {
-            TurnEnd::EndedWithError
-        } else {
-            TurnEnd::Ended
-        };
-        events.push(AgentEvent::usage(self.usage));
-        events.push(AgentEvent::Final { is_error });
-        events
-    }
+fn on_failure(text: &str, stream: &mut StreamState) {
+    stream.forget_promise();
+    let text = text.strip_prefix(FAILURE).unwrap_or(text);
+    let message = text.split_once(ADVICE).map_or(text, |(words, _)| words);
+    let status = number_after(message, "Status: ");
+    stream.fail(ApiError::new(status, message, LOG_IN).trouble());
 }
 
 fn is_failure(block: &Block) -> bool {

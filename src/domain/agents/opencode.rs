@@ -10,13 +10,11 @@ mod wire;
 use jiff::{SignedDuration, Timestamp};
 
 use self::wire::{Failure, Line, Part, Tokens};
-use super::{Adapter, Login, Probe};
-use crate::domain::agent_event::{AgentEvent, Usage};
+use super::adapter::{Adapter, Login, Probe};
+use crate::domain::agent_event::{AgentEvent, Usage, event_text};
 use crate::domain::dialect::api_error::ApiError;
-use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, parse, unknown,
-};
-use crate::domain::promise::{Promise, PromiseScanner};
+use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::domain::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
 const LOG_IN: &str = "log in with `opencode auth login`, or check the key of its provider";
@@ -28,7 +26,6 @@ const UNKNOWN_TOOL: &str = "invalid";
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "opencode",
     title: "opencode",
-    program: "opencode",
     output: Output::OpencodeJson,
     arguments: &[
         "run",
@@ -74,7 +71,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     // It also sets `AGENT`, which is too common a name to take away.
     nesting: &["OPENCODE", "OPENCODE_PID"],
-    version: &["--version"],
     // The oldest whose help is known to have the flag `--auto`; tried with 1.18.33.
     oldest: (1, 18, 5),
     login: Login {
@@ -103,189 +99,112 @@ fn credentials_in(said: &str) -> Option<bool> {
         .map(|_| stored.unwrap_or(0) + variables.unwrap_or(0) > 0)
 }
 
-/// Reads opencode's stream.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Opencode {
-    folder: String,
-    /// The session of the main agent: the first one that is told of.
-    session: Option<String>,
-    turn: TurnEnd,
-    words: PromiseScanner,
-    promise: Option<Promise>,
-    trouble: Option<Trouble>,
-    usage: Usage,
-}
+/// Parses opencode's stream. The session of the main agent is the first one that is named.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opencode;
 
-impl Dialect for Opencode {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        json_line(line, truncated, |line| self.understand(line))
-    }
-
-    fn complaint(&mut self, line: &[u8]) -> Vec<AgentEvent> {
-        let line = String::from_utf8_lossy(line);
-        let Some(message) = stream_error(&line) else {
-            return Vec::new();
-        };
-        // Until something else is told it waits for this to end.
-        if self.turn == TurnEnd::Open {
-            self.trouble = match api_error(message).trouble() {
-                trouble @ Trouble::Limit(_) => Some(trouble),
-                _ => None,
-            };
-        }
-        vec![AgentEvent::Retrying {
-            message: event_text(message),
-        }]
-    }
-
-    fn works_in(&mut self, folder: &str) {
-        folder.clone_into(&mut self.folder);
-    }
-
-    fn end(&mut self, ended: &Ended<'_>) -> Vec<AgentEvent> {
-        // Its final message may have been told; where it was not, this is the end.
-        if ended.code.is_none() || self.turn == TurnEnd::Open || self.is_told() {
-            return Vec::new();
-        }
-        vec![AgentEvent::Final {
-            is_error: self.turn == TurnEnd::EndedWithError,
-        }]
-    }
-
-    fn verdict(&self) -> StreamEnd {
-        StreamEnd {
-            promise: match self.turn {
-                TurnEnd::Open => self.words.found(),
-                TurnEnd::Ended | TurnEnd::EndedWithError => self.promise.clone(),
-            },
-            turn: self.turn,
-            usage: self.usage,
-            session: self.session.clone(),
-            ..StreamEnd::default()
-        }
-        .with(self.trouble.as_ref())
-    }
-
-    fn fork(&self) -> Box<dyn Dialect + Send> {
-        Box::new(self.clone())
-    }
-}
-
-impl Opencode {
-    fn understand(&mut self, bytes: &[u8]) -> Option<Vec<AgentEvent>> {
+impl Parser for Opencode {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
         let line: Line = parse(bytes)?;
-        let mut events: Vec<AgentEvent> = self.on_session(&line.session.0).into_iter().collect();
+        if stream.session.is_none() && !line.session.is_empty() {
+            stream.begin_session(line.session.0.clone(), None);
+        }
         // What a sub-agent says is for its parent.
-        if self.session.as_ref() != Some(&line.session.0) && !line.session.is_empty() {
-            return Some(events);
+        if stream.session.as_ref() != Some(&line.session.0) && !line.session.is_empty() {
+            return Ok(());
         }
         match line.kind.as_str() {
-            "step_start" => self.begin_step(),
-            "text" => events.push(self.on_text(&line.part)),
-            "reasoning" => events.push(AgentEvent::Thinking {
-                text: event_text(&line.part.text),
-            }),
-            "tool_use" => events.extend(self.on_tool(line.part)),
-            "step_finish" => events.extend(self.on_step_end(&line.part)),
-            "error" => events.push(self.on_error(&line)),
-            _ => events.push(unknown(bytes)),
-        }
-        Some(events)
-    }
-
-    fn on_session(&mut self, id: &str) -> Option<AgentEvent> {
-        if self.session.is_some() || id.is_empty() {
-            return None;
-        }
-        self.session = Some(id.to_owned());
-        Some(AgentEvent::Session {
-            id: id.to_owned(),
-            model: None,
-        })
-    }
-
-    /// A step overrules whatever came before it.
-    fn begin_step(&mut self) {
-        self.turn = TurnEnd::Open;
-        self.promise = None;
-        self.trouble = None;
-        self.words = PromiseScanner::default();
-    }
-
-    fn on_text(&mut self, part: &Part) -> AgentEvent {
-        let text = event_text(&part.text);
-        // Its own words to the model: the conversation was compacted and goes on.
-        if part.synthetic {
-            self.begin_step();
-            return AgentEvent::Thinking { text };
-        }
-        self.words.feed(&part.text);
-        self.words.feed("\n");
-        AgentEvent::Text { text }
-    }
-
-    fn on_tool(&mut self, part: Part) -> [AgentEvent; 2] {
-        // What was promised in the same breath came before the answer of the tool.
-        self.words = PromiseScanner::default();
-        let state = part.state;
-        let tool = part.tool.0;
-        let answer = AgentEvent::ToolResult {
-            bytes: state.output.0 + state.error.0.len() as u64,
-            is_error: state.status.0 == "error"
-                || tool == UNKNOWN_TOOL
-                || state.metadata.exit.0.is_some_and(|code| code != 0.0),
-        };
-        let call = AgentEvent::ToolCall {
-            summary: state.input.summary(&self.folder),
-            tool,
-        };
-        [call, answer]
-    }
-
-    fn on_step_end(&mut self, part: &Part) -> Vec<AgentEvent> {
-        self.count(part.tokens, part.cost.0);
-        let mut events = vec![AgentEvent::usage(self.usage)];
-        match part.reason.0.as_str() {
-            "tool-calls" | "unknown" => {}
-            "stop" => {
-                self.turn = TurnEnd::Ended;
-                self.promise = self.words.found();
-                // It may compact the conversation and go on; only a promise is a last word.
-                if self.is_told() {
-                    events.push(AgentEvent::Final { is_error: false });
+            "step_start" => begin_step(stream),
+            "text" => on_text(&line.part, stream),
+            "reasoning" => stream.thinking(&line.part.text),
+            "tool_use" => on_tool(line.part, stream),
+            "step_finish" => on_step_end(&line.part, stream),
+            "error" => {
+                // Only an answer that stopped by itself is final.
+                if stream.turn == TurnEnd::Open {
+                    stream.forget_promise();
                 }
+                stream.fail(sort(&line.error, moment(line.timestamp.whole())));
+                stream.turn = TurnEnd::EndedWithError;
             }
-            reason => {
-                let trouble = Trouble::Other(format!("the answer ended early: {reason}"));
-                events.push(trouble.event());
-                self.trouble = Some(trouble);
-                self.turn = TurnEnd::EndedWithError;
-            }
+            _ => return Err(NotUnderstood),
         }
-        events
+        Ok(())
     }
 
-    /// True once the final message was told of.
-    fn is_told(&self) -> bool {
-        self.turn == TurnEnd::Ended && self.promise.is_some()
+    fn stderr_line(&mut self, line: &str, stream: &mut StreamState) {
+        if let Some(message) = stream_error(line) {
+            stream.waits_for(ApiError::new(None, message, LOG_IN).trouble());
+            stream.retrying(event_text(message));
+        }
     }
 
-    fn count(&mut self, tokens: Tokens, cost: Option<f64>) {
-        self.usage.add(&Usage {
-            input_tokens: tokens.input.count(),
-            output_tokens: tokens.output.count() + tokens.reasoning.count(),
-            cache_read_tokens: tokens.cache.read.count(),
-            cache_write_tokens: tokens.cache.write.count(),
-            cost_usd: cost,
-        });
+    fn end(&mut self, ended: &ProcessEnd<'_>, stream: &mut StreamState) {
+        // The final message may have been reported; if it was not, this is the end.
+        if ended.code.is_some() && stream.turn != TurnEnd::Open && !is_final(stream) {
+            stream.push(AgentEvent::Final {
+                is_error: stream.turn == TurnEnd::EndedWithError,
+            });
+        }
     }
+}
 
-    fn on_error(&mut self, line: &Line) -> AgentEvent {
-        let trouble = sort(&line.error, moment(line.timestamp.whole()));
-        let event = trouble.event();
-        self.trouble = Some(trouble);
-        self.turn = TurnEnd::EndedWithError;
-        event
+/// A step overrules whatever came before it.
+fn begin_step(stream: &mut StreamState) {
+    stream.resume();
+    stream.forget_promise();
+}
+
+fn on_text(part: &Part, stream: &mut StreamState) {
+    // Its own words to the model: the conversation was compacted and goes on.
+    if part.synthetic.0 {
+        begin_step(stream);
+        stream.thinking(&part.text);
+    } else {
+        stream.text(&part.text);
+    }
+}
+
+fn on_tool(part: Part, stream: &mut StreamState) {
+    let state = part.state;
+    let is_error = state.status.0 == "error"
+        || part.tool.0 == UNKNOWN_TOOL
+        || state.metadata.exit.0.is_some_and(|code| code != 0.0);
+    stream.tool_call(part.tool.0, &state.input);
+    stream.tool_result(state.output.0 + state.error.0.len() as u64, is_error);
+}
+
+fn on_step_end(part: &Part, stream: &mut StreamState) {
+    match part.reason.0.as_str() {
+        "tool-calls" | "unknown" => {}
+        // It may compact the conversation and go on; only a promise is a last word.
+        "stop" if stream.has_promise() => stream.finish(false),
+        "stop" => stream.turn = TurnEnd::Ended,
+        reason => {
+            stream.forget_promise();
+            stream.fail(Trouble::ended_early(reason));
+            stream.turn = TurnEnd::EndedWithError;
+        }
+    }
+    let mut usage = stream.usage;
+    usage.add(&part.tokens.usage(part.cost.0));
+    stream.set_usage(usage);
+}
+
+/// True once the final message was reported.
+fn is_final(stream: &StreamState) -> bool {
+    stream.turn == TurnEnd::Ended && stream.has_promise()
+}
+
+impl Tokens {
+    fn usage(self, cost_usd: Option<f64>) -> Usage {
+        Usage {
+            input_tokens: self.input.count(),
+            output_tokens: self.output.count() + self.reasoning.count(),
+            cache_read_tokens: self.cache.read.count(),
+            cache_write_tokens: self.cache.write.count(),
+            cost_usd,
+        }
     }
 }
 
@@ -305,20 +224,11 @@ fn sort(error: &Failure, told_at: Option<Timestamp>) -> Trouble {
         _ => {}
     }
     ApiError {
-        status: data.status.whole(),
         body: &data.body,
         resets_at: told_at.and_then(|at| data.headers.resets_at(at)),
-        ..api_error(message)
+        ..ApiError::new(data.status.whole(), message, LOG_IN)
     }
     .trouble()
-}
-
-fn api_error(message: &str) -> ApiError<'_> {
-    ApiError {
-        message,
-        log_in: LOG_IN,
-        ..ApiError::default()
-    }
 }
 
 fn moment(ms: Option<u64>) -> Option<Timestamp> {

@@ -6,13 +6,11 @@
 mod wire;
 
 use self::wire::{Line, Message, Tokens};
-use super::{Adapter, Login};
-use crate::domain::agent_event::{AgentEvent, Usage};
-use crate::domain::dialect::api_error::{ApiError, in_words, number_after};
-use crate::domain::dialect::{
-    Dialect, Ended, Output, StreamEnd, Trouble, TurnEnd, event_text, json_line, parse, unknown,
-};
-use crate::domain::promise::{Promise, PromiseScanner};
+use super::adapter::{Adapter, Login};
+use crate::domain::agent_event::Usage;
+use crate::domain::dialect::api_error::{ApiError, in_words, leading_status};
+use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::domain::dialect::{Output, Trouble};
 
 /// How to log in.
 const LOG_IN: &str = "run `pi` once and use `/login`, or set the key of its provider";
@@ -35,7 +33,6 @@ const QUIET: [&str; 11] = [
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "pi",
     title: "pi",
-    program: "pi",
     output: Output::PiJson,
     arguments: &["--mode", "json"],
     model: "--model",
@@ -64,7 +61,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "PI_SESSION_FILE",
         "PI_SESSION_ID",
     ],
-    version: &["--version"],
     // Tried with 0.87.1 only; before 0.87 `agent_settled` is not known to be there.
     oldest: (0, 87, 0),
     login: Login {
@@ -82,128 +78,48 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     install: "npm install -g @earendil-works/pi-coding-agent",
 };
 
-/// Reads pi's stream.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pi {
-    session: Option<String>,
-    folder: String,
-    turn: TurnEnd,
-    promise: Option<Promise>,
-    trouble: Option<Trouble>,
-    usage: Usage,
-}
+/// Parses pi's stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pi;
 
-impl Dialect for Pi {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        json_line(line, truncated, |line| self.understand(line))
-    }
-
-    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
-        Vec::new()
-    }
-
-    fn verdict(&self) -> StreamEnd {
-        StreamEnd {
-            promise: self.promise.clone(),
-            turn: self.turn,
-            usage: self.usage,
-            session: self.session.clone(),
-            ..StreamEnd::default()
-        }
-        .with(self.trouble.as_ref())
-    }
-
-    fn fork(&self) -> Box<dyn Dialect + Send> {
-        Box::new(self.clone())
-    }
-}
-
-impl Pi {
-    fn understand(&mut self, bytes: &[u8]) -> Option<Vec<AgentEvent>> {
+impl Parser for Pi {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
         let line: Line = parse(bytes)?;
-        let events = match line.kind.as_str() {
-            "session" => self.on_session(line),
-            "message_end" if line.message.role.0 == "assistant" => self.on_message(&line.message),
-            "message_end" => Vec::new(),
-            "tool_execution_start" => vec![self.on_call(line)],
-            "tool_execution_end" => vec![AgentEvent::ToolResult {
-                bytes: line.result.0,
-                is_error: line.is_error,
-            }],
-            "auto_retry_start" => vec![on_retry(&line)],
-            "agent_settled" => self.on_settled(),
-            kind if QUIET.contains(&kind) || kind.contains("compaction") => Vec::new(),
-            _ => vec![unknown(bytes)],
-        };
-        Some(events)
-    }
-
-    fn on_session(&mut self, line: Line) -> Vec<AgentEvent> {
-        self.session = Some(line.id.0.clone());
-        self.folder = line.cwd.0;
-        vec![AgentEvent::Session {
-            id: line.id.0,
-            model: None,
-        }]
-    }
-
-    fn on_message(&mut self, message: &Message) -> Vec<AgentEvent> {
-        self.turn = TurnEnd::Open;
-        self.trouble = trouble_of(message);
-        let mut words = PromiseScanner::default();
-        let mut events = Vec::new();
-        for block in &message.content.0 {
-            match block.kind.0.as_str() {
-                "text" if !block.text.is_empty() => {
-                    words.feed(&block.text);
-                    words.feed("\n");
-                    events.push(AgentEvent::Text {
-                        text: event_text(&block.text),
-                    });
-                }
-                "thinking" if !block.thinking.is_empty() => events.push(AgentEvent::Thinking {
-                    text: event_text(&block.thinking),
-                }),
-                _ => {}
+        match line.kind.as_str() {
+            "session" => {
+                stream.folder = line.cwd.0;
+                stream.begin_session(line.id.0, None);
             }
+            "message_end" if line.message.role.0 == "assistant" => on_message(line.message, stream),
+            "message_end" => {}
+            "tool_execution_start" => stream.tool_call(line.tool.0, &line.args),
+            "tool_execution_end" => stream.tool_result(line.result.0, line.is_error.0),
+            "auto_retry_start" => stream.retrying(retrying(&line)),
+            "agent_settled" => {
+                if let Some(trouble) = stream.trouble.take() {
+                    stream.fail(trouble);
+                }
+                stream.finish(stream.trouble.is_some());
+            }
+            kind if QUIET.contains(&kind) || kind.contains("compaction") => {}
+            _ => return Err(NotUnderstood),
         }
-        self.promise = words.found();
-        let usage = Usage::from(message.usage);
-        if usage.total_tokens() > 0 {
-            self.usage.add(&usage);
-            events.push(AgentEvent::usage(self.usage));
-        }
-        events
-    }
-
-    fn on_call(&mut self, line: Line) -> AgentEvent {
-        self.promise = None;
-        AgentEvent::ToolCall {
-            summary: line.args.summary(&self.folder),
-            tool: line.tool.0,
-        }
-    }
-
-    fn on_settled(&mut self) -> Vec<AgentEvent> {
-        let is_error = self.trouble.is_some();
-        self.turn = if is_error {
-            TurnEnd::EndedWithError
-        } else {
-            TurnEnd::Ended
-        };
-        let trouble = self.trouble.as_ref().map(Trouble::event);
-        let last = AgentEvent::Final { is_error };
-        trouble.into_iter().chain([last]).collect()
+        Ok(())
     }
 }
 
-fn on_retry(line: &Line) -> AgentEvent {
+fn on_message(message: Message, stream: &mut StreamState) {
+    stream.resume();
+    stream.trouble = trouble_of(&message);
+    stream.forget_promise();
+    message.content.report(true, stream);
+    stream.add_usage(&message.usage.into());
+}
+
+fn retrying(line: &Line) -> String {
     let (attempt, all) = (line.attempt.count(), line.max_attempts.count());
     let (_, words) = status_and_words(&line.error_message);
-    let words = in_words(words);
-    AgentEvent::Retrying {
-        message: format!("{words}, retry {attempt} of {all}"),
-    }
+    format!("{}, retry {attempt} of {all}", in_words(words))
 }
 
 /// Why a message is not a good end.
@@ -212,23 +128,16 @@ fn trouble_of(message: &Message) -> Option<Trouble> {
         "stop" | "toolUse" => None,
         "error" => {
             let (status, words) = status_and_words(&message.error);
-            let error = ApiError {
-                status,
-                message: words,
-                log_in: LOG_IN,
-                ..ApiError::default()
-            };
-            Some(error.trouble())
+            Some(ApiError::new(status, words, LOG_IN).trouble())
         }
-        reason => Some(Trouble::Other(format!("the answer ended early: {reason}"))),
+        reason => Some(Trouble::ended_early(reason)),
     }
 }
 
 /// The parts of `401: {…}`.
 fn status_and_words(message: &str) -> (Option<u64>, &str) {
-    let status = number_after(message, "").filter(|status| (400..600).contains(status));
-    match (status, message.split_once(": ")) {
-        (Some(_), Some((_, words))) => (status, words),
+    match (leading_status(message), message.split_once(": ")) {
+        (Some(status), Some((_, words))) => (Some(status), words),
         _ => (None, message),
     }
 }

@@ -7,8 +7,8 @@ use jiff::Zoned;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::domain::agent_event::AgentEvent;
-use crate::domain::dialect::{Ended, Output, StreamEnd, TurnEnd, start_of};
+use crate::domain::agent_event::{AgentEvent, start_of};
+use crate::domain::dialect::{Output, ProcessEnd, StreamEnd, TurnEnd};
 use crate::domain::promise::Promise;
 
 /// How much of a message is compared.
@@ -327,20 +327,20 @@ fn when() -> Zoned {
 }
 
 fn read(recording: &Recording, code: Option<i32>) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = recording.output.dialect(&when());
-    dialect.works_in("/repo");
+    let mut reader = recording.output.reader(&when());
+    reader.set_folder("/repo");
     let mut events = Vec::new();
     for line in recording.stderr.lines() {
-        dialect.complaint(line.as_bytes());
+        reader.stderr_line(line.as_bytes());
     }
     for line in recording.stdout.split(|byte| *byte == b'\n') {
-        events.extend(dialect.line(line, false));
+        events.extend(reader.line(line, false));
     }
-    events.extend(dialect.end(&Ended {
+    events.extend(reader.end(&ProcessEnd {
         code,
         stderr: &recording.stderr,
     }));
-    (events, dialect.verdict())
+    (events, reader.verdict())
 }
 
 fn in_short(events: &[AgentEvent], end: &StreamEnd) -> String {
@@ -471,16 +471,16 @@ fn bytes_that_are_wrong_are_never_fatal() {
 fn what_is_new_in_a_stream_is_kept() {
     let news = r#"{"type":"brand_new","item":{"type":"brand_new"},"sessionID":"x"}"#;
     for adapter in super::ADAPTERS {
-        let mut dialect = adapter.output.dialect(&when());
-        let events = dialect.line(news.as_bytes(), false);
+        let mut reader = adapter.output.reader(&when());
+        let events = reader.line(news.as_bytes(), false);
         let kept = AgentEvent::Unknown { line: news.into() };
         assert_eq!(events.last(), Some(&kept), "{}", adapter.name);
-        let banner = dialect.line(b"a banner", false);
+        let banner = reader.line(b"a banner", false);
         let kept = AgentEvent::Unknown {
             line: "a banner".into(),
         };
         assert_eq!(banner, [kept], "{}", adapter.name);
-        assert_eq!(dialect.verdict().turn, TurnEnd::Open, "{}", adapter.name);
+        assert_eq!(reader.verdict().turn, TurnEnd::Open, "{}", adapter.name);
     }
 }
 
@@ -517,8 +517,8 @@ fn a_field_that_is_null_does_not_hide_its_line() {
             for place in &all {
                 let mut changed = value.clone();
                 *changed.pointer_mut(place).expect("a place of the value") = Value::Null;
-                let mut dialect = whole.output.dialect(&when());
-                let events = dialect.line(changed.to_string().as_bytes(), false);
+                let mut reader = whole.output.reader(&when());
+                let events = reader.line(changed.to_string().as_bytes(), false);
                 let is_hidden = matches!(events.as_slice(), [AgentEvent::Unknown { .. }]);
                 assert!(!is_hidden, "{name}: {place} of {events:?}");
             }

@@ -3,9 +3,10 @@
 //! Only for fields and lines in which an agent reports errors, never for its prose.
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::Trouble;
+use super::trouble::Trouble;
 
 /// What to do about an account that cannot pay.
 const ADD_CREDIT: &str = "add credit to the account, or use another one";
@@ -71,8 +72,13 @@ const OUTAGE: [&str; 17] = [
     "econnreset",
     "etimedout",
 ];
+/// Words of a model that is not there.
+const NOT_THERE: [&str; 4] = ["not found", "not_found", "does not exist", "not supported"];
 /// All that some agents say of a connection that broke off.
 const BROKE_OFF: &str = "terminated";
+
+/// How Gemini CLI and its descendants wrap a failed request.
+pub(crate) const API_ERROR: &str = "[API Error: ";
 
 /// A refusal as an agent reports it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,16 +95,23 @@ pub(crate) struct ApiError<'a> {
     pub(crate) log_in: &'a str,
 }
 
-impl ApiError<'_> {
+impl<'a> ApiError<'a> {
+    /// A refusal with these words.
+    pub(crate) fn new(status: Option<u64>, message: &'a str, log_in: &'a str) -> Self {
+        Self {
+            status,
+            message,
+            log_in,
+            ..Self::default()
+        }
+    }
+
     /// What follows from it.
     pub(crate) fn trouble(&self) -> Trouble {
         let message = in_words(self.message);
         let signs = format!("{}\n{}", self.message, self.body).to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| signs.contains(word));
-        let is_model = signs.contains("model")
-            && ["not found", "not_found", "does not exist", "not supported"]
-                .iter()
-                .any(|word| signs.contains(word));
+        let is_model = signs.contains("model") && says(&NOT_THERE);
         match self.status {
             Some(402) => Trouble::auth(&message, ADD_CREDIT),
             _ if says(&CREDIT) => Trouble::auth(&message, ADD_CREDIT),
@@ -116,6 +129,13 @@ impl ApiError<'_> {
     }
 }
 
+/// An error in a stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ErrorObject {
+    pub(crate) message: String,
+}
+
 /// The words for people in a message that may be an API's JSON answer.
 pub(crate) fn in_words(message: &str) -> String {
     let Ok(value @ Value::Object(_)) = serde_json::from_str::<Value>(message.trim()) else {
@@ -128,6 +148,19 @@ pub(crate) fn in_words(message: &str) -> String {
         .unwrap_or(message)
         .trim()
         .to_owned()
+}
+
+/// The words inside of `[API Error: words]`, or the whole message.
+pub(crate) fn unwrapped(message: &str) -> &str {
+    message
+        .split_once(API_ERROR)
+        .and_then(|(_, rest)| Some(rest.rsplit_once(']')?.0))
+        .unwrap_or(message)
+}
+
+/// The HTTP status of an error that a message begins with.
+pub(crate) fn leading_status(message: &str) -> Option<u64> {
+    number_after(message, "").filter(|status| (400..600).contains(status))
 }
 
 /// The number that follows these words.
@@ -147,14 +180,10 @@ mod tests {
 
     #[test]
     fn a_status_says_more_than_words() {
-        let sort = |status: Option<u64>, message: &str| {
-            let error = ApiError {
-                status,
-                message,
-                log_in: "log in",
-                ..ApiError::default()
-            };
-            match error.trouble() {
+        let sort =
+            |status: Option<u64>, message: &str| match ApiError::new(status, message, "log in")
+                .trouble()
+            {
                 Trouble::Limit(limit) if limit.is_outage => "outage",
                 Trouble::Limit(_) => "limit",
                 Trouble::Auth(text) if text.ends_with("log in") => "login",
@@ -162,8 +191,7 @@ mod tests {
                 Trouble::Auth(_) => "model",
                 Trouble::Overflow(_) => "overflow",
                 Trouble::Other(_) => "other",
-            }
-        };
+            };
         for (status, message, want) in [
             (Some(401), "no", "login"),
             (Some(403), "rate limit", "login"),

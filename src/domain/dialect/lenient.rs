@@ -3,10 +3,9 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::start_of;
+use crate::domain::agent_event::start_of;
 
 /// How much of a short text is kept.
 const SHORT_CAP: usize = 400;
@@ -19,12 +18,6 @@ impl Short {
     /// True if there is no text.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl<'de> Deserialize<'de> for Short {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything(Short::default()))
     }
 }
 
@@ -51,31 +44,33 @@ impl Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything(Number::default()))
-    }
-}
-
 /// How many bytes of text a value holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything(Size::default()))
-    }
-}
+/// True or false; anything else counts as false.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Flag(pub(crate) bool);
 
-/// A truth value that may be null.
-pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(Option::<bool>::deserialize(deserializer)?.unwrap_or(false))
+/// Reads lenient types from any sort of JSON value, with [`Anything`].
+macro_rules! deserialize_from_anything {
+    ($($name:ty),+) => {$(
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                from.deserialize_any(Anything(Self::default()))
+            }
+        }
+    )+};
 }
+pub(crate) use deserialize_from_anything;
+
+deserialize_from_anything!(Short, Number, Size, Flag);
 
 /// What a lenient type makes of each sort of JSON value; by default nothing.
 pub(crate) trait Lenient: Default {
     fn text(&mut self, _text: &str) {}
     fn number(&mut self, _number: f64) {}
+    fn truth(&mut self, _truth: bool) {}
     fn sequence<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
@@ -95,6 +90,12 @@ impl Lenient for Short {
 impl Lenient for Number {
     fn number(&mut self, number: f64) {
         self.0 = Some(number);
+    }
+}
+
+impl Lenient for Flag {
+    fn truth(&mut self, truth: bool) {
+        self.0 = truth;
     }
 }
 
@@ -146,7 +147,8 @@ impl<'de, T: Lenient> Visitor<'de> for Anything<T> {
         self.0.number(number);
         Ok(self.0)
     }
-    fn visit_bool<E>(self, _: bool) -> Result<T, E> {
+    fn visit_bool<E>(mut self, truth: bool) -> Result<T, E> {
+        self.0.truth(truth);
         Ok(self.0)
     }
     fn visit_unit<E>(self) -> Result<T, E> {

@@ -1,17 +1,17 @@
 use pretty_assertions::assert_eq;
 
-use super::{Ended, Output, StreamEnd, TurnEnd};
+use super::{Output, ProcessEnd, StreamEnd, TurnEnd};
 use crate::domain::agent_event::AgentEvent;
 use crate::domain::promise::Promise;
 
 fn read(output: Output, lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = output.dialect(&jiff::Zoned::default());
+    let mut reader = output.reader(&jiff::Zoned::default());
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    events.extend(dialect.end(&Ended::default()));
-    (events, dialect.verdict())
+    events.extend(reader.end(&ProcessEnd::default()));
+    (events, reader.verdict())
 }
 
 fn words(text: &str) -> AgentEvent {
@@ -21,16 +21,16 @@ fn words(text: &str) -> AgentEvent {
 #[test]
 fn a_promise_is_the_final_message_of_text_until_something_follows_it() {
     let told = |lines: &[&str]| {
-        let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
+        let mut reader = Output::Text.reader(&jiff::Zoned::default());
         let finals = |events: Vec<AgentEvent>| {
             let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
             events.iter().any(is_final)
         };
         let mut told: Vec<bool> = lines
             .iter()
-            .map(|line| finals(dialect.line(line.as_bytes(), false)))
+            .map(|line| finals(reader.line(line.as_bytes(), false)))
             .collect();
-        told.push(finals(dialect.end(&Ended::default())));
+        told.push(finals(reader.end(&ProcessEnd::default())));
         told
     };
     let complete = "<promise>COMPLETE</promise>";
@@ -71,17 +71,17 @@ fn text_is_all_the_agents_own() {
 
 #[test]
 fn text_is_not_over_before_the_process_is() {
-    let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
-    dialect.line(b"<promise>COMPLETE</promise>", false);
-    assert_eq!(dialect.verdict().turn, TurnEnd::Open);
-    assert_eq!(dialect.verdict().promise, Some(Promise::Complete));
+    let mut reader = Output::Text.reader(&jiff::Zoned::default());
+    reader.line(b"<promise>COMPLETE</promise>", false);
+    assert_eq!(reader.verdict().turn, TurnEnd::Open);
+    assert_eq!(reader.verdict().promise, Some(Promise::Complete));
 }
 
 #[test]
 fn text_takes_bytes_that_are_no_text_and_huge_lines() {
-    let mut dialect = Output::Text.dialect(&jiff::Zoned::default());
-    assert_eq!(dialect.line(b"a\xffb", false), [words("a\u{fffd}b")]);
-    let events = dialect.line("ä".repeat(100_000).as_bytes(), true);
+    let mut reader = Output::Text.reader(&jiff::Zoned::default());
+    assert_eq!(reader.line(b"a\xffb", false), [words("a\u{fffd}b")]);
+    let events = reader.line("ä".repeat(100_000).as_bytes(), true);
     let [AgentEvent::Text { text }] = events.as_slice() else {
         panic!("{events:?}");
     };

@@ -1,28 +1,21 @@
-//! Plain text: everything the process prints is the agent's own words, and its final message is
-//! a promise that nothing follows, or else the end of the process.
+//! Plain text: everything the process prints is the agent's own words. Its final message is a
+//! promise that nothing follows, or else the end of the process.
 
-use super::{Dialect, Ended, StreamEnd, TurnEnd, as_text};
-use crate::domain::agent_event::AgentEvent;
-use crate::domain::hearing::Ear;
+use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
+use crate::domain::agent_event::{AgentEvent, EventSink, as_text};
 use crate::domain::promise::PromiseScanner;
 
 /// Reads plain text in constant memory.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Text {
+pub(crate) struct TextReader {
     scanner: PromiseScanner,
     turn: TurnEnd,
     /// The last line that was not blank closed a promise.
     promised: bool,
 }
 
-impl Dialect for Text {
-    fn line(&mut self, line: &[u8], truncated: bool) -> Vec<AgentEvent> {
-        let mut events = Vec::new();
-        self.read(line, truncated, &mut events);
-        events
-    }
-
-    fn read(&mut self, line: &[u8], _truncated: bool, ear: &mut dyn Ear) {
+impl StreamReader for TextReader {
+    fn read(&mut self, line: &[u8], _truncated: bool, sink: &mut dyn EventSink) {
         if self.scanner.passes_over(line) {
             self.promised &= is_blank(line);
         } else {
@@ -32,14 +25,14 @@ impl Dialect for Text {
                 self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
             }
         }
-        ear.words(line);
+        sink.push_line(line);
         // Not every command exits after its last word; if it goes on, this is taken back.
         if self.promised {
-            ear.hear(AgentEvent::Final { is_error: false });
+            sink.push(AgentEvent::Final { is_error: false });
         }
     }
 
-    fn end(&mut self, _ended: &Ended<'_>) -> Vec<AgentEvent> {
+    fn end(&mut self, _ended: &ProcessEnd<'_>) -> Vec<AgentEvent> {
         self.turn = TurnEnd::Ended;
         if self.promised {
             return Vec::new();
@@ -55,7 +48,7 @@ impl Dialect for Text {
         }
     }
 
-    fn fork(&self) -> Box<dyn Dialect + Send> {
+    fn fork(&self) -> Box<dyn StreamReader + Send> {
         Box::new(self.clone())
     }
 }

@@ -1,9 +1,9 @@
 //! A tool call in one line.
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess};
+use serde::de::MapAccess;
 
-use super::lenient::{Anything, Lenient, Short};
+use super::lenient::{Anything, Lenient, Short, deserialize_from_anything};
+use crate::domain::agent_event::first_chars;
 
 /// How long a summary is, in characters.
 const SUMMARY_CAP: usize = 160;
@@ -12,35 +12,25 @@ const SUMMARY_CAP: usize = 160;
 #[derive(Debug, Default)]
 pub(crate) struct ToolInput(Option<(usize, String)>);
 
-/// Argument names, the most telling first.
-const TELLING: [&str; 17] = [
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "notebook_path",
-    "path",
-    "pattern",
-    "dir_path",
-    "file_name",
-    "url",
-    "query",
-    "skill",
-    "description",
-    "subject",
-    "prompt",
-    "tool",
-];
-
-/// Those of them that name a file.
-const PATHS: [&str; 6] = [
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "notebook_path",
-    "path",
-    "dir_path",
+/// Argument names, the most telling first, and whether they name a file.
+const TELLING: [(&str, bool); 17] = [
+    ("command", false),
+    ("cmd", false),
+    ("file_path", true),
+    ("filePath", true),
+    ("absolute_path", true),
+    ("notebook_path", true),
+    ("path", true),
+    ("pattern", false),
+    ("dir_path", true),
+    ("file_name", false),
+    ("url", false),
+    ("query", false),
+    ("skill", false),
+    ("description", false),
+    ("subject", false),
+    ("prompt", false),
+    ("tool", false),
 ];
 
 impl ToolInput {
@@ -49,23 +39,18 @@ impl ToolInput {
         let Some((rank, text)) = &self.0 else {
             return String::new();
         };
-        let text = if PATHS.contains(&TELLING[*rank]) {
-            inside(text, folder)
-        } else {
-            text
-        };
-        one_line(text)
+        let (_, is_path) = TELLING[*rank];
+        one_line(if is_path { inside(text, folder) } else { text })
     }
 }
 
 /// A text as one line that is not too long.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= SUMMARY_CAP {
+    if first_chars(&line, SUMMARY_CAP).len() == line.len() {
         return line;
     }
-    let start: String = line.chars().take(SUMMARY_CAP - 1).collect();
-    format!("{start}…")
+    format!("{}…", first_chars(&line, SUMMARY_CAP - 1))
 }
 
 /// A path as seen from a folder.
@@ -78,17 +63,13 @@ pub(crate) fn inside<'a>(path: &'a str, folder: &str) -> &'a str {
     }
 }
 
-impl<'de> Deserialize<'de> for ToolInput {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything(ToolInput::default()))
-    }
-}
+deserialize_from_anything!(ToolInput);
 
 impl Lenient for ToolInput {
     fn map<'de, A: MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
         while let Some(key) = entries.next_key::<Short>()? {
             let value = entries.next_value::<Short>()?;
-            let Some(rank) = TELLING.iter().position(|name| *name == key.0) else {
+            let Some(rank) = TELLING.iter().position(|(name, _)| *name == key.0) else {
                 continue;
             };
             if !value.is_empty() && self.0.as_ref().is_none_or(|(best, _)| rank < *best) {

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::StreamEnd;
 use crate::domain::agent_event::AgentEvent;
 
 /// A rate or usage limit, or an API that is down for everybody.
@@ -48,6 +47,11 @@ impl Trouble {
         })
     }
 
+    /// An answer that broke off for this reason.
+    pub(crate) fn ended_early(reason: &str) -> Self {
+        Self::Other(format!("the answer ended early: {reason}"))
+    }
+
     /// What keeps the agent from working at all, with what to do about it.
     pub(crate) fn auth(message: &str, fix: &str) -> Self {
         Self::Auth(format!("{message}\n{fix}"))
@@ -64,19 +68,5 @@ impl Trouble {
             Self::Overflow(message) => AgentEvent::Overflow { message },
             Self::Other(message) => AgentEvent::Error { message },
         }
-    }
-}
-
-impl StreamEnd {
-    /// With what ended the turn, if anything did.
-    pub(crate) fn with(mut self, trouble: Option<&Trouble>) -> Self {
-        match trouble.cloned() {
-            Some(Trouble::Limit(limit)) => self.limit = Some(limit),
-            Some(Trouble::Auth(message)) => self.auth = Some(message),
-            Some(Trouble::Overflow(message)) => self.overflow = Some(message),
-            Some(Trouble::Other(message)) => self.error = Some(message),
-            None => {}
-        }
-        self
     }
 }

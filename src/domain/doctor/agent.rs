@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::Finding;
-use crate::domain::agents::{Adapter, Version};
+use crate::domain::agents::{Adapter, VERSION_ARGUMENTS, Version};
 
 /// The check that agents come under.
 pub(crate) const CHECK: &str = "agent";
@@ -84,7 +84,7 @@ impl AgentHealth {
 
     fn state(&self, adapter: &Adapter) -> Finding {
         let (name, title) = (&self.name, adapter.title);
-        let program = self.program.as_deref().unwrap_or(adapter.program);
+        let program = self.program.as_deref().unwrap_or(adapter.name);
         let needed = format!("{} or later is needed", text(adapter.oldest));
         let Some(version) = self.version.map(text) else {
             let trouble = self.trouble.as_deref().unwrap_or("it was not asked");
@@ -92,7 +92,7 @@ impl AgentHealth {
                 format!("`{name}`: {title} (`{program}`) does not tell its version: {trouble}");
             return Finding::warning(CHECK, message).hint(format!(
                 "see what `{program} {}` does; {needed}",
-                adapter.version.join(" ")
+                VERSION_ARGUMENTS.join(" ")
             ));
         };
         if self.supported == Some(false) {

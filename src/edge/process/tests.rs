@@ -714,13 +714,13 @@ async fn alone_memory_is_bounded() {
         let mut spec = sandbox.sh(&script);
         spec.line_cap = output.line_cap();
         let mut process = spec.start().unwrap();
-        let mut dialect = output.dialect(&jiff::Zoned::default());
+        let mut reader = output.reader(&jiff::Zoned::default());
         let mut read = 0;
         let mut events = Vec::new();
         let mut listen = |spoken: Spoken<'_>| {
             if let Spoken::Line(line) = spoken {
                 read += 1;
-                dialect.read(line.bytes, line.truncated, &mut events);
+                reader.read(line.bytes, line.truncated, &mut events);
                 events.clear();
             }
         };

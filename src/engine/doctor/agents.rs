@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::super::agents::{Agents, Obstacle, find};
 use super::super::chain;
 use super::{Patient, TIMEOUT};
-use crate::domain::agents::{ADAPTERS, Adapter, Login, version_in};
+use crate::domain::agents::{ADAPTERS, Adapter, Login, VERSION_ARGUMENTS, version_in};
 use crate::domain::doctor::Finding;
 use crate::domain::doctor::agent::{AgentHealth, CHECK, others};
 use crate::domain::roster::{Choice, Roster};
@@ -128,7 +128,7 @@ impl Ward<'_> {
         };
         let agent = self.agents.agent(&choice);
         // A command of the user's may go by the name of a built-in agent, or be around it.
-        let adapter = adapter_of(&agent).filter(|it| agent.program() == Some(it.program))?;
+        let adapter = adapter_of(&agent).filter(|it| agent.program() == Some(it.name))?;
         let mut examination = Examination::of(name, false);
         if let Ok(Some(program)) = self.find(&choice) {
             let told = self.ask(adapter, &program, &agent, Wanted::Version);
@@ -211,7 +211,7 @@ impl Ward<'_> {
             environment: changes.clone(),
             limit,
         };
-        let version = question(adapter.version);
+        let version = question(VERSION_ARGUMENTS);
         let with_login = wanted == Wanted::VersionAndLogin;
         let probe = adapter.login.probe.as_ref().filter(|_| with_login);
         let probe = probe.map(|probe| (probe, question(probe.arguments)));

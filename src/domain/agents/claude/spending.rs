@@ -1,4 +1,4 @@
-//! What an attempt costs, as far as the stream tells.
+//! What an attempt costs, as far as the stream reports it.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ impl Spending {
     /// Takes the exact figures of a finished turn.
     pub(super) fn settle(&mut self, line: &Turn) {
         if line.model_usage.is_empty() {
-            // Older streams only tell what this turn used.
+            // Older streams report only what this turn used.
             self.exact.add(&line.usage.into());
         } else {
             self.exact = Usage::default();

@@ -3,16 +3,17 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::domain::agent_event::Usage;
-use crate::domain::dialect::Limit;
+use crate::domain::dialect::{Limit, ProcessEnd, StreamEnd};
+use crate::domain::promise::Promise;
 
 fn claude(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = Claude::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    events.extend(dialect.end(&Ended::default()));
-    (events, dialect.verdict())
+    events.extend(reader.end(&ProcessEnd::default()));
+    (events, reader.verdict())
 }
 
 fn words(text: &str) -> AgentEvent {
@@ -77,8 +78,8 @@ fn claude_tells_words_tools_and_usage() {
         },
         words("Done.\n\n<promise>COMPLETE</promise>"),
         used(10, 1),
-        AgentEvent::usage(USED),
         AgentEvent::Final { is_error: false },
+        AgentEvent::usage(USED),
     ];
     assert_eq!(events, want);
     assert_eq!(end, completed());
@@ -155,7 +156,8 @@ fn claude_uses_the_last_message_where_the_result_has_no_text() {
         end.error.as_deref(),
         Some("Reached maximum number of turns (1)")
     );
-    assert_eq!(events.last(), Some(&AgentEvent::Final { is_error: true }));
+    let last = events.iter().rev().nth(1);
+    assert_eq!(last, Some(&AgentEvent::Final { is_error: true }));
 }
 
 #[test]
@@ -345,24 +347,24 @@ fn claude_names_refused_tools() {
 
 #[test]
 fn claude_survives_lines_it_does_not_know() {
-    let mut dialect = Claude::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let unknown = |line: &str| vec![AgentEvent::Unknown { line: line.into() }];
-    assert_eq!(dialect.line(b"a banner", false), unknown("a banner"));
+    assert_eq!(reader.line(b"a banner", false), unknown("a banner"));
     assert_eq!(
-        dialect.line(br#"{"type":"new"}"#, false),
+        reader.line(br#"{"type":"new"}"#, false),
         unknown(r#"{"type":"new"}"#)
     );
     assert_eq!(
-        dialect.line(br#"{"type":"result","#, true),
+        reader.line(br#"{"type":"result","#, true),
         unknown(r#"{"type":"result","#)
     );
-    assert_eq!(dialect.line(b"  \r", false), []);
+    assert_eq!(reader.line(b"  \r", false), []);
     assert_eq!(
-        dialect.line(br#"{"type":"tool_progress","heartbeat":true}"#, false),
+        reader.line(br#"{"type":"tool_progress","heartbeat":true}"#, false),
         []
     );
     let bad = b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}}";
-    assert_eq!(dialect.line(bad, false), [words("a\u{fffd}")]);
-    assert_eq!(dialect.line(COMPLETE.as_bytes(), false).len(), 2);
-    assert_eq!(dialect.verdict().promise, Some(Promise::Complete));
+    assert_eq!(reader.line(bad, false), [words("a\u{fffd}")]);
+    assert_eq!(reader.line(COMPLETE.as_bytes(), false).len(), 2);
+    assert_eq!(reader.verdict().promise, Some(Promise::Complete));
 }

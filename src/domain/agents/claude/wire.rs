@@ -3,146 +3,141 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess};
+use serde::de::SeqAccess;
 
-use crate::domain::agent_event::Usage;
-use crate::domain::dialect::lenient::{Anything, Lenient, Number, Short, Size, truth};
+use crate::domain::agent_event::{Usage, event_text};
+use crate::domain::dialect::lenient::{
+    Anything, Flag, Lenient, Number, Short, Size, deserialize_from_anything,
+};
+use crate::domain::dialect::stream::StreamState;
 use crate::domain::dialect::tool_input::ToolInput;
 
 /// What sort of line it is.
-#[derive(Debug, Deserialize)]
-pub(in crate::domain::agents) struct Head {
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Head {
     #[serde(rename = "type")]
-    pub(in crate::domain::agents) kind: String,
-    #[serde(default)]
-    pub(in crate::domain::agents) subtype: String,
+    pub(crate) kind: String,
+    pub(crate) subtype: String,
+}
+
+impl Head {
+    /// A line of this kind, without a subtype.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            subtype: String::new(),
+        }
+    }
 }
 
 /// `system` / `init`.
-#[derive(Debug, Deserialize)]
-pub(in crate::domain::agents) struct Init {
-    #[serde(default)]
-    pub(in crate::domain::agents) session_id: String,
-    #[serde(default)]
-    pub(in crate::domain::agents) model: Option<String>,
-    #[serde(default)]
-    pub(in crate::domain::agents) cwd: Short,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Init {
+    pub(crate) session_id: String,
+    pub(crate) model: Option<String>,
+    pub(crate) cwd: Short,
 }
 
 /// `system` / `api_retry`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct ApiRetry {
-    pub(in crate::domain::agents) attempt: Number,
-    pub(in crate::domain::agents) max_retries: Number,
-    pub(in crate::domain::agents) retry_delay_ms: Number,
-    pub(in crate::domain::agents) error_status: Number,
-    pub(in crate::domain::agents) error: Short,
+pub(crate) struct ApiRetry {
+    pub(crate) attempt: Number,
+    pub(crate) max_retries: Number,
+    pub(crate) retry_delay_ms: Number,
+    pub(crate) error_status: Number,
+    pub(crate) error: Short,
 }
 
 /// `system` / `permission_denied`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct Refusal {
-    pub(in crate::domain::agents) tool_name: Short,
-    pub(in crate::domain::agents) message: Short,
+pub(crate) struct Refusal {
+    pub(crate) tool_name: Short,
+    pub(crate) message: Short,
 }
 
 /// `rate_limit_event`.
-#[derive(Debug, Deserialize)]
-pub(in crate::domain::agents) struct RateLimitEvent {
-    #[serde(default)]
-    pub(in crate::domain::agents) rate_limit_info: RateLimit,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RateLimitEvent {
+    pub(crate) rate_limit_info: RateLimit,
 }
 
 /// The state of a subscription's window.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct RateLimit {
-    pub(in crate::domain::agents) status: Short,
+pub(crate) struct RateLimit {
+    pub(crate) status: Short,
     #[serde(rename = "resetsAt")]
-    pub(in crate::domain::agents) resets_at: Number,
+    pub(crate) resets_at: Number,
 }
 
-/// `assistant`.
+/// `assistant` or `user`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct Assistant {
-    pub(in crate::domain::agents) message: Message,
-    pub(in crate::domain::agents) parent_tool_use_id: Short,
-    #[serde(deserialize_with = "truth")]
-    pub(in crate::domain::agents) is_api_error_message: bool,
-    pub(in crate::domain::agents) error: Short,
-    pub(in crate::domain::agents) api_error: Short,
-    pub(in crate::domain::agents) api_error_status: Number,
-}
-
-/// `user`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::domain::agents) struct User {
-    pub(in crate::domain::agents) message: Message,
+pub(crate) struct MessageLine {
+    pub(crate) message: Message,
+    pub(crate) parent_tool_use_id: Short,
+    pub(crate) is_api_error_message: Flag,
+    pub(crate) error: Short,
+    pub(crate) api_error: Short,
+    pub(crate) api_error_status: Number,
 }
 
 /// The message inside an `assistant` or `user` line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct Message {
-    pub(in crate::domain::agents) id: String,
-    pub(in crate::domain::agents) content: Blocks,
-    pub(in crate::domain::agents) usage: Tokens,
+pub(crate) struct Message {
+    pub(crate) id: String,
+    pub(crate) content: Blocks,
+    pub(crate) usage: Tokens,
 }
 
 /// One block of a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct Block {
+pub(crate) struct Block {
     #[serde(rename = "type")]
-    pub(in crate::domain::agents) kind: String,
-    pub(in crate::domain::agents) text: String,
-    pub(in crate::domain::agents) thinking: String,
-    pub(in crate::domain::agents) name: Short,
-    pub(in crate::domain::agents) input: ToolInput,
-    pub(in crate::domain::agents) content: Size,
-    pub(in crate::domain::agents) is_error: Option<bool>,
+    pub(crate) kind: String,
+    pub(crate) text: String,
+    pub(crate) thinking: String,
+    pub(crate) name: Short,
+    pub(crate) input: ToolInput,
+    pub(crate) content: Size,
+    pub(crate) is_error: Flag,
 }
 
 /// `result`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::domain::agents) struct Turn {
-    pub(in crate::domain::agents) subtype: Short,
-    #[serde(deserialize_with = "truth")]
-    pub(in crate::domain::agents) is_error: bool,
-    pub(in crate::domain::agents) result: Option<String>,
-    pub(in crate::domain::agents) errors: Vec<Short>,
-    pub(in crate::domain::agents) terminal_reason: Short,
-    pub(in crate::domain::agents) api_error: Short,
-    pub(in crate::domain::agents) api_error_status: Number,
-    pub(in crate::domain::agents) total_cost_usd: Number,
-    pub(in crate::domain::agents) usage: Tokens,
+pub(crate) struct Turn {
+    pub(crate) subtype: Short,
+    pub(crate) is_error: Flag,
+    pub(crate) result: Option<String>,
+    pub(crate) errors: Vec<Short>,
+    pub(crate) terminal_reason: Short,
+    pub(crate) api_error: Short,
+    pub(crate) api_error_status: Number,
+    pub(crate) total_cost_usd: Number,
+    pub(crate) usage: Tokens,
     #[serde(rename = "modelUsage")]
-    pub(in crate::domain::agents) model_usage: BTreeMap<String, ModelTokens>,
+    pub(crate) model_usage: BTreeMap<String, Tokens>,
 }
 
-/// `usage` of a message or turn.
+/// `usage` of a message or turn, or an entry of `modelUsage`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-#[allow(clippy::struct_field_names, reason = "named as in the stream")]
-pub(in crate::domain::agents) struct Tokens {
+pub(crate) struct Tokens {
+    #[serde(alias = "inputTokens")]
     input_tokens: Number,
+    #[serde(alias = "outputTokens")]
     output_tokens: Number,
+    #[serde(alias = "cacheReadInputTokens")]
     cache_read_input_tokens: Number,
-    cache_creation_input_tokens: Number,
-}
-
-/// An entry of `modelUsage`.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(in crate::domain::agents) struct ModelTokens {
-    input_tokens: Number,
-    output_tokens: Number,
-    cache_read_input_tokens: Number,
+    #[serde(alias = "cacheCreationInputTokens")]
     cache_creation_input_tokens: Number,
     #[serde(rename = "costUSD")]
     cost_usd: Number,
@@ -155,18 +150,6 @@ impl From<Tokens> for Usage {
             output_tokens: tokens.output_tokens.count(),
             cache_read_tokens: tokens.cache_read_input_tokens.count(),
             cache_write_tokens: tokens.cache_creation_input_tokens.count(),
-            cost_usd: None,
-        }
-    }
-}
-
-impl From<ModelTokens> for Usage {
-    fn from(tokens: ModelTokens) -> Self {
-        Self {
-            input_tokens: tokens.input_tokens.count(),
-            output_tokens: tokens.output_tokens.count(),
-            cache_read_tokens: tokens.cache_read_input_tokens.count(),
-            cache_write_tokens: tokens.cache_creation_input_tokens.count(),
             cost_usd: tokens.cost_usd.0,
         }
     }
@@ -174,19 +157,29 @@ impl From<ModelTokens> for Usage {
 
 /// A message's content: blocks, or one text.
 #[derive(Debug, Default)]
-pub(in crate::domain::agents) struct Blocks(pub(in crate::domain::agents) Vec<Block>);
+pub(crate) struct Blocks(pub(crate) Vec<Block>);
 
-impl<'de> Deserialize<'de> for Blocks {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything(Blocks::default()))
-    }
-}
+deserialize_from_anything!(Blocks);
 
 impl Blocks {
     /// All words of the message.
-    pub(in crate::domain::agents) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let texts: Vec<&str> = self.0.iter().map(|block| block.text.as_str()).collect();
-        super::event_text(texts.join("\n").trim())
+        event_text(texts.join("\n").trim())
+    }
+
+    /// Reports what an agent said and which tools it called. What a sub-agent says is for its
+    /// parent.
+    pub(crate) fn report(self, is_main: bool, stream: &mut StreamState) {
+        for block in self.0 {
+            match block.kind.as_str() {
+                "text" if is_main => stream.text(&block.text),
+                "thinking" if is_main => stream.thinking(&block.thinking),
+                "tool_use" if is_main => stream.tool_call(block.name.0, &block.input),
+                "tool_use" => stream.sub_agent_tool_call(block.name.0, &block.input),
+                _ => {}
+            }
+        }
     }
 }
 

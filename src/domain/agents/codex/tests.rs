@@ -1,7 +1,9 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::domain::dialect::Limit;
+use crate::domain::agent_event::Usage;
+use crate::domain::dialect::{Limit, StreamEnd};
+use crate::domain::promise::Promise;
 
 const THREAD: &str = r#"{"type":"thread.started","thread_id":"t1"}"#;
 const TURN: &str = r#"{"type":"turn.started"}"#;
@@ -9,14 +11,14 @@ const DONE: &str = r#"{"type":"turn.completed","usage":{"input_tokens":30,"cache
 
 fn codex(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
     let started = "2026-11-15T20:30:00+01:00[Europe/Berlin]".parse().unwrap();
-    let mut dialect = Codex::new(&started);
-    dialect.works_in("/home/me/repo");
+    let mut reader = ADAPTER.output.reader(&started);
+    reader.set_folder("/home/me/repo");
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    events.extend(dialect.end(&Ended::default()));
-    (events, dialect.verdict())
+    events.extend(reader.end(&ProcessEnd::default()));
+    (events, reader.verdict())
 }
 
 fn says(text: &str) -> String {
@@ -95,8 +97,8 @@ fn words_tools_and_usage_are_told() {
         AgentEvent::Text {
             text: "Done.\n<promise>COMPLETE</promise>".into(),
         },
-        AgentEvent::usage(usage),
         AgentEvent::Final { is_error: false },
+        AgentEvent::usage(usage),
     ];
     assert_eq!(events, want);
     let want = StreamEnd {
@@ -258,14 +260,14 @@ fn a_network_that_stays_away_counts_as_down() {
 
 #[test]
 fn a_prompt_that_is_too_large_is_an_overflow() {
-    let mut dialect = Codex::new(&Zoned::default());
-    dialect.line(THREAD.as_bytes(), false);
-    let ended = Ended {
+    let mut reader = ADAPTER.output.reader(&Zoned::default());
+    reader.line(THREAD.as_bytes(), false);
+    let ended = ProcessEnd {
         code: Some(1),
         stderr: "Error: input_too_large: more than 1048576 characters",
     };
-    assert_eq!(dialect.end(&ended).len(), 1);
-    assert!(dialect.verdict().overflow.is_some());
+    assert_eq!(reader.end(&ended).len(), 1);
+    assert!(reader.verdict().overflow.is_some());
 }
 
 #[test]

@@ -3,31 +3,21 @@
 use serde::Deserialize;
 
 use crate::domain::agent_event::Usage;
+use crate::domain::dialect::api_error::ErrorObject;
 use crate::domain::dialect::lenient::{Number, Short, Size};
 use crate::domain::dialect::tool_input::ToolInput;
 
 /// Any line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line {
     #[serde(rename = "type")]
     pub(super) kind: String,
-    #[serde(default)]
     pub(super) thread_id: Short,
-    #[serde(default)]
     pub(super) message: String,
-    #[serde(default)]
     pub(super) item: Item,
-    #[serde(default)]
     pub(super) usage: Tokens,
-    #[serde(default)]
-    pub(super) error: Failure,
-}
-
-/// Why a turn failed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Failure {
-    pub(super) message: String,
+    pub(super) error: ErrorObject,
 }
 
 /// Something the agent said or did.
@@ -69,24 +59,6 @@ pub(super) struct Todo {
 }
 
 impl Item {
-    /// True for what is called and answers.
-    pub(super) fn is_tool(&self) -> bool {
-        matches!(
-            self.kind.0.as_str(),
-            "command_execution"
-                | "file_change"
-                | "web_search"
-                | "mcp_tool_call"
-                | "collab_tool_call"
-        )
-    }
-
-    /// True for a sort of item that has a meaning here.
-    pub(super) fn is_known(&self) -> bool {
-        let words = ["agent_message", "reasoning", "error", "todo_list"];
-        self.is_tool() || words.contains(&self.kind.0.as_str())
-    }
-
     /// How much a tool answered.
     pub(super) fn answer_bytes(&self) -> u64 {
         self.aggregated_output.0 + self.result.0

@@ -1,14 +1,17 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::{StreamEnd, TurnEnd};
+use crate::domain::promise::Promise;
 
 fn copilot(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = Copilot::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    (events, dialect.verdict())
+    (events, reader.verdict())
 }
 
 const SAYS: &str =

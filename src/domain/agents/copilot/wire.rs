@@ -2,27 +2,28 @@
 
 use serde::Deserialize;
 
-use crate::domain::dialect::lenient::{Number, Short, Size, truth};
+use crate::domain::dialect::lenient::{Flag, Number, Short, Size};
 use crate::domain::dialect::tool_input::ToolInput;
 
 /// What sort of line it is.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Head {
     #[serde(rename = "type")]
     pub(super) kind: String,
 }
 
 /// A line that is looked into.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line {
-    #[serde(default)]
     pub(super) data: Data,
     /// The sub-agent it is about.
-    #[serde(default, rename = "agentId")]
+    #[serde(rename = "agentId")]
     pub(super) agent: Short,
-    #[serde(default, rename = "sessionId")]
+    #[serde(rename = "sessionId")]
     pub(super) session: Short,
-    #[serde(default, rename = "exitCode")]
+    #[serde(rename = "exitCode")]
     pub(super) exit_code: Number,
 }
 
@@ -35,8 +36,7 @@ pub(super) struct Data {
     #[serde(rename = "toolName")]
     pub(super) tool: Short,
     pub(super) arguments: ToolInput,
-    #[serde(deserialize_with = "truth")]
-    pub(super) success: bool,
+    pub(super) success: Flag,
     pub(super) result: Answer,
     pub(super) error: Size,
     #[serde(rename = "shellExecution")]

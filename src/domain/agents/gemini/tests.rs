@@ -1,24 +1,25 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::domain::dialect::StreamEnd;
 use crate::domain::promise::Promise;
 
 const INIT: &str = r#"{"type":"init","session_id":"s1","model":"m1"}"#;
 const DONE: &str = r#"{"type":"result","status":"success","stats":{"total_tokens":50,"input_tokens":30,"output_tokens":15,"cached":10}}"#;
 
-fn gemini(lines: &[&str], ended: &Ended<'_>) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = Gemini::default();
-    dialect.works_in("/home/me/repo");
+fn gemini(lines: &[&str], ended: &ProcessEnd<'_>) -> (Vec<AgentEvent>, StreamEnd) {
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
+    reader.set_folder("/home/me/repo");
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    events.extend(dialect.end(ended));
-    (events, dialect.verdict())
+    events.extend(reader.end(ended));
+    (events, reader.verdict())
 }
 
 fn read(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    gemini(lines, &Ended::default())
+    gemini(lines, &ProcessEnd::default())
 }
 
 fn says(text: &str) -> String {
@@ -31,7 +32,7 @@ fn fails(message: &str, code: i32) -> StreamEnd {
     let line = format!(
         r#"{{"type":"result","timestamp":"2026-11-15T19:30:00Z","status":"error","error":{{"type":"unknown","message":"{message}"}}}}"#
     );
-    let ended = Ended {
+    let ended = ProcessEnd {
         code: Some(code),
         stderr: "",
     };
@@ -78,8 +79,8 @@ fn words_are_joined_to_lines() {
         words("Done."),
         words(""),
         words("<promise>COMPLETE</promise>"),
-        AgentEvent::usage(usage),
         AgentEvent::Final { is_error: false },
+        AgentEvent::usage(usage),
     ];
     assert_eq!(events, want);
     let want = StreamEnd {
@@ -116,12 +117,12 @@ fn a_stream_that_breaks_off_is_not_over() {
 
 #[test]
 fn a_line_without_an_end_stays_small() {
-    let mut dialect = Gemini::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let piece = says(&"x".repeat(60_000));
     for _ in 0..20 {
-        assert_eq!(dialect.line(piece.as_bytes(), false), []);
+        assert_eq!(reader.line(piece.as_bytes(), false), []);
     }
-    let events = dialect.end(&Ended::default());
+    let events = reader.end(&ProcessEnd::default());
     let [AgentEvent::Text { text }] = events.as_slice() else {
         panic!("{events:?}");
     };
@@ -183,7 +184,7 @@ fn trouble_is_sorted_by_code_and_words() {
 #[test]
 fn an_exit_code_tells_where_the_stream_does_not() {
     let end = |code: i32, stderr: &str| {
-        let ended = Ended {
+        let ended = ProcessEnd {
             code: Some(code),
             stderr,
         };
@@ -198,7 +199,7 @@ fn an_exit_code_tells_where_the_stream_does_not() {
     assert_eq!(end(0, ""), StreamEnd::default());
     let finished = gemini(
         &[DONE],
-        &Ended {
+        &ProcessEnd {
             code: Some(173),
             stderr: "",
         },
@@ -208,12 +209,12 @@ fn an_exit_code_tells_where_the_stream_does_not() {
 
 #[test]
 fn its_complaints_tell_what_it_waits_for() {
-    let mut dialect = Gemini::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let line = b"Attempt 3 failed with status 429. Retrying with backoff... _ApiError: {}";
     let message = "attempt 3 failed with status 429".to_owned();
-    assert_eq!(dialect.complaint(line), [AgentEvent::Retrying { message }]);
-    assert!(dialect.verdict().limit.is_some());
-    dialect.line(says("Hello").as_bytes(), false);
-    assert_eq!(dialect.verdict().limit, None);
-    assert_eq!(dialect.complaint(b"YOLO mode is enabled."), []);
+    assert_eq!(reader.stderr_line(line), [AgentEvent::Retrying { message }]);
+    assert!(reader.verdict().limit.is_some());
+    reader.line(says("Hello").as_bytes(), false);
+    assert_eq!(reader.verdict().limit, None);
+    assert_eq!(reader.stderr_line(b"YOLO mode is enabled."), []);
 }

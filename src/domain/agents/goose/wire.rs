@@ -2,21 +2,18 @@
 
 use serde::Deserialize;
 
-use crate::domain::dialect::lenient::{Number, Short, Size, truth};
+use crate::domain::dialect::lenient::{Flag, Number, Short, Size};
 use crate::domain::dialect::tool_input::ToolInput;
 
 /// Any line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line {
     #[serde(rename = "type")]
     pub(super) kind: String,
-    #[serde(default)]
     pub(super) message: Message,
-    #[serde(default)]
     pub(super) error: Short,
-    #[serde(default)]
     pub(super) input_tokens: Number,
-    #[serde(default)]
     pub(super) output_tokens: Number,
 }
 
@@ -72,6 +69,6 @@ pub(super) struct Response {
 #[serde(default)]
 pub(super) struct Answer {
     pub(super) content: Size,
-    #[serde(rename = "isError", deserialize_with = "truth")]
-    pub(super) is_error: bool,
+    #[serde(rename = "isError")]
+    pub(super) is_error: Flag,
 }

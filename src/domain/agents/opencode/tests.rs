@@ -1,22 +1,24 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::domain::dialect::StreamEnd;
+use crate::domain::promise::Promise;
 
 const BEGIN: &str = r#"{"type":"step_start","timestamp":1794770709183,"sessionID":"s1","part":{}}"#;
 
 fn opencode(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = Opencode::default();
-    dialect.works_in("/home/me/repo");
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
+    reader.set_folder("/home/me/repo");
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    let ended = Ended {
+    let ended = ProcessEnd {
         code: Some(0),
         stderr: "",
     };
-    events.extend(dialect.end(&ended));
-    (events, dialect.verdict())
+    events.extend(reader.end(&ended));
+    (events, reader.verdict())
 }
 
 fn says(text: &str, more: &str) -> String {
@@ -84,8 +86,8 @@ fn steps_are_added_up() {
         AgentEvent::Text {
             text: "<promise>COMPLETE</promise>".into(),
         },
-        AgentEvent::usage(usage(2)),
         AgentEvent::Final { is_error: false },
+        AgentEvent::usage(usage(2)),
     ];
     assert_eq!(events, want);
     let want = StreamEnd {
@@ -127,15 +129,15 @@ fn a_promise_before_a_tool_call_is_void() {
 #[test]
 fn an_answer_without_a_promise_may_not_be_the_last() {
     let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
-    let mut dialect = Opencode::default();
-    dialect.line(says("no marker", "").as_bytes(), false);
-    let events = dialect.line(ends("stop").as_bytes(), false);
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
+    reader.line(says("no marker", "").as_bytes(), false);
+    let events = reader.line(ends("stop").as_bytes(), false);
     assert!(!events.iter().any(is_final));
-    let ended = Ended {
+    let ended = ProcessEnd {
         code: Some(0),
         stderr: "",
     };
-    assert_eq!(dialect.end(&ended), [AgentEvent::Final { is_error: false }]);
+    assert_eq!(reader.end(&ended), [AgentEvent::Final { is_error: false }]);
 }
 
 #[test]
@@ -218,20 +220,20 @@ fn its_log_tells_what_it_waits_for() {
             r#"timestamp=2026-11-16T07:23:12.964Z level=ERROR run=9ce0888d message="stream error" providerID=p {more} error.error="AI_APICallError: {words}""#
         )
     };
-    let mut dialect = Opencode::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let limited = log(
         "small=false agent=build",
         "This request would exceed your rate limit",
     );
-    let told = dialect.complaint(limited.as_bytes());
+    let told = reader.stderr_line(limited.as_bytes());
     let message = "This request would exceed your rate limit".to_owned();
     assert_eq!(told, [AgentEvent::Retrying { message }]);
-    assert!(dialect.verdict().limit.is_some());
-    dialect.line(BEGIN.as_bytes(), false);
-    assert_eq!(dialect.verdict().limit, None);
+    assert!(reader.verdict().limit.is_some());
+    reader.line(BEGIN.as_bytes(), false);
+    assert_eq!(reader.verdict().limit, None);
 
     let title = log("small=true agent=title", "rate limit");
-    assert_eq!(dialect.complaint(title.as_bytes()), []);
-    assert_eq!(dialect.complaint(b"a rate limit is near"), []);
-    assert_eq!(dialect.verdict().limit, None);
+    assert_eq!(reader.stderr_line(title.as_bytes()), []);
+    assert_eq!(reader.stderr_line(b"a rate limit is near"), []);
+    assert_eq!(reader.verdict().limit, None);
 }

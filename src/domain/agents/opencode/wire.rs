@@ -2,22 +2,20 @@
 
 use serde::Deserialize;
 
-use crate::domain::dialect::lenient::{Number, Short, Size, truth};
+use crate::domain::dialect::lenient::{Flag, Number, Short, Size};
 use crate::domain::dialect::tool_input::ToolInput;
 
 /// Any line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line {
     #[serde(rename = "type")]
     pub(super) kind: String,
     /// In milliseconds since 1970.
-    #[serde(default)]
     pub(super) timestamp: Number,
-    #[serde(default, rename = "sessionID")]
+    #[serde(rename = "sessionID")]
     pub(super) session: Short,
-    #[serde(default)]
     pub(super) part: Part,
-    #[serde(default)]
     pub(super) error: Failure,
 }
 
@@ -26,8 +24,7 @@ pub(super) struct Line {
 #[serde(default)]
 pub(super) struct Part {
     pub(super) text: String,
-    #[serde(deserialize_with = "truth")]
-    pub(super) synthetic: bool,
+    pub(super) synthetic: Flag,
     pub(super) tool: Short,
     pub(super) state: State,
     pub(super) reason: Short,

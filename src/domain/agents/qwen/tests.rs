@@ -1,14 +1,16 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::domain::agent_event::AgentEvent;
+use crate::domain::dialect::StreamEnd;
 
 fn qwen(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
-    let mut dialect = Qwen::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let mut events = Vec::new();
     for line in lines {
-        events.extend(dialect.line(line.as_bytes(), false));
+        events.extend(reader.line(line.as_bytes(), false));
     }
-    (events, dialect.verdict())
+    (events, reader.verdict())
 }
 
 #[test]
@@ -18,11 +20,11 @@ fn a_failed_request_is_told_once() {
     let (events, end) = qwen(&[text, result]);
     let message = format!("401 no key\n{LOG_IN}");
     let want = [
-        AgentEvent::usage(Usage::default()),
         AgentEvent::Auth {
             message: message.clone(),
         },
         AgentEvent::Final { is_error: true },
+        AgentEvent::usage(Usage::default()),
     ];
     assert_eq!(events, want);
     assert_eq!(
@@ -39,18 +41,18 @@ fn a_login_nobody_chose_is_no_crash() {
 
 #[test]
 fn an_hour_of_waiting_is_cut_short() {
-    let mut dialect = Qwen::default();
+    let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
     let mut wait = |attempt: u32| {
         let line = format!("Retrying in 60s (attempt {attempt}/10): [API Error: 429 rate limit]");
-        dialect.complaint(line.as_bytes())
+        reader.stderr_line(line.as_bytes())
     };
     assert_eq!((wait(1), wait(2)), (Vec::new(), Vec::new()));
     let told = wait(3);
     assert!(matches!(told.as_slice(), [AgentEvent::Limit { .. }]));
-    assert!(dialect.verdict().limit.is_some());
+    assert!(reader.verdict().limit.is_some());
     let goes_on = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Hello."}]}}"#;
-    dialect.line(goes_on.as_bytes(), false);
-    assert_eq!(dialect.verdict().limit, None);
+    reader.line(goes_on.as_bytes(), false);
+    assert_eq!(reader.verdict().limit, None);
 }
 
 #[test]

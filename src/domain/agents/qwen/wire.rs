@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::domain::agent_event::Usage;
 use crate::domain::agents::claude::wire::Tokens;
-use crate::domain::dialect::lenient::{Number, Short, truth};
+use crate::domain::dialect::api_error::ErrorObject;
+use crate::domain::dialect::lenient::{Flag, Number, Short};
 
 /// `system` / `retry`.
 #[derive(Debug, Default, Deserialize)]
@@ -29,24 +29,8 @@ pub(super) struct RetryData {
 #[serde(default)]
 pub(super) struct Turn {
     pub(super) subtype: Short,
-    #[serde(deserialize_with = "truth")]
-    pub(super) is_error: bool,
+    pub(super) is_error: Flag,
     pub(super) result: Option<String>,
-    pub(super) error: Failure,
+    pub(super) error: ErrorObject,
     pub(super) usage: Tokens,
-}
-
-/// What went wrong.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Failure {
-    pub(super) message: String,
-}
-
-/// Its input includes what came from the cache.
-pub(super) fn without_cached(usage: Usage) -> Usage {
-    Usage {
-        input_tokens: usage.input_tokens.saturating_sub(usage.cache_read_tokens),
-        ..usage
-    }
 }
