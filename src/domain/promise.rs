@@ -9,6 +9,7 @@
 
 mod line;
 
+use super::agent_event::start_of;
 pub(crate) use line::Fence;
 use line::{LineBuffer, Opening, WHOLE_CAP, closing, opening};
 
@@ -24,56 +25,51 @@ pub(crate) enum Promise {
     Failed(String),
 }
 
-/// Finds the promise in a whole text.
-pub(crate) fn promise(text: &str) -> Option<Promise> {
-    let mut scanner = PromiseScanner::default();
-    scanner.feed(text);
-    scanner.found()
-}
-
 /// Finds the promise in a text that arrives in pieces, in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PromiseScanner {
     line: LineBuffer,
     fence: Option<Fence>,
-    open: Option<OpenTag>,
-    found: Option<Promise>,
-    last: LastLine,
+    /// The tags outside of fences.
+    tags: Tags,
+    /// The tag that ends on the last line with text so far, whatever fences came before.
+    last: Tags,
 }
 
-/// The promise that ends on the last line with text so far, whatever fences came before.
+/// Follows promise tags from line to line.
 #[derive(Debug, Clone, Default)]
-struct LastLine {
+struct Tags {
     open: Option<OpenTag>,
+    /// The last promise whose tag has ended.
     found: Option<Promise>,
 }
 
-impl LastLine {
+impl Tags {
     fn take_line(&mut self, line: &str) {
-        if line.trim().is_empty() && self.open.is_none() {
-            return;
-        }
-        self.found = None;
         match opening(line) {
             Some(Opening::Whole { body }) => {
                 self.open = None;
-                self.found = settled(&body);
+                self.settle(&body);
             }
             Some(Opening::Begun { emphasis, body }) => {
                 self.open = Some(OpenTag { emphasis, body });
             }
-            None => self.continue_tag(line),
+            None => {
+                self.continue_tag(line);
+            }
         }
     }
 
-    fn continue_tag(&mut self, line: &str) {
+    /// Adds a line to the open tag; true if it ends there.
+    fn continue_tag(&mut self, line: &str) -> bool {
         let Some(mut tag) = self.open.take() else {
-            return;
+            return false;
         };
         match closing(line, &tag.emphasis) {
             Some(Some(rest)) => {
                 append(&mut tag.body, rest);
-                self.found = settled(&tag.body);
+                self.settle(&tag.body);
+                return true;
             }
             Some(None) => {}
             None => {
@@ -81,10 +77,13 @@ impl LastLine {
                 self.open = Some(tag);
             }
         }
+        false
     }
 
-    const fn is_empty(&self) -> bool {
-        self.open.is_none() && self.found.is_none()
+    fn settle(&mut self, body: &str) {
+        if let Some(promise) = complete(body).or_else(|| failed(body)) {
+            self.found = Some(promise);
+        }
     }
 }
 
@@ -111,8 +110,9 @@ impl PromiseScanner {
     /// True where a whole line, as it came and without its end, says nothing that matters here: a
     /// tag needs one of these characters, a fence one of the others.
     pub(crate) fn passes_over(&self, line: &[u8]) -> bool {
-        self.open.is_none()
-            && self.last.is_empty()
+        self.tags.open.is_none()
+            && self.last.open.is_none()
+            && self.last.found.is_none()
             && self.line.is_empty()
             && memchr::memchr3(b'<', b'`', b'~', line).is_none()
     }
@@ -130,9 +130,9 @@ impl PromiseScanner {
     pub(crate) fn found(&self) -> Option<Promise> {
         let mut end = self.clone();
         end.end_line();
-        let cut_short = end.open.and_then(|tag| failed(&tag.body));
+        let cut_short = end.tags.open.and_then(|tag| failed(&tag.body));
         let in_fence = end.last.found.filter(|_| end.fence.is_some());
-        in_fence.or(cut_short).or(end.found)
+        in_fence.or(cut_short).or(end.tags.found)
     }
 
     fn end_line(&mut self) {
@@ -141,20 +141,15 @@ impl PromiseScanner {
     }
 
     fn take_line(&mut self, line: &str) {
-        self.last.take_line(line);
-        if self.fence_line(line) {
-            self.continue_tag(line);
-            return;
+        if !line.trim().is_empty() || self.last.open.is_some() {
+            self.last.found = None;
+            self.last.take_line(line);
         }
-        match opening(line) {
-            Some(Opening::Whole { body }) => {
-                self.open = None;
-                self.settle(&body);
-            }
-            Some(Opening::Begun { emphasis, body }) => {
-                self.open = Some(OpenTag { emphasis, body });
-            }
-            None => self.continue_tag(line),
+        if !self.fence_line(line) {
+            self.tags.take_line(line);
+        } else if self.tags.continue_tag(line) {
+            // A fence inside the reason ends with the tag.
+            self.fence = None;
         }
     }
 
@@ -169,35 +164,6 @@ impl PromiseScanner {
         }
         true
     }
-
-    fn continue_tag(&mut self, line: &str) {
-        let Some(mut tag) = self.open.take() else {
-            return;
-        };
-        match closing(line, &tag.emphasis) {
-            Some(Some(rest)) => {
-                // A fence inside the reason ends with the tag.
-                self.fence = None;
-                append(&mut tag.body, rest);
-                self.settle(&tag.body);
-            }
-            Some(None) => {}
-            None => {
-                append(&mut tag.body, line);
-                self.open = Some(tag);
-            }
-        }
-    }
-
-    fn settle(&mut self, body: &str) {
-        if let Some(promise) = settled(body) {
-            self.found = Some(promise);
-        }
-    }
-}
-
-fn settled(body: &str) -> Option<Promise> {
-    complete(body).or_else(|| failed(body))
 }
 
 fn append(body: &mut String, line: &str) {
@@ -221,15 +187,9 @@ fn failed(body: &str) -> Option<Promise> {
     }
     let reason = rest.trim_start();
     let reason = reason.strip_prefix([':', '-', '–', '—']).unwrap_or(reason);
-    Some(Promise::Failed(capped(reason.trim()).to_owned()))
-}
-
-fn capped(reason: &str) -> &str {
-    let mut end = reason.len().min(REASON_CAP);
-    while !reason.is_char_boundary(end) {
-        end -= 1;
-    }
-    &reason[..end]
+    Some(Promise::Failed(
+        start_of(reason.trim(), REASON_CAP).to_owned(),
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,12 @@
 use proptest::prelude::*;
 
-use super::{Promise, PromiseScanner, REASON_CAP, promise};
+use super::{Promise, PromiseScanner, REASON_CAP};
+
+fn promise(text: &str) -> Option<Promise> {
+    let mut scanner = PromiseScanner::default();
+    scanner.feed(text);
+    scanner.found()
+}
 
 fn failed(reason: &str) -> Promise {
     Promise::Failed(reason.to_owned())

@@ -1,6 +1,8 @@
-//! The whole of a tool call or answer, for somebody who wants to see it.
+//! The whole of a tool call or answer, to look at.
 
 use serde_json::Value;
+
+use crate::domain::agent_event::start_of;
 
 /// How much is shown.
 const MOST_BYTES: usize = 64 * 1024;
@@ -33,70 +35,49 @@ fn object(value: &Value, shown: &mut Shown) {
 struct Call<'a> {
     name: &'a Value,
     input: &'a Value,
-    /// Where an answer may be; the first place that holds something has it.
-    answers: [&'a Value; 3],
+    answer: &'a Value,
     code: &'a Value,
 }
 
 impl<'a> Call<'a> {
     fn in_line(line: &'a Value) -> Option<Self> {
-        let item = &line["item"];
-        let state = &line["part"]["state"];
-        let data = &line["data"];
+        let (item, part, data) = (&line["item"], &line["part"], &line["data"]);
+        let state = &part["state"];
         let none = &Value::Null;
         let call = if item["type"] == "command_execution" {
-            Self {
-                name: &item["command"],
-                input: none,
-                answers: [&item["aggregated_output"], none, none],
-                code: &item["exit_code"],
-            }
+            let answer = &item["aggregated_output"];
+            Self::new(&item["command"], none, &[answer], &item["exit_code"])
         } else if item["type"] == "file_change" {
-            Self {
-                name: none,
-                input: none,
-                answers: [&item["changes"], none, none],
-                code: none,
-            }
+            Self::new(none, none, &[&item["changes"]], none)
         } else if item.is_object() {
-            Self {
-                name: &item["tool"],
-                input: &item["arguments"],
-                answers: [&item["result"], &item["error"], &item["text"]],
-                code: none,
-            }
+            let answers = [&item["result"], &item["error"], &item["text"]];
+            Self::new(&item["tool"], &item["arguments"], &answers, none)
         } else if state.is_object() {
-            Self {
-                name: &line["part"]["tool"],
-                input: &state["input"],
-                answers: [&state["output"], &state["error"], none],
-                code: &state["metadata"]["exit"],
-            }
+            let answers = [&state["output"], &state["error"]];
+            let code = &state["metadata"]["exit"];
+            Self::new(&part["tool"], &state["input"], &answers, code)
         } else if data["toolCallId"].is_string() {
-            Self {
-                name: &data["toolName"],
-                input: &data["arguments"],
-                answers: [&data["result"]["content"], &data["error"]["message"], none],
-                code: &data["shellExecution"]["exitCode"],
-            }
+            let answers = [&data["result"]["content"], &data["error"]["message"]];
+            let code = &data["shellExecution"]["exitCode"];
+            Self::new(&data["toolName"], &data["arguments"], &answers, code)
         } else {
-            Self {
-                name: first(&[&line["tool_name"], &line["toolName"]]),
-                input: first(&[&line["parameters"], &line["args"]]),
-                answers: [
-                    &line["output"],
-                    &line["error"]["message"],
-                    &line["result"]["content"],
-                ],
-                code: none,
-            }
+            let name = first(&[&line["tool_name"], &line["toolName"]]);
+            let input = first(&[&line["parameters"], &line["args"]]);
+            let (error, result) = (&line["error"]["message"], &line["result"]["content"]);
+            Self::new(name, input, &[&line["output"], error, result], none)
         };
-        let is_empty = call.name.is_null() && call.input.is_null() && call.answer().is_null();
+        let is_empty = call.name.is_null() && call.input.is_null() && call.answer.is_null();
         (!is_empty).then_some(call)
     }
 
-    fn answer(&self) -> &'a Value {
-        first(&self.answers)
+    /// A call whose answer is in the first of these places that holds something.
+    fn new(name: &'a Value, input: &'a Value, answers: &[&'a Value], code: &'a Value) -> Self {
+        Self {
+            name,
+            input,
+            answer: first(answers),
+            code,
+        }
     }
 
     fn show(&self, shown: &mut Shown) {
@@ -104,11 +85,10 @@ impl<'a> Call<'a> {
         if !self.input.is_null() {
             fields(self.input, shown);
         }
-        let answer = self.answer();
-        if !answer.is_null() && !shown.lines.is_empty() {
+        if !self.answer.is_null() && !shown.lines.is_empty() {
             shown.line("");
         }
-        match answer {
+        match self.answer {
             Value::Null => {}
             Value::Array(all) if all.iter().all(|one| one["path"].is_string()) => {
                 for change in all {
@@ -222,13 +202,10 @@ impl Shown {
             self.left_out += line.len() + 1;
             return;
         }
-        let mut end = line.len().min(room);
-        while !line.is_char_boundary(end) {
-            end -= 1;
-        }
-        self.lines.push(line[..end].to_owned());
-        self.bytes += end + 1;
-        self.left_out += line.len() - end;
+        let start = start_of(line, room);
+        self.lines.push(start.to_owned());
+        self.bytes += start.len() + 1;
+        self.left_out += line.len() - start.len();
     }
 
     fn finish(mut self) -> Vec<String> {
