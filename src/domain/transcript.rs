@@ -106,7 +106,7 @@ impl EntryReader {
         self.count
     }
 
-    /// True where little is held of an entry under way, so that a copy of this reader is small.
+    /// True if little of an unfinished entry is held, so that a copy of this reader is small.
     pub(crate) fn is_light(&self) -> bool {
         self.joiner.is_light()
     }

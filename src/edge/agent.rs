@@ -143,7 +143,7 @@ impl Agent {
         }
     }
 
-    /// Whether its command or environment has a place for a model that nobody names.
+    /// Whether its command or environment has a place for a model, and none is named.
     pub(crate) fn lacks_model(&self) -> bool {
         let (words, env) = match self {
             Self::BuiltIn { wrap, env, .. } => (wrap, env),

@@ -140,11 +140,11 @@ pub(crate) enum ProcessEvent {
 
 /// What a process wrote: a line of one of its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spoken<'a> {
+pub(crate) enum OutputLine<'a> {
     /// To standard output.
-    Line(Line<'a>),
-    /// To standard error, where that goes to a file of its own.
-    Complaint(Line<'a>),
+    Stdout(Line<'a>),
+    /// To standard error, if that goes to a file of its own.
+    Stderr(Line<'a>),
 }
 
 /// A line of output, without its end.

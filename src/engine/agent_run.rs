@@ -7,7 +7,7 @@ use crate::domain::agent_event::{AgentEvent, EventSink as _, first_chars};
 use crate::domain::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use crate::domain::hearing::EventBatch;
 use crate::domain::machine::{AgentEnd, AgentExit, Input, Ticket};
-use crate::edge::process::{Ending, Exit, ProcessEvent, RunningProcess, Spoken};
+use crate::edge::process::{Ending, Exit, OutputLine, ProcessEvent, RunningProcess};
 
 /// What an agent leaves running may end by itself for this long after it.
 const LEAK_GRACE: Duration = Duration::from_millis(300);
@@ -63,9 +63,9 @@ impl AgentRun {
     /// Waits for what the agent does next. Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
         let (reader, batch) = (&mut self.reader, &mut self.batch);
-        let listen = |spoken: Spoken<'_>| match spoken {
-            Spoken::Line(line) => reader.read(line.bytes, line.truncated, batch),
-            Spoken::Complaint(line) => {
+        let listen = |output: OutputLine<'_>| match output {
+            OutputLine::Stdout(line) => reader.read(line.bytes, line.truncated, batch),
+            OutputLine::Stderr(line) => {
                 for event in reader.stderr_line(line.bytes) {
                     batch.push(event);
                 }

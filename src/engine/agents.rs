@@ -123,7 +123,7 @@ pub(super) fn find(
             "the agent `{name}` starts in `{}`, which is no folder",
             folder.display()
         );
-        return Err(Obstacle::new(problem, "make it, or mend `cwd`"));
+        return Err(Obstacle::new(problem, "create it, or correct `cwd`"));
     }
     let Some(program) = agent.program() else {
         return Ok(None);

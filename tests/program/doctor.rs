@@ -412,7 +412,7 @@ fn a_command_that_cannot_be_started_is_refused_as_a_run_would() {
     let want = [
         "refusal",
         "the agent `mine` starts in `ROOT/repo/nowhere`, which is no folder",
-        "make it, or mend `cwd`",
+        "create it, or correct `cwd`",
     ];
     assert_eq!(clinic.said("`mine`", &[], 2), [want]);
     let settings = "agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\", \"{model}\"]\n[[story]]\nid = \"1\"\nmodel = \"m\"\n";

@@ -1,4 +1,4 @@
-//! Claude Code: one JSON object a line (`stream-json`), several turns in one process.
+//! Claude Code: one JSON object per line (`stream-json`), several turns in one process.
 //!
 //! Only the main agent's own text counts; a sub-agent's words and tool answers do not. A
 //! `result` ends a turn, not the process: what follows it may overrule it.
@@ -33,7 +33,7 @@ const REFUSALS: [&str; 6] = [
     "verification_required",
     "cloud_credential_error",
 ];
-/// How often a refused login is tried again before it counts as final: Claude Code goes on for
+/// How often a refused login is tried again before it counts as final: Claude Code continues for
 /// minutes, but a login that is being renewed is good again within seconds.
 const LOGIN_RETRIES: u64 = 5;
 /// How errors begin that are for Claude Code's makers.
@@ -62,7 +62,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         // A command moved to the background would begin a new turn after the final answer.
         ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     ],
-    // It refuses to work unattended with all rights unless told exactly this.
+    // It refuses to work unattended with all rights unless this variable is set.
     as_root: &[("IS_SANDBOX", "1")],
     credentials: &[
         "ANTHROPIC_API_KEY",
@@ -143,7 +143,7 @@ impl Claude {
         }
         if is_main {
             begin_turn(stream);
-            // Whatever was wrong, it goes on.
+            // Whatever was wrong is over.
             stream.trouble = None;
             if line.message.id != self.message_id {
                 self.message_id.clone_from(&line.message.id);
@@ -167,7 +167,7 @@ impl Claude {
         stream.fail(self.trouble(line.message.content.text(), &signs));
     }
 
-    /// A rejection alone ends nothing (the agent may go on beyond its plan); it tells when the
+    /// A rejection alone ends nothing (the agent may go on beyond its plan); it says when the
     /// limit that follows it will be over.
     fn on_rate_limit(&mut self, limit: &RateLimit) {
         if limit.status.0 == "rejected" {
@@ -229,7 +229,7 @@ impl Claude {
     }
 }
 
-/// What a line tells about the nature of an API failure.
+/// What a line says about the nature of an API failure.
 struct Signs<'a> {
     category: &'a str,
     api_error: &'a str,
@@ -301,14 +301,13 @@ fn failure(line: &ApiRetry) -> String {
 }
 
 fn retrying(line: &ApiRetry) -> String {
-    let mut message = failure(line);
-    if let (Some(attempt), Some(all)) = (line.attempt.whole(), line.max_retries.whole()) {
-        message += &format!(", retry {attempt} of {all}");
-    }
-    if let Some(delay) = line.retry_delay_ms.0 {
-        message += &format!(" in {:.1} s", delay / 1000.0);
-    }
-    message
+    let attempts = line.attempt.whole().zip(line.max_retries.whole());
+    let attempts = attempts.map(|(attempt, all)| format!(", retry {attempt} of {all}"));
+    let delay = line
+        .retry_delay_ms
+        .0
+        .map(|ms| format!(" in {:.1} s", ms / 1000.0));
+    failure(line) + &attempts.unwrap_or_default() + &delay.unwrap_or_default()
 }
 
 #[cfg(test)]

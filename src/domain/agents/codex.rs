@@ -1,7 +1,6 @@
-//! Codex: `codex exec --json`, one JSON object a line, one turn a process.
+//! Codex: `codex exec --json`, one JSON object per line, one turn per process.
 //!
-//! An `error` is not fatal by itself: it also tells of retries, and of those Codex may never
-//! tire. The last whole message before `turn.completed` is the final one.
+//! An `error` is not fatal by itself: it also reports retries, and Codex may retry forever. The last whole message before `turn.completed` is the final one.
 
 mod reset;
 mod wire;
@@ -20,9 +19,9 @@ use crate::domain::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
 const LOG_IN: &str = "log in with `codex login`, or check the key of its provider";
-/// How messages begin that tell of another try.
+/// How messages begin that announce another try.
 const RETRY: &str = "Reconnecting...";
-/// What a retry is about that Codex repeats without end.
+/// The reason of a retry that Codex repeats forever.
 const NETWORK: &str = "waiting for network";
 /// How often it may do so in a row before the API counts as down: the first five take a minute
 /// and a half, the others a minute each.
@@ -50,7 +49,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "analytics.enabled=false",
     ],
     model: "-m",
-    // It reads its prompt from standard input only where told so.
+    // It reads its prompt from standard input only with this argument.
     last: &["-"],
     // What keeps it quiet are arguments.
     environment: &[],
@@ -247,7 +246,7 @@ impl Codex {
         let status = number_after(message, "unexpected status")
             .or_else(|| number_after(message, "last status:"));
         let error = ApiError {
-            resets_at: reset::told_in(message, &self.started),
+            resets_at: reset::reset_in(message, &self.started),
             ..ApiError::new(status, message, LOG_IN)
         };
         match error.trouble() {

@@ -1,7 +1,7 @@
-//! GitHub Copilot CLI: one JSON object a line, its words both in pieces and whole.
+//! GitHub Copilot CLI: one JSON object per line, its words both in pieces and whole.
 //!
 //! Only whole messages are read. It repeats the prompt, which is not its own word. It does not
-//! tell how many tokens it used.
+//! report how many tokens it used.
 
 mod wire;
 
@@ -14,7 +14,7 @@ use crate::domain::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
 /// How to log in.
 const LOG_IN: &str = "run `copilot` once and log in, or set `COPILOT_GITHUB_TOKEN`";
 
-/// Lines that are looked into.
+/// Lines whose fields are read.
 const READ: [&str; 6] = [
     "assistant.message",
     "assistant.turn_retry",

@@ -1,4 +1,4 @@
-//! Gemini CLI: one JSON object a line (`stream-json`), the agent's words in pieces.
+//! Gemini CLI: one JSON object per line (`stream-json`), the agent's words in pieces.
 //!
 //! It repeats the prompt, which is not its own word. Words of an answer that broke off are not
 //! taken back; the last promise counts, and after a tool call the search starts over. Its exit
@@ -138,20 +138,20 @@ impl Parser for Gemini {
 fn on_result(line: &Line, stream: &mut StreamState) {
     let is_error = line.status.0 != "success";
     if is_error {
-        let told_at = line.timestamp.0.parse::<Timestamp>().ok();
-        stream.fail(sort(&line.error.message, told_at));
+        let failed_at = line.timestamp.0.parse::<Timestamp>().ok();
+        stream.fail(sort(&line.error.message, failed_at));
     }
     stream.finish(is_error);
     stream.set_usage(line.stats.into());
 }
 
-/// What the exit code tells where the stream did not.
+/// What the exit code says that the stream did not.
 fn trouble_by(ended: &ProcessEnd<'_>, stream: &StreamState) -> Option<Trouble> {
     let code = ended.code.filter(|code| *code != 0)?;
     let trouble = match (stream.turn, &stream.trouble) {
         (TurnEnd::Open, _) if code == NO_LOGIN => {
             let said = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
-            Trouble::auth(said.unwrap_or("nobody is logged in").trim(), LOG_IN)
+            Trouble::auth(said.unwrap_or("not logged in").trim(), LOG_IN)
         }
         (TurnEnd::Open, None) => {
             let status = status_of(code)?;
@@ -176,10 +176,10 @@ fn is_retry(line: &str) -> bool {
 }
 
 /// Sorts the error of a result: `[API Error: {…}]` or `[API Error: words]`, with advice behind.
-fn sort(message: &str, told_at: Option<Timestamp>) -> Trouble {
+fn sort(message: &str, failed_at: Option<Timestamp>) -> Trouble {
     let inner = unwrapped(message);
     ApiError {
-        resets_at: told_at.and_then(|at| quota::resets_at(inner, at)),
+        resets_at: failed_at.and_then(|at| quota::resets_at(inner, at)),
         ..ApiError::new(quota::code_in(inner), inner, LOG_IN)
     }
     .trouble()

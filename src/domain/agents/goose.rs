@@ -1,6 +1,6 @@
 //! goose: `goose run --output-format stream-json`, its words in pieces.
 //!
-//! Its exit code is 0 even where every request failed, and a failure is told like words of the
+//! Its exit code is 0 even where every request failed, and a failure is reported like text of the
 //! agent. It counts as one only where no model is named as its author: the words of a model come
 //! with the id of its answer.
 

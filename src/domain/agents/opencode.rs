@@ -1,8 +1,8 @@
-//! opencode: `opencode run --format json`, one JSON object a line, each with the session it is
+//! opencode: `opencode run --format json`, one JSON object per line, each with the session it is
 //! about.
 //!
 //! There is no final event: the last step that stopped is the end, and a step that begins after
-//! it overrules it (opencode goes on by itself after it compacted the conversation). An `error`
+//! it overrules it (opencode continues by itself after it compacted the conversation). An `error`
 //! is final only where no step follows it.
 
 mod wire;
@@ -32,7 +32,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "--format",
         "json",
         "--auto",
-        // While it waits at a limit its own log is the only one that says so.
+        // Only its log says that it waits at a limit.
         "--print-logs",
         "--log-level",
         "ERROR",
@@ -156,7 +156,7 @@ fn begin_step(stream: &mut StreamState) {
 }
 
 fn on_text(part: &Part, stream: &mut StreamState) {
-    // Its own words to the model: the conversation was compacted and goes on.
+    // Its own words to the model: the conversation was compacted and continues.
     if part.synthetic.0 {
         begin_step(stream);
         stream.thinking(&part.text);
@@ -208,7 +208,7 @@ impl Tokens {
     }
 }
 
-fn sort(error: &Failure, told_at: Option<Timestamp>) -> Trouble {
+fn sort(error: &Failure, failed_at: Option<Timestamp>) -> Trouble {
     let data = &error.data;
     let message = if data.message.is_empty() {
         &error.name.0
@@ -225,7 +225,7 @@ fn sort(error: &Failure, told_at: Option<Timestamp>) -> Trouble {
     }
     ApiError {
         body: &data.body,
-        resets_at: told_at.and_then(|at| data.headers.resets_at(at)),
+        resets_at: failed_at.and_then(|at| data.headers.resets_at(at)),
         ..ApiError::new(data.status.whole(), message, LOG_IN)
     }
     .trouble()

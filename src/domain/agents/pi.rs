@@ -1,4 +1,4 @@
-//! pi: `pi --mode json`, one JSON object a line.
+//! pi: `pi --mode json`, one JSON object per line.
 //!
 //! Its exit code is 0 even where every request failed, so only how the last message stopped
 //! counts. `agent_end` is not the end: it may retry by itself; `agent_settled` is.
@@ -14,7 +14,7 @@ use crate::domain::dialect::{Output, Trouble};
 
 /// How to log in.
 const LOG_IN: &str = "run `pi` once and use `/login`, or set the key of its provider";
-/// Lines that tell of activity without words.
+/// Lines that mean activity without words.
 const QUIET: [&str; 11] = [
     "agent_start",
     "agent_end",

@@ -1,6 +1,6 @@
-//! Qwen Code: one JSON object a line, shaped like Claude Code's.
+//! Qwen Code: one JSON object per line, shaped like Claude Code's.
 //!
-//! A failed request is told as text of the agent and in the `result`; only the latter counts.
+//! A failed request is reported as text of the agent and in the `result`; only the latter counts.
 //! While it waits at a limit, its standard error says why and for how long.
 
 mod wire;

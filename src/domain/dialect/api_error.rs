@@ -83,13 +83,13 @@ pub(crate) const API_ERROR: &str = "[API Error: ";
 /// A refusal as an agent reports it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ApiError<'a> {
-    /// The HTTP status, where it is told.
+    /// The HTTP status, if it is known.
     pub(crate) status: Option<u64>,
     /// In the agent's words, or the API's.
     pub(crate) message: &'a str,
     /// More of what the API answered, not for people.
     pub(crate) body: &'a str,
-    /// When a limit ends, where it is told.
+    /// When a limit ends, if it is known.
     pub(crate) resets_at: Option<Timestamp>,
     /// How to log in.
     pub(crate) log_in: &'a str,

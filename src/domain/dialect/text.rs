@@ -26,7 +26,7 @@ impl StreamReader for TextReader {
             }
         }
         sink.push_line(line);
-        // Not every command exits after its last word; if it goes on, this is taken back.
+        // Not every command exits after its last word; if more follows, this is taken back.
         if self.promised {
             sink.push(AgentEvent::Final { is_error: false });
         }

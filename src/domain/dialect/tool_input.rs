@@ -8,7 +8,7 @@ use crate::domain::agent_event::first_chars;
 /// How long a summary is, in characters.
 const SUMMARY_CAP: usize = 160;
 
-/// The argument that tells most of what a tool call does, with its rank.
+/// The argument that says most about what a tool call does, with its rank.
 #[derive(Debug, Default)]
 pub(crate) struct ToolInput(Option<(usize, String)>);
 

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 
 use crate::domain::agent_event::AgentEvent;
 
-/// A rate or usage limit, or an API that is down for everybody.
+/// A rate or usage limit, or an API that is down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limit {
     /// In the agent's words.
     pub(crate) message: String,
     /// When it ends, where the agent says so.
     pub(crate) resets_at: Option<Timestamp>,
-    /// The API is down: nobody knows whether waiting helps.
+    /// The API is down, and it is unknown for how long.
     pub(crate) is_outage: bool,
 }
 
@@ -57,7 +57,7 @@ impl Trouble {
         Self::Auth(format!("{message}\n{fix}"))
     }
 
-    /// What the stream tells of it.
+    /// The event that reports it.
     pub(crate) fn event(&self) -> AgentEvent {
         match self.clone() {
             Self::Limit(limit) => AgentEvent::Limit {

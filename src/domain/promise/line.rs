@@ -108,7 +108,7 @@ pub(super) enum Opening {
         /// What stands between the tags.
         body: String,
     },
-    /// It goes on.
+    /// It continues on the next line.
     Begun {
         /// The emphasis before it, which must close after it.
         emphasis: String,

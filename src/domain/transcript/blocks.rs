@@ -4,9 +4,9 @@
 use super::Source;
 use crate::domain::promise::Fence;
 
-/// How many lines a block has at the most.
+/// How many lines a block has at most.
 const MOST_LINES: usize = 40;
-/// How many bytes a block has at the most, if it has more than one line.
+/// How many bytes a block has at most, if it has more than one line.
 const MOST_BYTES: usize = 4 * 1024;
 /// How much of the line that opens a fence is repeated where a block is cut inside of it.
 const FENCE_CAP: usize = 200;
@@ -19,7 +19,7 @@ pub(super) struct Joiner {
     fence: Option<(Fence, String)>,
 }
 
-/// The block under way.
+/// The unfinished block.
 #[derive(Debug, Clone)]
 struct Block {
     text: String,
@@ -28,7 +28,7 @@ struct Block {
 }
 
 impl Joiner {
-    /// True where a block has just begun, or none is under way.
+    /// True if there is no unfinished block, or it has one line.
     pub(super) fn is_light(&self) -> bool {
         self.block.as_ref().is_none_or(|block| block.lines == 1)
     }
@@ -48,7 +48,7 @@ impl Joiner {
         finished
     }
 
-    /// Ends the block under way, and the text it is part of.
+    /// Ends the unfinished block, and the text it is part of.
     pub(super) fn end(&mut self) -> Option<(String, Source)> {
         let block = self.take();
         self.fence = None;

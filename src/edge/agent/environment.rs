@@ -1,4 +1,4 @@
-//! The environment of an agent: what it is told, what it must not inherit.
+//! The environment of an agent: what is set for it, what it must not inherit.
 
 use super::{Agent, Work, filled};
 use crate::domain::agents::{ADAPTERS, Adapter};
@@ -91,7 +91,7 @@ fn set(variables: &'static [(&'static str, &'static str)]) -> impl Iterator<Item
         .map(|(name, value)| EnvChange::set(*name, *value))
 }
 
-/// Keys of other agents, which this one would bill without anybody's wish.
+/// Keys of other agents, which this one would bill although the user did not ask for it.
 fn foreign_credentials<'a>(
     adapter: &'a Adapter,
     own: &'a [(String, Variable)],

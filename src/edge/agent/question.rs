@@ -15,7 +15,7 @@ use crate::edge::process::{
 /// More than this is no answer to a short question.
 const LONGEST_ANSWER: u64 = 256 * 1024;
 /// Where questions are asked: no folder of a user, and so no configuration of a project that
-/// the program would heed.
+/// the program would read.
 const NOWHERE: &str = "/";
 
 /// A question.

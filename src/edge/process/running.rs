@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::leftovers::ProcessIdentity;
 use super::sweep::{Attempt, Leader, Patience};
 use super::tail::{Tail, last_lines};
-use super::{Ending, Exit, ProcessError, ProcessEvent, ProcessSpec, Spoken, Stderr};
+use super::{Ending, Exit, OutputLine, ProcessError, ProcessEvent, ProcessSpec, Stderr};
 
 /// How soon a busy process is looked at again.
 const POLL_SHORTEST: Duration = Duration::from_millis(5);
@@ -60,20 +60,20 @@ impl Follow {
     }
 
     /// Reads a piece of each file; true if there was something new.
-    fn pull(&mut self, each: &mut impl FnMut(Spoken<'_>)) -> bool {
-        let said = self.stdout.pull(|line| each(Spoken::Line(line)));
+    fn pull(&mut self, each: &mut impl FnMut(OutputLine<'_>)) -> bool {
+        let said = self.stdout.pull(|line| each(OutputLine::Stdout(line)));
         let complained = match &mut self.stderr {
-            Some(stderr) => stderr.pull(|line| each(Spoken::Complaint(line))),
+            Some(stderr) => stderr.pull(|line| each(OutputLine::Stderr(line))),
             None => false,
         };
         said || complained
     }
 
     /// Tells last lines that have no end.
-    fn finish(&mut self, each: &mut impl FnMut(Spoken<'_>)) {
-        self.stdout.finish(|line| each(Spoken::Line(line)));
+    fn finish(&mut self, each: &mut impl FnMut(OutputLine<'_>)) {
+        self.stdout.finish(|line| each(OutputLine::Stdout(line)));
         if let Some(stderr) = &mut self.stderr {
-            stderr.finish(|line| each(Spoken::Complaint(line)));
+            stderr.finish(|line| each(OutputLine::Stderr(line)));
         }
     }
 }
@@ -141,7 +141,7 @@ impl RunningProcess {
 
     /// Waits for the next thing the process does; lines it wrote are told to `each` just before
     /// that is said. Cancel-safe. After `Exited` it says so again.
-    pub(crate) async fn next(&mut self, mut each: impl FnMut(Spoken<'_>)) -> ProcessEvent {
+    pub(crate) async fn next(&mut self, mut each: impl FnMut(OutputLine<'_>)) -> ProcessEvent {
         loop {
             // Lets others run even if the process never stops writing.
             tokio::task::consume_budget().await;

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Ending, EnvChange, Exit, Line, Orphans, ProcessError, ProcessEvent, ProcessSpec,
-    RunningProcess, Spoken, Stderr, Swept,
+    Ending, EnvChange, Exit, Line, Orphans, OutputLine, ProcessError, ProcessEvent, ProcessSpec,
+    RunningProcess, Stderr, Swept,
 };
 
 const LONG: Duration = Duration::from_secs(20);
@@ -129,9 +129,9 @@ async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Kept>, V
     let mut lines = Vec::new();
     let mut complaints = Vec::new();
     loop {
-        let keep = |spoken: Spoken<'_>| match spoken {
-            Spoken::Line(line) => lines.push(line.into()),
-            Spoken::Complaint(line) => complaints.push(line.into()),
+        let keep = |written: OutputLine<'_>| match written {
+            OutputLine::Stdout(line) => lines.push(line.into()),
+            OutputLine::Stderr(line) => complaints.push(line.into()),
         };
         if let ProcessEvent::Exited(exit) = timeout(LONG, process.next(keep)).await.unwrap() {
             return (lines, complaints, exit);
@@ -142,8 +142,9 @@ async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Kept>, V
 async fn until_line(process: &mut RunningProcess, want: &str) {
     let mut was_said = false;
     while !was_said {
-        let listen = |spoken: Spoken<'_>| {
-            was_said |= matches!(spoken, Spoken::Line(line) if line.bytes == want.as_bytes());
+        let listen = |written: OutputLine<'_>| {
+            was_said |=
+                matches!(written, OutputLine::Stdout(line) if line.bytes == want.as_bytes());
         };
         let event = timeout(LONG, process.next(listen)).await.unwrap();
         if let ProcessEvent::Exited(exit) = event {
@@ -256,9 +257,9 @@ async fn nothing_is_lost_when_waiting_is_cancelled() {
     let end = Instant::now() + LONG;
     loop {
         assert!(Instant::now() < end);
-        let keep = |spoken: Spoken<'_>| match spoken {
-            Spoken::Line(line) => lines.push(line.into()),
-            Spoken::Complaint(line) => panic!("{line:?}"),
+        let keep = |written: OutputLine<'_>| match written {
+            OutputLine::Stdout(line) => lines.push(line.into()),
+            OutputLine::Stderr(line) => panic!("{line:?}"),
         };
         match timeout(Duration::from_micros(300), process.next(keep)).await {
             Ok(ProcessEvent::Exited(_)) => break,
@@ -281,9 +282,9 @@ async fn lines_of_stderr_are_told_while_it_runs_and_their_pieces_are_activity() 
     let mut process = sandbox.start(&script);
     let mut next = async || {
         let mut complaints: Vec<Kept> = Vec::new();
-        let keep = |spoken: Spoken<'_>| match spoken {
-            Spoken::Line(line) => panic!("{line:?}"),
-            Spoken::Complaint(line) => complaints.push(line.into()),
+        let keep = |written: OutputLine<'_>| match written {
+            OutputLine::Stdout(line) => panic!("{line:?}"),
+            OutputLine::Stderr(line) => complaints.push(line.into()),
         };
         let event = timeout(LONG, process.next(keep)).await.unwrap();
         assert_eq!(event, ProcessEvent::Wrote);
@@ -717,8 +718,8 @@ async fn alone_memory_is_bounded() {
         let mut reader = output.reader(&jiff::Zoned::default());
         let mut read = 0;
         let mut events = Vec::new();
-        let mut listen = |spoken: Spoken<'_>| {
-            if let Spoken::Line(line) = spoken {
+        let mut listen = |written: OutputLine<'_>| {
+            if let OutputLine::Stdout(line) = written {
                 read += 1;
                 reader.read(line.bytes, line.truncated, &mut events);
                 events.clear();

@@ -130,6 +130,7 @@ pub(crate) struct Turn {
 /// `usage` of a message or turn, or an entry of `modelUsage`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
+#[allow(clippy::struct_field_names, reason = "named as in the stream")]
 pub(crate) struct Tokens {
     #[serde(alias = "inputTokens")]
     input_tokens: Number,

@@ -11,7 +11,7 @@ const TRY_AGAIN: &str = "try again at ";
 const HALF_A_DAY: SignedDuration = SignedDuration::from_hours(12);
 
 /// The end of the limit, given when the process started and where.
-pub(super) fn told_in(message: &str, started: &Zoned) -> Option<Timestamp> {
+pub(super) fn reset_in(message: &str, started: &Zoned) -> Option<Timestamp> {
     // A transcript that is only looked at does not know when and where it was written.
     if started.timestamp() == Timestamp::UNIX_EPOCH {
         return None;
@@ -61,43 +61,43 @@ mod tests {
 
     #[test]
     fn a_reset_is_local_and_may_lack_its_date() {
-        let told = |started: &str, words: &str| {
+        let reset = |started: &str, words: &str| {
             let started: Zoned = started.parse().unwrap();
             let message = format!("You’ve hit your usage limit. Visit x or try again at {words}.");
-            told_in(&message, &started).map(|at| at.to_string())
+            reset_in(&message, &started).map(|at| at.to_string())
         };
         let berlin = "2026-11-15T20:30:00+01:00[Europe/Berlin]";
         let at = |text: &str| Some(text.to_owned());
         assert_eq!(
-            told(berlin, "Nov 16th, 2026 1:20 AM"),
+            reset(berlin, "Nov 16th, 2026 1:20 AM"),
             at("2026-11-16T00:21:00Z")
         );
         assert_eq!(
-            told(berlin, "Dec 1st, 2026 12:05 PM"),
+            reset(berlin, "Dec 1st, 2026 12:05 PM"),
             at("2026-12-01T11:06:00Z")
         );
-        assert_eq!(told(berlin, "11:45 PM"), at("2026-11-15T22:46:00Z"));
-        assert_eq!(told(berlin, "8:30 PM"), at("2026-11-15T19:31:00Z"));
+        assert_eq!(reset(berlin, "11:45 PM"), at("2026-11-15T22:46:00Z"));
+        assert_eq!(reset(berlin, "8:30 PM"), at("2026-11-15T19:31:00Z"));
         // The limit has just ended, by a clock that is a little behind.
-        assert_eq!(told(berlin, "8:27 PM"), at("2026-11-15T19:28:00Z"));
+        assert_eq!(reset(berlin, "8:27 PM"), at("2026-11-15T19:28:00Z"));
         // The run went past midnight.
-        assert_eq!(told(berlin, "1:20 AM"), at("2026-11-16T00:21:00Z"));
-        assert_eq!(told(berlin, "12:05 AM"), at("2026-11-15T23:06:00Z"));
+        assert_eq!(reset(berlin, "1:20 AM"), at("2026-11-16T00:21:00Z"));
+        assert_eq!(reset(berlin, "12:05 AM"), at("2026-11-15T23:06:00Z"));
         let noon = "2026-11-15T12:00:00+01:00[Europe/Berlin]";
-        assert_eq!(told(noon, "12:05 PM"), at("2026-11-15T11:06:00Z"));
+        assert_eq!(reset(noon, "12:05 PM"), at("2026-11-15T11:06:00Z"));
         let late = "2026-12-31T23:59:00+01:00[Europe/Berlin]";
-        assert_eq!(told(late, "12:05 AM"), at("2026-12-31T23:06:00Z"));
+        assert_eq!(reset(late, "12:05 AM"), at("2026-12-31T23:06:00Z"));
         // In the hour that clocks skip, and in one of the two that they repeat.
         let spring = "2027-03-28T01:00:00+01:00[Europe/Berlin]";
-        assert_eq!(told(spring, "2:30 AM"), at("2027-03-28T01:31:00Z"));
+        assert_eq!(reset(spring, "2:30 AM"), at("2027-03-28T01:31:00Z"));
         let autumn = "2026-10-25T01:00:00+02:00[Europe/Berlin]";
-        assert_eq!(told(autumn, "2:30 AM"), at("2026-10-25T00:31:00Z"));
+        assert_eq!(reset(autumn, "2:30 AM"), at("2026-10-25T00:31:00Z"));
         assert_eq!(
-            told(berlin, "11:45 PM. (MAMBO)"),
+            reset(berlin, "11:45 PM. (MAMBO)"),
             at("2026-11-15T22:46:00Z")
         );
-        assert_eq!(told(berlin, "later"), None);
-        assert_eq!(told(berlin, "Foo 1st, 2026 1:00 AM"), None);
-        assert_eq!(told("1970-01-01T00:00:00Z[UTC]", "1:20 AM"), None);
+        assert_eq!(reset(berlin, "later"), None);
+        assert_eq!(reset(berlin, "Foo 1st, 2026 1:00 AM"), None);
+        assert_eq!(reset("1970-01-01T00:00:00Z[UTC]", "1:20 AM"), None);
     }
 }

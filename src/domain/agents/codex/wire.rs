@@ -64,7 +64,7 @@ impl Item {
         self.aggregated_output.0 + self.result.0
     }
 
-    /// True where the tool did not do what it was told.
+    /// True if the tool reported a failure.
     pub(super) fn is_failed(&self) -> bool {
         self.status.0 == "failed" || self.exit_code.0.is_some_and(|code| code != 0.0)
     }

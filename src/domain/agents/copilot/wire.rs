@@ -13,7 +13,7 @@ pub(super) struct Head {
     pub(super) kind: String,
 }
 
-/// A line that is looked into.
+/// A line whose fields are read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Line {

@@ -1,4 +1,4 @@
-//! When a quota of the Gemini API is free again, as far as its refusal tells.
+//! When a quota of the Gemini API is free again, as far as its refusal says so.
 
 use jiff::civil::time;
 use jiff::tz::TimeZone;
@@ -14,19 +14,19 @@ pub(super) fn code_in(message: &str) -> Option<u64> {
     value.pointer("/error/code")?.as_u64()
 }
 
-/// When it may be tried again, given when the refusal was told.
-pub(super) fn resets_at(message: &str, told_at: Timestamp) -> Option<Timestamp> {
+/// When it may be tried again, given the time of the refusal.
+pub(super) fn resets_at(message: &str, refused_at: Timestamp) -> Option<Timestamp> {
     if let Some(wait) = wait_in(message) {
-        return told_at.checked_add(wait).ok();
+        return refused_at.checked_add(wait).ok();
     }
     let is_daily = message.contains("daily quota") || message.contains("PerDay");
     if is_daily {
-        return renewal_after(told_at);
+        return renewal_after(refused_at);
     }
     None
 }
 
-/// The wait that the words tell: `retry in 34.07s`, `reset after 3h22m7s`, `"retryDelay":"34s"`.
+/// The wait that the message names: `retry in 34.07s`, `reset after 3h22m7s`, `"retryDelay":"34s"`.
 fn wait_in(message: &str) -> Option<SignedDuration> {
     let before = [
         "retry in ",
@@ -65,11 +65,11 @@ fn wait_in(message: &str) -> Option<SignedDuration> {
         .filter(SignedDuration::is_positive)
 }
 
-fn renewal_after(told_at: Timestamp) -> Option<Timestamp> {
-    let now = told_at.to_zoned(TimeZone::UTC);
+fn renewal_after(refused_at: Timestamp) -> Option<Timestamp> {
+    let now = refused_at.to_zoned(TimeZone::UTC);
     let today = now.date().to_datetime(time(RENEWED, 0, 0, 0));
     let today = today.to_zoned(TimeZone::UTC).ok()?.timestamp();
-    if today > told_at {
+    if today > refused_at {
         return Some(today);
     }
     today.checked_add(SignedDuration::from_hours(24)).ok()
@@ -81,8 +81,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_refusal_may_tell_when_it_is_over() {
-        let told = |message: &str| {
+    fn a_refusal_may_name_its_end() {
+        let reset = |message: &str| {
             let at = "2026-11-15T19:30:00Z".parse().unwrap();
             resets_at(message, at).map(|at| at.to_string())
         };
@@ -102,7 +102,7 @@ mod tests {
             ("retry in a while", None),
             ("something else", None),
         ] {
-            assert_eq!(told(message), want, "{message}");
+            assert_eq!(reset(message), want, "{message}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) metadata: Metadata,
 }
 
-/// What a tool tells besides its answer.
+/// What a tool reports besides its answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Metadata {
@@ -89,7 +89,7 @@ pub(super) struct Data {
     pub(super) body: String,
 }
 
-/// The headers that tell when to try again.
+/// The headers that say when to try again.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Headers {
