@@ -5,6 +5,7 @@ pub(crate) mod afterwards;
 pub(crate) mod agent_event;
 pub(crate) mod agents;
 pub(crate) mod allowance;
+pub(crate) mod amount;
 pub(crate) mod box_match;
 pub(crate) mod boxes;
 pub(crate) mod budget;

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use super::context::Context;
 use super::launch::on_runtime;
 use super::output;
-use crate::domain::duration::{BadDuration, TimeLimit};
+use crate::domain::amount::BadAmount;
+use crate::domain::duration::TimeLimit;
 use crate::domain::housekeeping::Housekeeping;
 use crate::edge::vault::state_directory;
 use crate::edge::vaults::Scope;
@@ -57,10 +58,10 @@ pub(super) struct GcArguments {
 }
 
 /// Reads an age; `off` would be a riddle here.
-fn age(text: &str) -> Result<Duration, BadDuration> {
+fn age(text: &str) -> Result<Duration, BadAmount> {
     let limit: TimeLimit = text.parse()?;
     match limit.0 {
-        None if text.trim().eq_ignore_ascii_case("off") => Err(BadDuration::new(text)),
+        None if text.trim().eq_ignore_ascii_case("off") => Err(TimeLimit::refuse(text)),
         limit => Ok(limit.unwrap_or_default()),
     }
 }

@@ -4,26 +4,39 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::amount::{BadAmount, in_whole_units, limit, number_and_unit, scaled};
+
 /// Units of tokens, those that are written back first.
 const UNITS: [(&str, u64); 3] = [("M", 1_000_000), ("k", 1_000), ("", 1)];
 
-/// A limit in US dollars, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CostLimit(Option<u32>);
+limit! {
+    /// A limit in cents of a US dollar, or none.
+    CostLimit(u32),
+    "no amount of US dollars; write it like `5`, `2.50` or `off`",
+    cents,
+    dollars
+}
 
-/// A limit in tokens, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TokenLimit(pub(crate) Option<u64>);
+limit! {
+    /// A limit in tokens, or none.
+    TokenLimit(u64),
+    "no number of tokens; write it like `500000`, `500k`, `1.5M` or `off`",
+    tokens,
+    write_tokens
+}
 
-/// A text that is no amount of money.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no amount of US dollars; write it like `5`, `2.50` or `off`")]
-pub(crate) struct BadCost(String);
+impl CostLimit {
+    /// A limit of that many cents.
+    #[cfg(test)]
+    pub(crate) const fn cents(cents: u32) -> Self {
+        Self(Some(cents))
+    }
 
-/// A text that is no number of tokens.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no number of tokens; write it like `500000`, `500k`, `1.5M` or `off`")]
-pub(crate) struct BadTokens(String);
+    /// The limit in US dollars.
+    pub(crate) fn usd(self) -> Option<f64> {
+        self.0.map(|cents| f64::from(cents) / 100.0)
+    }
+}
 
 /// What a million tokens cost, in millionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +56,14 @@ pub(crate) struct Price {
 }
 
 impl FromStr for Rate {
-    type Err = BadCost;
+    type Err = BadAmount;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let trimmed = text.trim();
-        let number = trimmed.strip_prefix('$').unwrap_or(trimmed);
-        let parts = scaled(number, 1_000_000).filter(|parts| u32::try_from(*parts).is_ok());
-        parts.map(Self).ok_or_else(|| BadCost(text.to_owned()))
+        let millionths = money(text.trim(), 1_000_000).map(u64::from);
+        millionths.map(Self).ok_or_else(|| BadAmount {
+            text: text.to_owned(),
+            wanted: CostLimit::WANTED,
+        })
     }
 }
 
@@ -82,102 +96,29 @@ impl fmt::Display for Price {
     }
 }
 
-impl CostLimit {
-    /// No limit.
-    pub(crate) const OFF: Self = Self(None);
-
-    /// A limit of that many cents.
-    #[cfg(test)]
-    pub(crate) const fn cents(cents: u32) -> Self {
-        Self(Some(cents))
-    }
-
-    /// The limit in US dollars.
-    pub(crate) fn usd(self) -> Option<f64> {
-        self.0.map(|cents| f64::from(cents) / 100.0)
-    }
+fn cents(text: &str) -> Option<u32> {
+    money(text, 100)
 }
 
-impl TokenLimit {
-    /// No limit.
-    pub(crate) const OFF: Self = Self(None);
+fn dollars(cents: u32) -> String {
+    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-impl FromStr for CostLimit {
-    type Err = BadCost;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let trimmed = text.trim();
-        if trimmed.eq_ignore_ascii_case("off") {
-            return Ok(Self::OFF);
-        }
-        let number = trimmed.strip_prefix('$').unwrap_or(trimmed);
-        let cents = scaled(number, 100).and_then(|cents| u32::try_from(cents).ok());
-        let cents = cents.ok_or_else(|| BadCost(text.to_owned()))?;
-        Ok(Self((cents > 0).then_some(cents)))
-    }
-}
-
-impl fmt::Display for CostLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(cents) => write!(f, "${}.{:02}", cents / 100, cents % 100),
-            None => f.write_str("off"),
-        }
-    }
-}
-
-impl FromStr for TokenLimit {
-    type Err = BadTokens;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let trimmed = text.trim();
-        if trimmed.eq_ignore_ascii_case("off") {
-            return Ok(Self::OFF);
-        }
-        let tokens = tokens(trimmed).ok_or_else(|| BadTokens(text.to_owned()))?;
-        Ok(Self((tokens > 0).then_some(tokens)))
-    }
-}
-
-impl fmt::Display for TokenLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(tokens) = self.0 else {
-            return f.write_str("off");
-        };
-        let whole = UNITS.iter().find(|(_, unit)| tokens % unit == 0);
-        let (name, unit) = whole.unwrap_or(&("", 1));
-        write!(f, "{}{name}", tokens / unit)
-    }
+/// An amount of US dollars in parts so small that nothing of it is lost.
+fn money(text: &str, parts: u64) -> Option<u32> {
+    let amount = scaled(text.strip_prefix('$').unwrap_or(text), parts)?;
+    amount.is_exact.then(|| u32::try_from(amount.total).ok())?
 }
 
 fn tokens(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let is_unit = |name: &str| name.eq_ignore_ascii_case(unit.trim());
-    let (_, unit) = UNITS.iter().find(|(name, _)| is_unit(name))?;
-    scaled(&number.replace('_', ""), *unit)
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+    let (number, unit) = number_and_unit(text, is_of_number, &UNITS)?;
+    let amount = scaled(&number.replace('_', ""), unit)?;
+    amount.is_exact.then_some(amount.total)
 }
 
-/// A number, with a fraction if need be, in parts so small that nothing of it is lost.
-fn scaled(number: &str, parts: u64) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let mut total = digits(whole)?.checked_mul(parts)?;
-    let mut part = parts;
-    for digit in fraction.chars().map(|c| c.to_digit(10)) {
-        let digit = u64::from(digit?);
-        if !part.is_multiple_of(10) && digit != 0 {
-            return None;
-        }
-        part /= 10;
-        total = total.checked_add(part.checked_mul(digit)?)?;
-    }
-    (!fraction.is_empty()).then_some(total)
-}
-
-fn digits(text: &str) -> Option<u64> {
-    let is_number = text.chars().all(|c| c.is_ascii_digit());
-    is_number.then(|| text.parse().ok()).flatten()
+fn write_tokens(tokens: u64) -> String {
+    in_whole_units(tokens, &UNITS)
 }
 
 #[cfg(test)]

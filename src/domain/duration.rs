@@ -1,29 +1,28 @@
 //! Durations as people write them: `90s`, `15m`, `1h30m`; `0` and `off` mean no limit.
 
-use std::fmt::{self, Write as _};
-use std::str::FromStr;
+use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A limit in time, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+use super::amount::{BadAmount, limit};
 
-/// A text that is not a duration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a duration; write it like `90s`, `15m`, `1h30m` or `off`")]
-pub(crate) struct BadDuration(String);
+/// Units with their milliseconds, the largest first.
+const UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
 
-impl BadDuration {
-    /// A text that says no duration where one is needed.
-    pub(crate) fn new(text: &str) -> Self {
-        Self(text.to_owned())
-    }
+limit! {
+    /// A limit in time, or none.
+    TimeLimit(Duration),
+    "not a duration; write it like `90s`, `15m`, `1h30m` or `off`",
+    parse,
+    exact
 }
 
 impl TimeLimit {
-    /// No limit.
-    pub(crate) const OFF: Self = Self(None);
-
     /// A limit of that many seconds.
     pub(crate) const fn seconds(seconds: u64) -> Self {
         Self(Some(Duration::from_secs(seconds)))
@@ -33,26 +32,12 @@ impl TimeLimit {
     pub(crate) fn or_zero(self) -> Duration {
         self.0.unwrap_or(Duration::ZERO)
     }
-}
 
-impl FromStr for TimeLimit {
-    type Err = BadDuration;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let trimmed = text.trim();
-        if trimmed == "0" || trimmed.eq_ignore_ascii_case("off") {
-            return Ok(Self::OFF);
-        }
-        let duration = parse(trimmed).ok_or_else(|| BadDuration(text.to_owned()))?;
-        Ok(Self((!duration.is_zero()).then_some(duration)))
-    }
-}
-
-impl fmt::Display for TimeLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(duration) => f.write_str(&exact(duration)),
-            None => f.write_str("off"),
+    /// The error for a text that is no duration.
+    pub(crate) fn refuse(text: &str) -> BadAmount {
+        BadAmount {
+            text: text.to_owned(),
+            wanted: Self::WANTED,
         }
     }
 }
@@ -61,48 +46,30 @@ impl fmt::Display for TimeLimit {
 fn parse(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
-    let mut smallest = usize::MAX;
+    let mut units = UNITS.iter();
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        let number: u64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let end = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (rank, millis) = unit(rest[..end].trim())?;
-        if rank >= smallest {
-            return None;
-        }
-        smallest = rank;
-        total = total.checked_add(Duration::from_millis(number.checked_mul(millis)?))?;
-        rest = &rest[end..];
+        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
+        let end = after.find(|c: char| c.is_ascii_digit());
+        let (name, after) = after.split_at(end.unwrap_or(after.len()));
+        let name = match name.trim() {
+            "min" => "m",
+            name => name,
+        };
+        // The iterator continues after the unit it found, which enforces the order.
+        let (_, millis) = units.find(|(unit, _)| *unit == name)?;
+        let millis = number.parse::<u64>().ok()?.checked_mul(*millis)?;
+        total = total.checked_add(Duration::from_millis(millis))?;
+        rest = after;
     }
-    (smallest != usize::MAX).then_some(total)
-}
-
-/// The rank and the milliseconds of a unit.
-fn unit(name: &str) -> Option<(usize, u64)> {
-    match name {
-        "d" => Some((4, 86_400_000)),
-        "h" => Some((3, 3_600_000)),
-        "m" | "min" => Some((2, 60_000)),
-        "s" => Some((1, 1_000)),
-        "ms" => Some((0, 1)),
-        _ => None,
-    }
+    (!text.is_empty()).then_some(total)
 }
 
 /// Writes a duration so that it can be read back: `1h30m`, `15m`, `1m30s`.
 pub(crate) fn exact(duration: Duration) -> String {
     let mut left = duration.as_millis();
     let mut text = String::new();
-    for (name, millis) in [
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("m", 60_000),
-        ("s", 1_000),
-        ("ms", 1),
-    ] {
+    for (name, millis) in UNITS {
+        let millis = u128::from(millis);
         if left >= millis {
             let _ = write!(text, "{}{name}", left / millis);
             left %= millis;

@@ -1,7 +1,6 @@
 //! Sizes as people write them: `500MB`, `1.5GB`, `20GiB`; `0` and `off` mean no limit.
 
-use std::fmt;
-use std::str::FromStr;
+use super::amount::{in_whole_units, limit, number_and_unit, scaled};
 
 /// Units by name, those that are written back first.
 const UNITS: [(&str, u64); 10] = [
@@ -17,19 +16,15 @@ const UNITS: [(&str, u64); 10] = [
     ("", 1),
 ];
 
-/// A limit in bytes, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SizeLimit(pub(crate) Option<u64>);
-
-/// A text that is not a size.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size; write it like `500MB`, `20GB`, `1.5GiB` or `off`")]
-pub(crate) struct BadSize(String);
+limit! {
+    /// A limit in bytes, or none.
+    SizeLimit(u64),
+    "not a size; write it like `500MB`, `20GB`, `1.5GiB` or `off`",
+    parse,
+    write
+}
 
 impl SizeLimit {
-    /// No limit.
-    pub(crate) const OFF: Self = Self(None);
-
     /// A limit of that many bytes.
     pub(crate) const fn bytes(bytes: u64) -> Self {
         Self(Some(bytes))
@@ -46,28 +41,13 @@ impl SizeLimit {
     }
 }
 
-impl FromStr for SizeLimit {
-    type Err = BadSize;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let trimmed = text.trim();
-        if trimmed.eq_ignore_ascii_case("off") {
-            return Ok(Self::OFF);
-        }
-        let bytes = parse(trimmed).ok_or_else(|| BadSize(text.to_owned()))?;
-        Ok(Self((bytes > 0).then_some(bytes)))
-    }
+fn write(bytes: u64) -> String {
+    in_whole_units(bytes, &UNITS)
 }
 
-impl fmt::Display for SizeLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(bytes) = self.0 else {
-            return f.write_str("off");
-        };
-        let whole = UNITS.iter().find(|(_, unit)| bytes % unit == 0);
-        let (name, unit) = whole.unwrap_or(&("B", 1));
-        write!(f, "{}{name}", bytes / unit)
-    }
+fn parse(text: &str) -> Option<u64> {
+    let (number, unit) = number_and_unit(text, |c| c.is_ascii_digit() || c == '.', &UNITS)?;
+    Some(scaled(number, unit)?.total)
 }
 
 /// A size for people: `812 B`, `4.5 kB`, `45 kB`, `1.2 MB`; rounded down.
@@ -81,27 +61,6 @@ pub(crate) fn rounded(bytes: u64) -> String {
         return format!("{}.{} {name}", tenths / 10, tenths % 10);
     }
     format!("{} {name}", tenths / 10)
-}
-
-/// Reads a number, with a fraction if need be, and a unit in any case.
-fn parse(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let unit = UNITS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()))?
-        .1;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let mut bytes = whole.parse::<u64>().ok()?.checked_mul(unit)?;
-    let mut part = unit;
-    if fraction.is_empty() {
-        return None;
-    }
-    for digit in fraction.chars() {
-        part /= 10;
-        bytes = bytes.checked_add(part.checked_mul(u64::from(digit.to_digit(10)?))?)?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
@@ -121,6 +80,7 @@ mod tests {
         case("20GB", Some(20_000_000_000), "20GB");
         case("50mb", Some(50_000_000), "50MB");
         case("1.5 GB", Some(1_500_000_000), "1500MB");
+        case("1.5GiB", Some(1_610_612_736), "1536MiB");
         case("2GiB", Some(2_147_483_648), "2GiB");
         case("64KiB", Some(65_536), "64KiB");
         case("812", Some(812), "812B");
