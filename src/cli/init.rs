@@ -11,7 +11,6 @@ use super::launch::{no_repository, on_runtime};
 use super::output;
 use crate::domain::init::text::{self, AgentFound};
 use crate::domain::init::{candidates, decide};
-use crate::domain::settings::Settings;
 use crate::edge::files::write_new;
 use crate::edge::repository::Repository;
 use crate::edge::settings::REPOSITORY_FILE;
@@ -50,8 +49,7 @@ async fn write(arguments: &InitArguments, context: &Context) -> Result<ExitCode,
     let path = path_variable(context);
     let gates = decide(&found, &survey::installed(&found, path, top));
     let agent = AgentFound::of(survey::agents(path, top));
-    let defaults = Settings::resolve([]).map_err(|problem| Failure::system(problem.to_string()))?;
-    let page = text::write(&agent, &gates, &defaults);
+    let page = text::write(&agent, &gates);
     if arguments.print {
         return output::print(page.as_bytes());
     }

@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
 
 use super::arguments::EXIT_CODES;
 use super::context::Context;
@@ -100,8 +102,8 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "DURATION")]
     pub(super) max_story_time: Option<TimeLimit>,
     /// What happens to the branch at the end; `ask` keeps it where nobody can answer
-    #[arg(long, value_name = "CHOICE")]
-    pub(super) on_finish: Option<OnFinishArgument>,
+    #[arg(long, value_name = "CHOICE", value_parser = on_finish())]
+    pub(super) on_finish: Option<OnFinish>,
     /// Write a plain log, also on a terminal, where a screen is the default
     #[arg(long)]
     pub(super) no_tui: bool,
@@ -122,27 +124,6 @@ pub(super) struct RunArguments {
     pub(super) quiet: bool,
 }
 
-/// What happens to the branch at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnFinishArgument {
-    /// Ask
-    Ask,
-    /// Back to the original branch, the work as uncommitted changes
-    Cleanup,
-    /// Stay on the checkpoint branch
-    Keep,
-}
-
-impl From<OnFinishArgument> for OnFinish {
-    fn from(choice: OnFinishArgument) -> Self {
-        match choice {
-            OnFinishArgument::Ask => Self::Ask,
-            OnFinishArgument::Cleanup => Self::Cleanup,
-            OnFinishArgument::Keep => Self::Keep,
-        }
-    }
-}
-
 impl RunArguments {
     /// Whether the run is shown on a screen, and its user can be asked.
     pub(super) fn is_attended(&self, context: &Context) -> bool {
@@ -158,7 +139,7 @@ impl RunArguments {
             agent: flag(self.agent.clone(), "--agent"),
             model: flag(self.model.clone(), "--model"),
             max_retries: flag(self.max_retries, "--max-retries"),
-            on_finish: flag(self.on_finish.map(OnFinish::from), "--on-finish"),
+            on_finish: flag(self.on_finish, "--on-finish"),
             idle_timeout: flag(self.idle_timeout, "--idle-timeout"),
             total_timeout: flag(self.timeout, "--timeout"),
             command_timeout: flag(self.command_timeout, "--command-timeout"),
@@ -182,6 +163,18 @@ impl RunArguments {
             (false, false) => Verbosity::Normal,
         }
     }
+}
+
+/// The choices of `--on-finish`; the long help says what each does.
+fn on_finish() -> impl TypedValueParser<Value = OnFinish> {
+    let choices = OnFinish::NAMES.map(|(name, choice)| {
+        PossibleValue::new(name).help(match choice {
+            OnFinish::Ask => "Ask",
+            OnFinish::Cleanup => "Back to the original branch, the work as uncommitted changes",
+            OnFinish::Keep => "Stay on the checkpoint branch",
+        })
+    });
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<OnFinish>())
 }
 
 fn flag<T>(value: Option<T>, name: &'static str) -> Option<Sourced<T>> {

@@ -9,7 +9,6 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::arguments::Arguments;
 use super::output;
-use crate::domain::settings::Settings;
 use crate::domain::settings::keys::TABLES;
 use crate::domain::settings::variables::{CONFIG, TRUST};
 use crate::failure::Failure;
@@ -144,9 +143,6 @@ fn environment(roff: &mut Roff) {
 }
 
 fn configuration(roff: &mut Roff) {
-    let Ok(defaults) = Settings::resolve([]) else {
-        return;
-    };
     roff.control("SH", ["CONFIGURATION"]).text([roman(
         "ralphtool.toml in the top folder of the repository, then your own config.toml, then variables, \
          then flags; later wins. `ralphtool init` writes a file with every key as a comment, and \
@@ -158,7 +154,7 @@ fn configuration(roff: &mut Roff) {
             roff.control("SS", [table.header]).text([roman(about)]);
         }
         for key in table.keys {
-            let (kind, without) = (key.kind.words(), key.without.words(&defaults));
+            let (kind, without) = (key.kind.words(), key.without.words());
             let about = format!("{} Takes {kind}; without it: {without}.", plain(key.about));
             item(roff, key.name, &about);
         }

@@ -25,7 +25,7 @@ macro_rules! limit {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::domain::amount::BadAmount;
+            type Err = super::amount::BadAmount;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let trimmed = text.trim();

@@ -318,7 +318,7 @@ fn policy(order: &Order) -> Policy {
         max_wait: settings.max_wait.value.0,
         strict_tasks: settings.strict_tasks.value,
         require_changes: settings.require_changes.value,
-        tamper: TamperPolicy::of(&settings.tamper),
+        tamper: TamperPolicy::of(settings),
         gates: settings
             .gates
             .value

@@ -184,7 +184,7 @@ pub(crate) fn prompt_of(
         previous: previous.as_ref(),
         notes: &[],
         strict_tasks: settings.strict_tasks.value,
-        tamper: &TamperPolicy::of(&settings.tamper),
+        tamper: &TamperPolicy::of(settings),
     }))
 }
 

@@ -298,10 +298,6 @@ fn every_language_of_a_repository_has_its_gates() {
     );
 }
 
-fn defaults() -> Settings {
-    Settings::resolve([]).unwrap()
-}
-
 /// The page of a repository where everything can happen.
 fn page(agent: &AgentFound) -> (String, Vec<Proposal>) {
     let folders = [
@@ -310,7 +306,7 @@ fn page(agent: &AgentFound) -> (String, Vec<Proposal>) {
         folder("api", &["go.mod"]),
     ];
     let gates = proposals(&folders, &["go"]);
-    (write(agent, &gates, &defaults()), gates)
+    (write(agent, &gates), gates)
 }
 
 /// All values, wherever they were given.
@@ -342,7 +338,7 @@ fn the_file_means_the_defaults_and_the_gates() {
         ..layer
     };
     assert_eq!(rest, PartialSettings::default());
-    let empty = write(&AgentFound::Nobody, &[], &defaults());
+    let empty = write(&AgentFound::Nobody, &[]);
     let nothing = file::parse("ralphtool.toml", &empty).unwrap();
     assert_eq!(nothing, PartialSettings::default());
 }

@@ -7,7 +7,6 @@
 use std::fmt::Write as _;
 
 use super::Proposal;
-use crate::domain::settings::Settings;
 use crate::domain::settings::keys::{KeyInfo, KeyTable, TABLES, Without, quoted};
 
 /// How the table of a gate is opened.
@@ -43,22 +42,22 @@ const OPENING: &str = "\
 # flags win over this file. `ralphtool doctor` shows what is wrong with it, if anything is.
 ";
 
-/// Writes the file; `defaults` are the settings where nothing is said.
-pub(crate) fn write(agent: &AgentFound, gates: &[Proposal], defaults: &Settings) -> String {
+/// Writes the file.
+pub(crate) fn write(agent: &AgentFound, gates: &[Proposal]) -> String {
     let mut page = Page(OPENING.to_owned());
-    page.agent(agent, defaults);
+    page.agent(agent);
     for key in TABLES
         .iter()
         .filter(|it| it.header.is_empty())
         .flat_map(|it| it.keys)
     {
         if key.name != "agent" {
-            page.key(key, defaults);
+            page.key(key);
         }
     }
-    page.gates(gates, defaults);
+    page.gates(gates);
     for table in TABLES.iter().filter(|it| !["", GATE].contains(&it.header)) {
-        page.table(table, defaults);
+        page.table(table);
     }
     page.0
 }
@@ -79,18 +78,19 @@ impl Page {
     }
 
     /// A key that is commented out, below words on what it is for.
-    fn key(&mut self, key: &KeyInfo, defaults: &Settings) {
+    fn key(&mut self, key: &KeyInfo) {
         self.gap();
         self.words(key.about);
-        let _ = writeln!(self.0, "# {} = {}", key.name, key.without.value(defaults));
+        let _ = writeln!(self.0, "# {} = {}", key.name, key.without.value());
     }
 
-    fn agent(&mut self, agent: &AgentFound, defaults: &Settings) {
+    fn agent(&mut self, agent: &AgentFound) {
         self.gap();
+        let mut default = String::new();
         for key in TABLES[0].keys.iter().filter(|key| key.name == "agent") {
             self.words(key.about);
+            default = key.without.value();
         }
-        let default = quoted(defaults.agent.value.first());
         match agent {
             AgentFound::One(name) => {
                 self.words("It is the one that was found here.");
@@ -107,7 +107,7 @@ impl Page {
         }
     }
 
-    fn gates(&mut self, gates: &[Proposal], defaults: &Settings) {
+    fn gates(&mut self, gates: &[Proposal]) {
         self.gap();
         self.words(
             "Gates: commands that ralphtool itself runs after an agent says it is done, in this folder.\n\
@@ -121,20 +121,20 @@ impl Page {
             self.words(none);
         }
         for gate in gates {
-            self.gate(gate, defaults);
+            self.gate(gate);
         }
         if gates.is_empty() {
             self.gap();
             self.words("Such as this one.");
             let mut lines = format!("{GATE}\nname = \"tests\"\nrun = \"make test\"");
-            for (key, value) in gate_defaults(defaults) {
+            for (key, value) in gate_defaults() {
                 let _ = write!(lines, "\n{key} = {value}");
             }
             self.words(&lines);
         }
     }
 
-    fn gate(&mut self, gate: &Proposal, defaults: &Settings) {
+    fn gate(&mut self, gate: &Proposal) {
         self.gap();
         let lines = format!(
             "[[gate]]\nname = {}\nrun = {}",
@@ -148,13 +148,13 @@ impl Page {
         }
         self.words(&format!("Found in `{}`.", gate.because));
         let _ = writeln!(self.0, "{lines}");
-        for (key, value) in gate_defaults(defaults) {
+        for (key, value) in gate_defaults() {
             let _ = writeln!(self.0, "# {key} = {value}");
         }
     }
 
     /// A table: its keys with their defaults, or an example where they only make sense together.
-    fn table(&mut self, table: &KeyTable, defaults: &Settings) {
+    fn table(&mut self, table: &KeyTable) {
         self.gap();
         self.words(table.about);
         if let Some(example) = table.example {
@@ -164,16 +164,16 @@ impl Page {
         }
         let _ = writeln!(self.0, "{}", table.header);
         for key in table.keys {
-            self.key(key, defaults);
+            self.key(key);
         }
     }
 }
 
 /// The keys of a gate that have a default, and it.
-fn gate_defaults(defaults: &Settings) -> Vec<(&'static str, String)> {
+fn gate_defaults() -> Vec<(&'static str, String)> {
     let gate = TABLES.iter().filter(|table| table.header == GATE);
     gate.flat_map(|table| table.keys)
         .filter(|key| matches!(key.without, Without::Default(_)))
-        .map(|key| (key.name, key.without.value(defaults)))
+        .map(|key| (key.name, key.without.value()))
         .collect()
 }

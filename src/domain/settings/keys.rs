@@ -1,25 +1,38 @@
-//! Every key of the configuration, once: what it is for, what it takes, what holds without it, and
-//! which variable and flag say the same.
-//!
-//! The reader of the file takes its lists of known keys from here, `init` its comments, the manual
-//! page and `docs/configuration.md` their tables.
+//! Every key of the configuration is declared once, as a row: its type, its default, the variable
+//! and the flag that set it too, and what it is for. The macros here and in `all.rs` make from the
+//! rows what holds the values, what reads them, and the [`KeyInfo`] that the messages, `init`, the
+//! manual page and `docs/configuration.md` are written from.
 
-mod list;
+use std::fmt::Display;
 
-use super::Settings;
+use super::agents::{AgentKeys, EscalateKeys, StoryKeys};
+use super::all::{BUDGET, TAMPER, TIMEOUTS, TOP};
+use super::gate::GateKeys;
+use super::notify::NotifyKeys;
+use super::prices::PriceKeys;
 
-pub(crate) use self::list::TABLES;
+/// The tables of the configuration, the top of the file first.
+pub(crate) const TABLES: [KeyTable; 10] = [
+    TOP,
+    GateKeys::TABLE,
+    TIMEOUTS,
+    BUDGET,
+    TAMPER,
+    NotifyKeys::TABLE,
+    PriceKeys::TABLE,
+    EscalateKeys::TABLE,
+    StoryKeys::TABLE,
+    AgentKeys::TABLE,
+];
 
 /// A table of the configuration, or its top.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyTable {
     /// How it is opened; empty for the top of the file.
     pub(crate) header: &'static str,
-    /// What it is for.
     pub(crate) about: &'static str,
     /// What it may look like, where its keys only make sense together.
     pub(crate) example: Option<&'static str>,
-    /// Its keys, in the order they are told.
     pub(crate) keys: &'static [KeyInfo],
 }
 
@@ -28,12 +41,13 @@ pub(crate) struct KeyTable {
 pub(crate) struct KeyInfo {
     /// Its name within its table.
     pub(crate) name: &'static str,
-    /// Whether it counts at once in a repository's own file, or only after the user allowed it.
-    pub(crate) trust: Trust,
-    /// What may stand behind it.
     pub(crate) kind: Kind,
-    /// What holds without it.
     pub(crate) without: Without,
+    /// What it does that the user has to allow before it counts in a repository's own file, which
+    /// may have come with a clone or been changed by an agent; `{name}` is that of its table. None
+    /// where it only decides how ralphtool itself works: it starts nothing, sets no variable of any
+    /// program, opens no path and removes nothing.
+    pub(crate) asks: Option<&'static str>,
     /// The variable that says the same.
     pub(crate) variable: Option<&'static str>,
     /// The flag of `loop` and `resume` that says the same.
@@ -42,69 +56,54 @@ pub(crate) struct KeyInfo {
     pub(crate) about: &'static str,
 }
 
-/// Whether a repository's own file may use a key without the user's permission. A file may have come
-/// with a clone, or an agent may have changed it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// It only decides how ralphtool itself works: it starts nothing, sets no variable of any
-    /// program, opens no path and removes nothing.
-    NotNeeded,
-    /// It does this, and counts only after the user has allowed it; `{name}` is that of its table.
-    Needed(&'static str),
-}
-
-/// What may stand behind a key.
+/// What a key takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// Text.
     Text,
-    /// One of these words.
     OneOf(fn() -> Vec<&'static str>),
-    /// The name of an agent, or a list of them.
     Agents,
-    /// A whole number.
     Count,
-    /// Yes or no.
     Flag,
-    /// How long.
     Duration,
-    /// How many bytes.
     Size,
-    /// How many US dollars.
     Money,
-    /// How many tokens.
     Tokens,
-    /// A program and its arguments.
     Command,
-    /// Folders and files.
     Paths,
-    /// Some of these words.
     SomeOf(fn() -> Vec<&'static str>),
-    /// Variables of an environment.
     Environment,
 }
 
 impl Kind {
     /// What users are told to write.
     pub(crate) fn words(self) -> String {
-        let list = |names: &[&str]| {
+        let list = |names: Vec<&str>| {
             let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             quoted.join(", ")
         };
+        let words = match self {
+            Self::OneOf(names) => return format!("one of {}", list(names())),
+            Self::SomeOf(names) => return format!("a list of {}", list(names())),
+            Self::Text => "a string",
+            Self::Agents => "a name, or a list of names",
+            Self::Count => "a whole number",
+            Self::Flag => "`true` or `false`",
+            Self::Duration => "a duration such as `\"15m\"`",
+            Self::Size => "a size such as `\"50MB\"`",
+            Self::Money => "an amount such as `2.50`",
+            Self::Tokens => "a number such as `500_000` or `\"2M\"`",
+            Self::Command => "a list: program and arguments",
+            Self::Paths => "a list of paths",
+            Self::Environment => "a table of variables",
+        };
+        words.to_owned()
+    }
+
+    /// A value as TOML has it.
+    pub(super) fn toml(self, value: &impl Display) -> String {
         match self {
-            Self::Text => "a string".to_owned(),
-            Self::OneOf(names) => format!("one of {}", list(&names())),
-            Self::Agents => "a name, or a list of names".to_owned(),
-            Self::Count => "a whole number".to_owned(),
-            Self::Flag => "`true` or `false`".to_owned(),
-            Self::Duration => "a duration such as `\"15m\"`".to_owned(),
-            Self::Size => "a size such as `\"50MB\"`".to_owned(),
-            Self::Money => "an amount such as `2.50`".to_owned(),
-            Self::Tokens => "a number such as `500_000` or `\"2M\"`".to_owned(),
-            Self::Command => "a list: program and arguments".to_owned(),
-            Self::Paths => "a list of paths".to_owned(),
-            Self::SomeOf(names) => format!("a list of {}", list(&names())),
-            Self::Environment => "a table of variables".to_owned(),
+            Self::Flag | Self::Count => value.to_string(),
+            _ => quoted(&value.to_string()),
         }
     }
 }
@@ -113,36 +112,125 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Without {
     /// A value, as TOML has it.
-    Default(fn(&Settings) -> String),
-    /// Nothing; the value is an example.
-    Nothing(&'static str),
-    /// Something that is no value of its own, in words; the value is an example.
-    Other(&'static str, &'static str),
-    /// It cannot be left out; the value is an example.
-    Needed(&'static str),
+    Default(fn() -> String),
+    /// Something that is no value of its own, in words.
+    Words {
+        words: &'static str,
+        /// A value that the key could have, as TOML has it.
+        example: &'static str,
+    },
 }
 
 impl Without {
     /// A value that may stand in a file: the default, or else an example.
-    pub(crate) fn value(self, defaults: &Settings) -> String {
+    pub(crate) fn value(self) -> String {
         match self {
-            Self::Default(value) => value(defaults),
-            Self::Nothing(example) | Self::Needed(example) | Self::Other(_, example) => {
-                example.to_owned()
-            }
+            Self::Default(value) => value(),
+            Self::Words { example, .. } => example.to_owned(),
         }
     }
 
     /// What users are told about the key that is left out.
-    pub(crate) fn words(self, defaults: &Settings) -> String {
+    pub(crate) fn words(self) -> String {
         match self {
-            Self::Default(value) => format!("`{}`", value(defaults)),
-            Self::Nothing(_) => "nothing".to_owned(),
-            Self::Other(words, _) => words.to_owned(),
-            Self::Needed(_) => "needed".to_owned(),
+            Self::Default(value) => format!("`{}`", value()),
+            Self::Words { words, .. } => words.to_owned(),
         }
     }
 }
+
+/// The [`KeyInfo`] of a row.
+macro_rules! key_info {
+    (
+        $name:expr, $type:ty, [$($default:expr)?], [$($words:literal, $example:literal)?],
+        [$($asks:literal)?], [$($variable:literal)?], [$($flag:literal)?], $about:literal
+    ) => {
+        super::keys::KeyInfo {
+            name: $name,
+            kind: <$type as super::value::Read>::KIND,
+            $(without: super::keys::Without::Default(|| {
+                <$type as super::value::Read>::KIND.toml(&$default)
+            }),)?
+            $(without: super::keys::Without::Words {
+                words: $words,
+                example: $example,
+            },)?
+            asks: super::keys::optional!($($asks)?),
+            variable: super::keys::optional!($($variable)?),
+            flag: super::keys::optional!($($flag)?),
+            about: $about,
+        }
+    };
+}
+pub(super) use key_info;
+
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+pub(super) use optional;
+
+/// Declares a table whose keys become one value: the struct holds what a file says of each key, or
+/// its default.
+macro_rules! table {
+    (
+        $keys:ident, $header:literal, $about:literal $(, example $table_example:literal)?;
+        $(
+            $field:ident: $type:ty $(= $default:expr)?
+            $(, without $words:literal, example $example:literal)?
+            $(, asks $asks:literal)? $(, flag $flag:literal)?, $key_about:literal;
+        )*
+    ) => {
+        pub(super) struct $keys {
+            $($field: super::keys::field!(type $type $(= $default)?),)*
+        }
+
+        impl $keys {
+            pub(super) const TABLE: super::keys::KeyTable =
+                super::keys::KeyTable {
+                    header: $header,
+                    about: $about,
+                    example: super::keys::optional!($($table_example)?),
+                    keys: &[$(super::keys::key_info!(
+                        stringify!($field), $type, [$($default)?], [$($words, $example)?],
+                        [$($asks)?], [], [$($flag)?], $key_about
+                    ),)*],
+                };
+
+            /// `header` is that of the table in the file.
+            fn read(
+                header: &str,
+                item: &super::value::Item<'_>,
+            ) -> Result<Self, super::value::Mistake> {
+                use super::value::{Mistake, Read, table};
+                let mut keys = Self {
+                    $($field: super::keys::field!(value $($default)?),)*
+                };
+                for (key, item) in table(item)? {
+                    match key.get_ref().as_ref() {
+                        $(stringify!($field) => keys.$field = <$type as Read>::read(item)?.into(),)*
+                        _ => return Err(Mistake::unknown_key(key, &Self::TABLE.names(), header)),
+                    }
+                }
+                Ok(keys)
+            }
+        }
+    };
+}
+pub(super) use table;
+
+/// A field of a table: an option, unless the key has a default.
+macro_rules! field {
+    (type $type:ty) => { Option<<$type as super::value::Read>::Value> };
+    (type $type:ty = $default:expr) => { <$type as super::value::Read>::Value };
+    (value) => { None };
+    (value $default:expr) => { $default };
+}
+pub(super) use field;
 
 /// How often a table may be in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,16 +245,7 @@ pub(crate) enum Shape {
     Named(&'static str),
 }
 
-/// The names of the keys below that header.
-pub(crate) fn names(header: &str) -> Vec<&'static str> {
-    let of_it = TABLES.iter().filter(|table| table.header == header);
-    let keys = of_it.flat_map(|table| table.keys).map(|key| key.name);
-    let tables = TABLES.iter().filter(|_| header.is_empty());
-    keys.chain(tables.filter_map(KeyTable::top_name)).collect()
-}
-
 impl KeyTable {
-    /// How often it may be in a file.
     pub(crate) fn shape(&self) -> Shape {
         match self.top_name() {
             None => Shape::Top,
@@ -180,6 +259,13 @@ impl KeyTable {
     pub(crate) fn top_name(&self) -> Option<&'static str> {
         let inner = self.header.trim_matches(['[', ']']);
         inner.split('.').next().filter(|name| !name.is_empty())
+    }
+
+    /// The names of its keys; at the top, those of the tables too.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        let tables = TABLES.iter().filter(|_| self.header.is_empty());
+        let keys = self.keys.iter().map(|key| key.name);
+        keys.chain(tables.filter_map(Self::top_name)).collect()
     }
 }
 

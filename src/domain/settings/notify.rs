@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::keys::{Kind, table};
+use super::value::{Command, FromTable, Item, Key, Mistake, array, choice, choices, read};
+
 /// Something worth a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occasion {
@@ -25,6 +28,16 @@ impl Occasion {
     ];
 }
 
+choices!(Occasion);
+
+/// Several occasions.
+struct Occasions;
+
+read! {
+    Occasions => Vec<Occasion>, Kind::SomeOf(|| Occasion::NAMES.map(|(name, _)| name).to_vec()),
+        |item| array(item, "an array such as [\"finished\"]")?.iter().map(choice).collect();
+}
+
 /// Whom to tell of what, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotifySettings {
@@ -43,6 +56,30 @@ impl Default for NotifySettings {
             bell: true,
             on: Occasion::NAMES.map(|(_, occasion)| occasion).to_vec(),
         }
+    }
+}
+
+table! {
+    NotifyKeys, "[notify]",
+    "Whom to tell when a run ends, a story is given up, a limit is waited for, or you have to\n\
+     choose: a command that gets the event as JSON by stdin, and the terminal's bell.",
+    example "command = [\"notify-send\", \"ralphtool\"]\nbell = true\n\
+             on = [\"finished\", \"exhausted\", \"waiting\", \"choice\"]";
+    command: Command, without "nothing", example r#"["notify-send", "ralphtool"]"#,
+        asks "a notification runs",
+        "What is run; it gets the event as JSON by stdin, and `{message}` in it becomes the message.";
+    bell: bool = true, "Whether the terminal rings, and shows a message of its own where it can.";
+    on: Occasions, without "all of them", example r#"["finished"]"#, "What is told.";
+}
+
+impl FromTable for NotifySettings {
+    fn from_table(_: &Key<'_>, item: &Item<'_>) -> Result<Self, Mistake> {
+        let keys = NotifyKeys::read(NotifyKeys::TABLE.header, item)?;
+        Ok(Self {
+            command: keys.command,
+            bell: keys.bell,
+            on: keys.on.unwrap_or_else(|| Self::default().on),
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! What is made of an attempt that tampers with what judges it.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Origin, Sourced};
+use super::keys::Kind;
+use super::value::{Item, Mistake, array, choices, filled, read};
 
 /// Something an attempt should leave alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,17 +44,6 @@ impl TamperCheck {
             Self::Outside => "outside",
         }
     }
-
-    /// Its key in a configuration.
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::Boxes => "tamper.boxes",
-            Self::Specs => "tamper.specs",
-            Self::Tests => "tamper.tests",
-            Self::Config => "tamper.config",
-            Self::Outside => "tamper.outside",
-        }
-    }
 }
 
 /// What follows from a finding.
@@ -75,33 +65,35 @@ impl Severity {
         ("warn", Self::Warn),
         ("fail", Self::Fail),
     ];
+}
 
-    /// The name users write.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+choices!(Severity);
+
+/// Folders and files, as seen from the top of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Paths(pub(crate) Vec<String>);
+
+read! {
+    Paths => Self, Kind::Paths, |item| {
+        let paths = array(item, "an array of paths")?.iter().map(path);
+        paths.collect::<Result<_, _>>().map(Paths)
+    };
+}
+
+impl fmt::Display for Paths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
     }
 }
 
-/// What is looked for, and what follows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TamperSettings {
-    /// What was said about a check.
-    pub(super) severities: BTreeMap<TamperCheck, Sourced<Severity>>,
-    /// The folders and files that work is expected in; where nothing is said, what is there.
-    pub(crate) roots: Option<Sourced<Vec<String>>>,
-}
-
-impl TamperSettings {
-    /// What follows from a finding of that check, and who said so.
-    pub(crate) fn severity(&self, check: TamperCheck) -> (Severity, Origin) {
-        self.severities
-            .get(&check)
-            .map_or((Severity::default(), Origin::Default), |it| {
-                (it.value, it.origin.clone())
-            })
+fn path(item: &Item<'_>) -> Result<String, Mistake> {
+    let path = filled(item)?;
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        return Err(Mistake::at(
+            item,
+            "expected a path inside of the repository",
+        ));
     }
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    Ok(path.trim_end_matches('/').to_owned())
 }

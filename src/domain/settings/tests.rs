@@ -3,9 +3,15 @@
 use indoc::indoc;
 use pretty_assertions::assert_eq;
 
-use super::agents::{Calling, CommandSettings, PromptBy};
+use std::collections::BTreeMap;
+
+use super::agents::{AgentSettings, Calling, CommandSettings, Escalation, PromptBy, StoryAgent};
+use super::tamper::Paths;
 use super::*;
+use crate::domain::allowance::{CostLimit, Price, TokenLimit};
 use crate::domain::dialect::Output;
+use crate::domain::duration::TimeLimit;
+use crate::domain::size::SizeLimit;
 
 fn problem(text: &str) -> String {
     let problem = file::parse("ralphtool.toml", text).unwrap_err();
@@ -139,11 +145,9 @@ fn checks_prices_and_notifications_are_read_with_their_lines() {
     };
     let want = PartialSettings {
         prices: BTreeMap::from([("gpt-5.2-codex".to_owned(), at(1, price))]),
-        tamper: BTreeMap::from([
-            (TamperCheck::Tests, at(6, Severity::Fail)),
-            (TamperCheck::Outside, at(7, Severity::Off)),
-        ]),
-        tamper_roots: Some(at(8, vec!["src".to_owned(), "tests".to_owned()])),
+        tamper_tests: Some(at(6, Severity::Fail)),
+        tamper_outside: Some(at(7, Severity::Off)),
+        tamper_roots: Some(at(8, Paths(vec!["src".to_owned(), "tests".to_owned()]))),
         notify: Some(at(9, notify)),
         ..PartialSettings::default()
     };

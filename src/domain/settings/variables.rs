@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{OnFinish, Origin, PartialSettings, SettingsProblem, Sourced, nearest};
+use super::all::VARIABLES;
+use super::keys::Kind;
+use super::{Origin, PartialSettings, SettingsProblem, Sourced, nearest};
 
 /// Names the start of every variable of ours.
 const PREFIX: &str = "RALPHTOOL_";
@@ -13,33 +15,6 @@ pub(crate) const CONFIG: &str = "RALPHTOOL_CONFIG";
 
 /// The variable that allows what the repository's own file asks for, this once.
 pub(crate) const TRUST: &str = "RALPHTOOL_TRUST";
-
-/// Variables that are settings.
-pub(crate) const KNOWN: [&str; 23] = [
-    "RALPHTOOL_AGENT",
-    "RALPHTOOL_MODEL",
-    "RALPHTOOL_MAX_RETRIES",
-    "RALPHTOOL_ON_FINISH",
-    "RALPHTOOL_IDLE_TIMEOUT",
-    "RALPHTOOL_TIMEOUT",
-    "RALPHTOOL_COMMAND_TIMEOUT",
-    "RALPHTOOL_MAX_WAIT",
-    "RALPHTOOL_LIMIT_PAUSE",
-    "RALPHTOOL_MAX_COST",
-    "RALPHTOOL_MAX_TOKENS",
-    "RALPHTOOL_MAX_TIME",
-    "RALPHTOOL_MAX_STORY_COST",
-    "RALPHTOOL_MAX_STORY_TOKENS",
-    "RALPHTOOL_MAX_STORY_TIME",
-    "RALPHTOOL_LARGEST_FILE",
-    "RALPHTOOL_LEAST_FREE",
-    "RALPHTOOL_VAULT_LIMIT",
-    "RALPHTOOL_LEARNINGS_LIMIT",
-    "RALPHTOOL_STRICT_TASKS",
-    "RALPHTOOL_REQUIRE_CHANGES",
-    CONFIG,
-    TRUST,
-];
 
 /// A variable that was a setting.
 const REMOVED: &str = "RALPHTOOL_ISOLATE";
@@ -84,98 +59,55 @@ pub(crate) fn parse<'a>(
         if !name.starts_with(PREFIX) || INTERNAL.contains(&name) {
             continue;
         }
-        match KNOWN.into_iter().find(|known| *known == name) {
-            Some(_) if value.is_empty() => {}
-            Some(known) => read(&mut variables, known, value)?,
-            None if name == REMOVED && value.is_empty() => {}
-            None if name == REMOVED => return Err(SettingsProblem::isolate_removed(name)),
-            None => variables.warnings.push(unknown(name)),
+        match name {
+            REMOVED if value.is_empty() => {}
+            REMOVED => return Err(SettingsProblem::isolate_removed(name)),
+            _ if !known().any(|known| known == name) => variables.warnings.push(unknown(name)),
+            _ if value.is_empty() => {}
+            CONFIG => variables.config = Some(value.to_owned()),
+            TRUST => variables.trust = read_variable(Kind::Flag, TRUST, value)?.value,
+            _ => variables.settings.read_variable(name, value)?,
         }
     }
     variables.warnings.sort();
     Ok(variables)
 }
 
-fn read(variables: &mut Variables, name: &'static str, value: &str) -> Result<(), SettingsProblem> {
-    let settings = &mut variables.settings;
-    match name {
-        "RALPHTOOL_AGENT" => settings.agent = Some(limit(name, value)?),
-        "RALPHTOOL_MODEL" => settings.model = Some(sourced(name, value.to_owned())),
-        "RALPHTOOL_MAX_RETRIES" => settings.max_retries = Some(count(name, value)?),
-        "RALPHTOOL_ON_FINISH" => settings.on_finish = Some(on_finish(name, value)?),
-        "RALPHTOOL_IDLE_TIMEOUT" => settings.idle_timeout = Some(limit(name, value)?),
-        "RALPHTOOL_TIMEOUT" => settings.total_timeout = Some(limit(name, value)?),
-        "RALPHTOOL_COMMAND_TIMEOUT" => settings.command_timeout = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_WAIT" => settings.max_wait = Some(limit(name, value)?),
-        "RALPHTOOL_LIMIT_PAUSE" => settings.limit_pause = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_COST" => settings.max_cost = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_TOKENS" => settings.max_tokens = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_TIME" => settings.max_time = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_STORY_COST" => settings.max_story_cost = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_STORY_TOKENS" => settings.max_story_tokens = Some(limit(name, value)?),
-        "RALPHTOOL_MAX_STORY_TIME" => settings.max_story_time = Some(limit(name, value)?),
-        "RALPHTOOL_LEARNINGS_LIMIT" => settings.learnings_limit = Some(limit(name, value)?),
-        "RALPHTOOL_LARGEST_FILE" => settings.largest_file = Some(limit(name, value)?),
-        "RALPHTOOL_LEAST_FREE" => settings.least_free = Some(limit(name, value)?),
-        "RALPHTOOL_VAULT_LIMIT" => settings.vault_limit = Some(limit(name, value)?),
-        "RALPHTOOL_STRICT_TASKS" => settings.strict_tasks = Some(flag(name, value)?),
-        "RALPHTOOL_REQUIRE_CHANGES" => settings.require_changes = Some(flag(name, value)?),
-        TRUST => variables.trust = flag(name, value)?.value,
-        _ => variables.config = Some(value.to_owned()),
-    }
-    Ok(())
-}
-
-fn count(name: &'static str, value: &str) -> Result<Sourced<u32>, SettingsProblem> {
-    let Ok(count) = value.trim().parse() else {
-        let message = format!("`{value}` is not a number from 0 to {}", u32::MAX);
-        return Err(SettingsProblem::new(name, message));
-    };
-    Ok(sourced(name, count))
-}
-
-/// A limit of any sort, which names its own mistakes.
-fn limit<T>(name: &'static str, value: &str) -> Result<Sourced<T>, SettingsProblem>
-where
-    T: FromStr<Err: fmt::Display>,
-{
-    match value.parse() {
-        Ok(limit) => Ok(sourced(name, limit)),
-        Err(bad) => Err(SettingsProblem::new(name, format!("{bad}"))),
-    }
-}
-
-fn on_finish(name: &'static str, value: &str) -> Result<Sourced<OnFinish>, SettingsProblem> {
-    let found = OnFinish::NAMES.iter().find(|(known, _)| *known == value);
-    found.map_or_else(
-        || {
-            let message = format!("`{value}` is not one of `ask`, `cleanup`, `keep`");
-            Err(SettingsProblem::new(name, message))
+/// Reads the value of a variable that is a setting; types name their own mistakes.
+pub(super) fn read_variable<T: FromStr<Err: fmt::Display>>(
+    kind: Kind,
+    name: &'static str,
+    value: &str,
+) -> Result<Sourced<T>, SettingsProblem> {
+    let trimmed = value.trim();
+    let text = match kind {
+        Kind::Flag => match trimmed.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => "true",
+            "0" | "false" | "no" | "off" => "false",
+            _ => "",
         },
-        |(_, choice)| Ok(sourced(name, *choice)),
-    )
+        Kind::Count => trimmed,
+        _ => value,
+    };
+    let value = text.parse().map_err(|bad: T::Err| {
+        let message = match kind {
+            Kind::Flag => format!("`{value}` is neither `true` nor `false`"),
+            Kind::Count => format!("`{value}` is not a number from 0 to {}", u32::MAX),
+            _ => bad.to_string(),
+        };
+        SettingsProblem::new(name, message)
+    })?;
+    let origin = Origin::Variable(name);
+    Ok(Sourced { value, origin })
 }
 
-fn flag(name: &'static str, value: &str) -> Result<Sourced<bool>, SettingsProblem> {
-    match value.trim().to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" => Ok(sourced(name, true)),
-        "0" | "false" | "no" | "off" => Ok(sourced(name, false)),
-        _ => {
-            let message = format!("`{value}` is neither `true` nor `false`");
-            Err(SettingsProblem::new(name, message))
-        }
-    }
-}
-
-fn sourced<T>(name: &'static str, value: T) -> Sourced<T> {
-    Sourced {
-        value,
-        origin: Origin::Variable(name),
-    }
+/// All variables that a user can set.
+pub(super) fn known() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().copied().chain([CONFIG, TRUST])
 }
 
 fn unknown(name: &str) -> String {
-    match nearest(name, &KNOWN) {
+    match nearest(name, &known().collect::<Vec<_>>()) {
         // Every name shares the prefix, so that only a close likeness is worth a word.
         Some(near) if strsim::levenshtein(name, near) <= 3 => {
             format!("`{name}` is set but means nothing; did you mean `{near}`")

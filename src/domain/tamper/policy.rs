@@ -1,7 +1,7 @@
 //! What follows from a finding: nothing, a warning, or a failed attempt that the next one is told of.
 
 use super::{Finding, Severity, TamperCheck};
-use crate::domain::settings::TamperSettings;
+use crate::domain::settings::Settings;
 
 /// What follows from findings, and where work is expected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,19 +22,15 @@ pub(crate) struct TamperPolicy {
 
 impl TamperPolicy {
     /// The policy that settings ask for.
-    pub(crate) fn of(settings: &TamperSettings) -> Self {
-        let severity = |check| settings.severity(check).0;
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let roots = settings.tamper_roots.as_ref();
         Self {
-            boxes: severity(TamperCheck::Boxes),
-            specs: severity(TamperCheck::Specs),
-            tests: severity(TamperCheck::Tests),
-            config: severity(TamperCheck::Config),
-            outside: severity(TamperCheck::Outside),
-            roots: settings
-                .roots
-                .as_ref()
-                .map(|roots| roots.value.clone())
-                .unwrap_or_default(),
+            boxes: settings.tamper_boxes.value,
+            specs: settings.tamper_specs.value,
+            tests: settings.tamper_tests.value,
+            config: settings.tamper_config.value,
+            outside: settings.tamper_outside.value,
+            roots: roots.map_or_else(Vec::new, |roots| roots.value.0.clone()),
         }
     }
 

@@ -3,30 +3,84 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::{File, Key, Value};
-use crate::domain::settings::keys::{KeyTable, Shape, TABLES, Trust};
+use super::File;
+use crate::domain::settings::keys::{KeyTable, Shape, TABLES};
 use crate::domain::settings::trust::Claim;
+use crate::domain::settings::value::{Item, Key};
 
 impl File<'_> {
-    /// Everything the file asks for, in the order of its lines.
-    pub(super) fn claims(&self, document: &DeTable<'_>) -> Vec<Claim> {
+    /// Removes everything that has to be allowed, and lists it in the order of its lines. Of a table
+    /// that there is once, single keys are removed; of gates the whole list and of agents the whole
+    /// agent, because the rest of it could mean something else.
+    pub(super) fn take_claims(&self, document: &mut DeTable<'_>) -> Vec<Claim> {
         let mut claims = Vec::new();
         for table in &TABLES {
-            for (name, keys) in tables_of(table, document) {
-                for (key, value) in keys {
-                    if let Some(does) = needed(table, key.get_ref()) {
-                        let does = does.replace("{name}", &name);
-                        claims.extend(self.claims_of(&does, key, value));
+            claims.extend(match table.shape() {
+                Shape::Top => self.take_keys(table, document),
+                Shape::Once(name) => match inner(document, name) {
+                    Some(keys) => self.take_keys(table, keys),
+                    None => Vec::new(),
+                },
+                Shape::Named(name) => match inner(document, name) {
+                    Some(tables) => self.take_tables(table, tables),
+                    None => Vec::new(),
+                },
+                Shape::Many(name) => {
+                    let list = document.get(name).and_then(|it| it.get_ref().as_array());
+                    let list = list.into_iter().flatten();
+                    let found: Vec<Claim> = list
+                        .flat_map(|keys| self.claims_in(table, "", keys))
+                        .collect();
+                    if !found.is_empty() {
+                        document.remove(name);
                     }
+                    found
                 }
-            }
+            });
         }
         claims.sort_by_key(|claim| claim.line);
         claims
     }
 
+    fn take_keys(&self, table: &KeyTable, keys: &mut DeTable<'_>) -> Vec<Claim> {
+        let claims = self.claims_of_keys(table, "", keys);
+        for key in table.keys.iter().filter(|key| key.asks.is_some()) {
+            keys.remove(key.name);
+        }
+        claims
+    }
+
+    fn take_tables(&self, table: &KeyTable, tables: &mut DeTable<'_>) -> Vec<Claim> {
+        let names: Vec<String> = tables.keys().map(|it| it.get_ref().to_string()).collect();
+        let mut claims = Vec::new();
+        for name in names {
+            let keys = tables.get(name.as_str());
+            let found = keys.map(|keys| self.claims_in(table, &name, keys));
+            let found = found.unwrap_or_default();
+            if !found.is_empty() {
+                tables.remove(name.as_str());
+            }
+            claims.extend(found);
+        }
+        claims
+    }
+
+    fn claims_in(&self, table: &KeyTable, name: &str, item: &Item<'_>) -> Vec<Claim> {
+        let keys = item.get_ref().as_table();
+        keys.map_or_else(Vec::new, |keys| self.claims_of_keys(table, name, keys))
+    }
+
+    fn claims_of_keys(&self, table: &KeyTable, name: &str, keys: &DeTable<'_>) -> Vec<Claim> {
+        let asking = keys.iter().filter_map(|(key, item)| {
+            let info = table.keys.iter().find(|info| info.name == key.get_ref())?;
+            let does = info.asks?.replace("{name}", name);
+            Some(self.claims_of(&does, key, item))
+        });
+        asking.flatten().collect()
+    }
+
     /// One for each variable of an environment, and one for anything else.
-    fn claims_of(&self, does: &str, key: &Key<'_>, value: &Value<'_>) -> Vec<Claim> {
+    fn claims_of(&self, does: &str, key: &Key<'_>, value: &Item<'_>) -> Vec<Claim> {
         let claim = |key: &Key<'_>, what: String| Claim {
             line: self.position(key.span().start).0,
             does: does.to_owned(),
@@ -48,7 +102,7 @@ impl File<'_> {
         }
     }
 
-    fn variable_text(&self, name: &str, value: &Value<'_>) -> String {
+    fn variable_text(&self, name: &str, value: &Item<'_>) -> String {
         match value.get_ref() {
             DeValue::Boolean(true) => format!("{name}, with the value you have set"),
             DeValue::Boolean(false) => format!("{name}, removed"),
@@ -57,7 +111,7 @@ impl File<'_> {
     }
 
     /// A string as it is, anything else as the file has it.
-    fn text_of(&self, value: &Value<'_>) -> String {
+    fn text_of(&self, value: &Item<'_>) -> String {
         match value.get_ref() {
             DeValue::String(text) => text.clone().into_owned(),
             _ => self.text.get(value.span()).unwrap_or_default().to_owned(),
@@ -65,100 +119,11 @@ impl File<'_> {
     }
 }
 
-/// Removes everything that `claims` would list: a key of a table that there is once, and a whole
-/// gate or agent, because what is left of it could mean something else.
-pub(super) fn remove_claims(document: &mut DeTable<'_>) {
-    for table in &TABLES {
-        let asks = |keys: &Value<'_>| match keys.get_ref() {
-            DeValue::Table(keys) => keys
-                .keys()
-                .any(|key| needed(table, key.get_ref()).is_some()),
-            _ => false,
-        };
-        let is_needed = |key: &str, _: &Value<'_>| needed(table, key).is_some();
-        match table.shape() {
-            Shape::Top => remove_where(document, is_needed),
-            Shape::Once(name) => {
-                if let Some(keys) = inner(document, name) {
-                    remove_where(keys, is_needed);
-                }
-            }
-            Shape::Named(name) => {
-                if let Some(named) = inner(document, name) {
-                    remove_where(named, |_, keys| asks(keys));
-                }
-            }
-            Shape::Many(name) => remove_where(document, |key, value| match value.get_ref() {
-                DeValue::Array(list) => key == name && list.iter().any(asks),
-                _ => false,
-            }),
-        }
-    }
-}
-
-fn remove_where(table: &mut DeTable<'_>, is_meant: impl Fn(&str, &Value<'_>) -> bool) {
-    let meant = table
-        .iter()
-        .filter(|(key, value)| is_meant(key.get_ref(), value));
-    let names: Vec<String> = meant
-        .map(|(key, _)| key.get_ref().clone().into_owned())
-        .collect();
-    for name in names {
-        table.remove(name.as_str());
-    }
-}
-
-/// What the key does that has to be allowed.
-fn needed(table: &KeyTable, key: &str) -> Option<&'static str> {
-    let info = table.keys.iter().find(|info| info.name == key)?;
-    match info.trust {
-        Trust::Needed(does) => Some(does),
-        Trust::NotNeeded => None,
-    }
-}
-
-/// The tables of that kind in a file, each with the name it has there.
-fn tables_of<'d, 'i>(
-    table: &KeyTable,
-    document: &'d DeTable<'i>,
-) -> Vec<(String, &'d DeTable<'i>)> {
-    let find = |name: &str| {
-        let mut entries = document.iter();
-        entries.find_map(|(key, value)| (key.get_ref() == name).then_some(value.get_ref()))
-    };
-    let unnamed = |value: &'d DeValue<'i>| match value {
-        DeValue::Table(keys) => Some((String::new(), keys)),
-        _ => None,
-    };
-    match table.shape() {
-        Shape::Top => vec![(String::new(), document)],
-        Shape::Once(name) => find(name).and_then(unnamed).into_iter().collect(),
-        Shape::Many(name) => match find(name) {
-            Some(DeValue::Array(list)) => list
-                .iter()
-                .filter_map(|value| unnamed(value.get_ref()))
-                .collect(),
-            _ => Vec::new(),
-        },
-        Shape::Named(name) => match find(name) {
-            Some(DeValue::Table(named)) => named
-                .iter()
-                .filter_map(|(key, value)| match value.get_ref() {
-                    DeValue::Table(keys) => Some((key.get_ref().clone().into_owned(), keys)),
-                    _ => None,
-                })
-                .collect(),
-            _ => Vec::new(),
-        },
-    }
-}
-
 fn inner<'d, 'i>(document: &'d mut DeTable<'i>, name: &str) -> Option<&'d mut DeTable<'i>> {
-    let mut entries = document.iter_mut();
-    entries.find_map(|(key, value)| match value.get_mut() {
-        DeValue::Table(keys) if key.get_ref() == name => Some(keys),
+    match document.get_mut(name)?.get_mut() {
+        DeValue::Table(keys) => Some(keys),
         _ => None,
-    })
+    }
 }
 
 /// A word as a shell would take it, so that where one ends is seen.

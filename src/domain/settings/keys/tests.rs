@@ -1,16 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::domain::settings::{file, variables};
-
-fn defaults() -> Settings {
-    Settings::resolve([]).unwrap()
-}
+use crate::domain::settings::file;
 
 /// A file with that key and value, and with what else its table needs.
 fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
@@ -46,7 +41,7 @@ fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
 fn the_reader_takes_what_is_shown_of_each_key() {
     for table in &TABLES {
         for key in table.keys {
-            let text = file_with(table, key, &key.without.value(&defaults()));
+            let text = file_with(table, key, &key.without.value());
             let read = file::parse("ralphtool.toml", &text);
             assert_eq!(read.map(|_| ()), Ok(()), "{text}");
         }
@@ -93,16 +88,6 @@ fn each_key_is_of_the_kind_that_is_told() {
     }
 }
 
-#[test]
-fn each_variable_belongs_to_a_key() {
-    let keys = TABLES.iter().flat_map(|table| table.keys);
-    let told: BTreeSet<&str> = keys.filter_map(|key| key.variable).collect();
-    let settings = variables::KNOWN.into_iter();
-    let no_keys = [variables::CONFIG, variables::TRUST];
-    let known = settings.filter(|name| !no_keys.contains(name)).collect();
-    assert_eq!(told, known);
-}
-
 /// `UPDATE_DOCS=1 cargo test configuration` writes it anew.
 #[test]
 fn the_page_on_configuration_is_up_to_date() {
@@ -147,7 +132,7 @@ fn part(table: &KeyTable) -> String {
         let cells = [
             code(Some(key.name)),
             key.kind.words(),
-            key.without.words(&defaults()),
+            key.without.words(),
             code(key.variable),
             code(key.flag),
             about_with_trust(key),
@@ -162,16 +147,16 @@ fn part(table: &KeyTable) -> String {
 fn about_with_trust(key: &KeyInfo) -> String {
     let about = key.about.replace('\n', " ");
     let about = about.replace("; this is an example.", ".");
-    match key.trust {
-        Trust::NotNeeded => about,
-        Trust::Needed(_) => format!("{about} [Needs a permission](safety.md#trust)."),
+    match key.asks {
+        None => about,
+        Some(_) => format!("{about} [Needs a permission](safety.md#trust)."),
     }
 }
 
 #[test]
 fn what_starts_something_or_sets_a_variable_needs_a_permission() {
     for key in TABLES.iter().flat_map(|table| table.keys) {
-        let is_free = key.trust == Trust::NotNeeded;
+        let is_free = key.asks.is_none();
         let is_dangerous = matches!(key.kind, Kind::Command | Kind::Environment);
         assert!(!(is_free && is_dangerous), "{}", key.name);
     }
