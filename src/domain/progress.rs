@@ -93,8 +93,8 @@ impl Progress {
                 message: message.clone(),
             }),
             Event::TamperFound { check, message, .. } => self.warnings.push(Warning {
-                code: format!("tamper_{}", check.name()),
-                message: format!("{}: {message}", check.name()),
+                code: format!("tamper_{check}"),
+                message: format!("{check}: {message}"),
             }),
             Event::StoryStarted { .. } | Event::StorySkipped { .. } => self.on_story(record),
             Event::AttemptStarted { .. } => self.on_attempt_started(record),

@@ -1,13 +1,12 @@
 //! Finds and reads the configuration files; what they mean is for `domain::settings`.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use super::files::absent;
 use super::trust::Allowance;
-use crate::domain::settings::file::Reading;
 use crate::domain::settings::trust::{Claim, TrustQuestion};
 use crate::domain::settings::{PartialSettings, Settings, SettingsProblem, file, variables};
 
@@ -55,9 +54,21 @@ pub(crate) struct RepositoryFile {
     /// The allowance it needs for that.
     pub(crate) allowance: Allowance,
     is_allowed: bool,
+    /// All that it says.
+    whole: Box<PartialSettings>,
+    /// The same without what has to be allowed.
+    harmless: Box<PartialSettings>,
 }
 
 impl RepositoryFile {
+    fn allowed(&self) -> &PartialSettings {
+        if self.is_allowed {
+            &self.whole
+        } else {
+            &self.harmless
+        }
+    }
+
     /// What the user is asked.
     pub(crate) fn question(&self) -> TrustQuestion {
         TrustQuestion {
@@ -68,14 +79,12 @@ impl RepositoryFile {
     }
 }
 
-/// The layers found, the earliest first, without the flags.
+/// The layers found, without the flags.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Loaded {
-    /// Repository file, user file, variables: all that they say.
-    whole: Vec<PartialSettings>,
-    /// The same without what the repository's file asks for.
-    harmless: Vec<PartialSettings>,
     file: Option<RepositoryFile>,
+    /// The layers over it: the user's file, then variables.
+    own: Vec<PartialSettings>,
     /// What the user should know.
     pub(crate) warnings: Vec<String>,
 }
@@ -100,7 +109,7 @@ impl Loaded {
 
     /// All settings, the flags over all: to show them, not to act on them.
     pub(crate) fn shown(&self, flags: PartialSettings) -> Result<Settings, SettingsProblem> {
-        Settings::resolve(self.whole.iter().cloned().chain([flags]))
+        self.resolve(|file| &file.whole, flags)
     }
 
     /// The settings to act on; what is not allowed is not in them.
@@ -108,22 +117,18 @@ impl Loaded {
         &self,
         flags: PartialSettings,
     ) -> Result<AllowedSettings, SettingsProblem> {
-        let layers = match self.unallowed() {
-            Some(_) => &self.harmless,
-            None => &self.whole,
-        };
-        Settings::resolve(layers.iter().cloned().chain([flags])).map(AllowedSettings)
+        self.resolve(RepositoryFile::allowed, flags)
+            .map(AllowedSettings)
     }
 
-    fn add_own(&mut self, layer: PartialSettings) {
-        self.whole.push(layer.clone());
-        self.harmless.push(layer);
-    }
-
-    fn add_theirs(&mut self, (reading, file): (Reading, RepositoryFile)) {
-        self.whole.push(reading.whole);
-        self.harmless.push(reading.harmless);
-        self.file = Some(file);
+    fn resolve(
+        &self,
+        layer: fn(&RepositoryFile) -> &PartialSettings,
+        flags: PartialSettings,
+    ) -> Result<Settings, SettingsProblem> {
+        let file = self.file.iter().map(layer);
+        let layers = file.chain(&self.own).cloned();
+        Settings::resolve(layers.chain([flags]))
     }
 }
 
@@ -150,7 +155,7 @@ pub(crate) fn load(
         Some(path) => add_asked_file(&mut loaded, places, &path, trust)?,
         None => add_found_files(&mut loaded, places, &readable, trust)?,
     }
-    loaded.add_own(variables.settings);
+    loaded.own.push(variables.settings);
     Ok(loaded)
 }
 
@@ -166,10 +171,10 @@ fn add_asked_file(
     let missing = || SettingsProblem::new(name.as_str(), "there is no such file");
     if is_inside(&path, places.root) {
         let theirs = read_theirs(places, &path, &name, trust)?;
-        loaded.add_theirs(theirs.ok_or_else(missing)?);
+        loaded.file = Some(theirs.ok_or_else(missing)?);
     } else {
         let own = read_own(&path, &name)?;
-        loaded.add_own(own.ok_or_else(missing)?);
+        loaded.own.push(own.ok_or_else(missing)?);
     }
     Ok(())
 }
@@ -181,13 +186,11 @@ fn add_found_files(
     trust: bool,
 ) -> Result<(), SettingsProblem> {
     let path = places.root.join(REPOSITORY_FILE);
-    if let Some(theirs) = read_theirs(places, &path, REPOSITORY_FILE, trust)? {
-        loaded.add_theirs(theirs);
-    }
-    if let Some(path) = user_file(places.home, environment)
-        && let Some(own) = read_own(&path, &path.display().to_string())?
-    {
-        loaded.add_own(own);
+    loaded.file = read_theirs(places, &path, REPOSITORY_FILE, trust)?;
+    if let Some(path) = user_file(places.home, environment) {
+        loaded
+            .own
+            .extend(read_own(&path, &path.display().to_string())?);
     }
     Ok(())
 }
@@ -223,7 +226,7 @@ fn read_theirs(
     path: &Path,
     name: &str,
     trust: bool,
-) -> Result<Option<(Reading, RepositoryFile)>, SettingsProblem> {
+) -> Result<Option<RepositoryFile>, SettingsProblem> {
     // An agent may have put it there, and nothing would ever be written to it.
     if std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo()) {
         let message = "this is a named pipe, not a file; remove it";
@@ -244,20 +247,21 @@ fn read_theirs(
     let is_allowed = reading.claims.is_empty()
         || trust
         || places.state.map(is_given).transpose()?.unwrap_or(false);
-    let file = RepositoryFile {
+    Ok(Some(RepositoryFile {
         name: name.to_owned(),
-        claims: reading.claims.clone(),
+        claims: reading.claims,
         allowance,
         is_allowed,
-    };
-    Ok(Some((reading, file)))
+        whole: Box::new(reading.whole),
+        harmless: Box::new(reading.harmless),
+    }))
 }
 
 /// The text of one file; none is no error.
 fn read(path: &Path, name: &str) -> Result<Option<String>, SettingsProblem> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) if missing(error.kind()) => return Ok(None),
+        Err(error) if absent(&error) => return Ok(None),
         Err(error) => {
             let message = format!("could not read the file: {error}");
             return Err(SettingsProblem::new(name, message));
@@ -270,10 +274,6 @@ fn read(path: &Path, name: &str) -> Result<Option<String>, SettingsProblem> {
 
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
-}
-
-fn missing(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

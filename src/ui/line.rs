@@ -145,9 +145,9 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
 
 fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
     let (head, style) = if failed {
-        (format!("tampered, {}: ", check.name()), BAD)
+        (format!("tampered, {check}: "), BAD)
     } else {
-        (format!("warning: {}: ", check.name()), WARN)
+        (format!("warning: {check}: "), WARN)
     };
     headed(&head, message, Weight::Alert, style)
 }

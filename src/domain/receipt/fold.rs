@@ -117,7 +117,7 @@ impl Notes {
                 message,
                 ..
             } => self.warnings.push(WarningReceipt {
-                code: format!("tamper_{}", check.name()),
+                code: format!("tamper_{check}"),
                 message: message.clone(),
                 story: Some(story.clone()),
             }),

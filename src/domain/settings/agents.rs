@@ -9,8 +9,8 @@ use toml::de::DeValue;
 use super::keys::{Kind, table};
 use super::value;
 use super::value::{
-    Command, Filled, FilledModel, FromTable, Item, Key, Mistake, choices, named, read, string,
-    tables,
+    Command, Filled, FilledModel, FromTable, Item, Key, Mistake, by_name, choices, named, read,
+    string, tables,
 };
 use super::{Origin, Settings, SettingsProblem, built_in_agents, nearest};
 use crate::domain::agents::{ADAPTERS, adapter};
@@ -119,23 +119,19 @@ pub(crate) struct CommandSettings {
     pub(crate) cwd: Option<String>,
 }
 
-/// How an agent gets its prompt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum PromptBy {
-    /// By standard input.
-    #[default]
-    Stdin,
-    /// By a file whose path stands in the command and in `RALPHTOOL_PROMPT`.
-    File,
+choices! {
+    /// How an agent gets its prompt.
+    #[derive(Default)]
+    PromptBy {
+        /// By standard input.
+        #[default]
+        Stdin = "stdin",
+        /// By a file whose path stands in the command and in `RALPHTOOL_PROMPT`.
+        File = "file",
+    }
 }
 
-impl PromptBy {
-    /// Every way by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 2] =
-        [("stdin", Self::Stdin), ("file", Self::File)];
-}
-
-choices!(Output, PromptBy);
+by_name!(Output);
 
 /// What is done with a variable of an agent's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]

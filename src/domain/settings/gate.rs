@@ -107,20 +107,14 @@ impl fmt::Display for GateSettings {
     }
 }
 
-/// When a gate runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum When {
-    /// After every attempt that promises to be done.
-    #[default]
-    Story,
-    /// Once, when every story is done, over the whole change.
-    End,
+choices! {
+    /// When a gate runs.
+    #[derive(Default)]
+    When {
+        /// After every attempt that promises to be done.
+        #[default]
+        Story = "story",
+        /// Once, when every story is done, over the whole change.
+        End = "end",
+    }
 }
-
-impl When {
-    /// Every moment by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 2] =
-        [("story", Self::Story), ("end", Self::End)];
-}
-
-choices!(When);

@@ -232,27 +232,10 @@ macro_rules! field {
 }
 pub(super) use field;
 
-/// How often a table may be in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// It is the top of the file.
-    Top,
-    /// Once: `[budget]`.
-    Once(&'static str),
-    /// In a list: `[[gate]]`.
-    Many(&'static str),
-    /// Once for each name: `[agents.mine]`.
-    Named(&'static str),
-}
-
 impl KeyTable {
-    pub(crate) fn shape(&self) -> Shape {
-        match self.top_name() {
-            None => Shape::Top,
-            Some(name) if self.header.starts_with("[[") => Shape::Many(name),
-            Some(name) if self.header.contains('.') => Shape::Named(name),
-            Some(name) => Shape::Once(name),
-        }
+    /// Whether there is one for each name, such as `[agents.mine]`.
+    pub(super) fn is_by_name(&self) -> bool {
+        self.header.contains('.')
     }
 
     /// The key at the top of the file that opens it.

@@ -5,30 +5,19 @@ use std::fmt;
 use super::keys::{Kind, table};
 use super::value::{Command, FromTable, Item, Key, Mistake, array, choice, choices, read};
 
-/// Something worth a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
-    /// A run ended.
-    Finished,
-    /// A story used up its retries.
-    Exhausted,
-    /// The loop waits for a limit to end.
-    Waiting,
-    /// The user has to choose.
-    Choice,
+choices! {
+    /// Something worth a notification.
+    Occasion {
+        /// A run ended.
+        Finished = "finished",
+        /// A story used up its retries.
+        Exhausted = "exhausted",
+        /// The loop waits for a limit to end.
+        Waiting = "waiting",
+        /// The user has to choose.
+        Choice = "choice",
+    }
 }
-
-impl Occasion {
-    /// Every occasion by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 4] = [
-        ("finished", Self::Finished),
-        ("exhausted", Self::Exhausted),
-        ("waiting", Self::Waiting),
-        ("choice", Self::Choice),
-    ];
-}
-
-choices!(Occasion);
 
 /// Several occasions.
 struct Occasions;

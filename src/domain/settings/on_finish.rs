@@ -2,24 +2,14 @@
 
 use super::value::choices;
 
-/// What to do with the branch at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnFinish {
-    /// Ask if the user can answer, else keep.
-    Ask,
-    /// Back to the original branch, the work as uncommitted changes.
-    Cleanup,
-    /// Stay on the checkpoint branch.
-    Keep,
+choices! {
+    /// What to do with the branch at the end.
+    OnFinish {
+        /// Ask if the user can answer, else keep.
+        Ask = "ask",
+        /// Back to the original branch, the work as uncommitted changes.
+        Cleanup = "cleanup",
+        /// Stay on the checkpoint branch.
+        Keep = "keep",
+    }
 }
-
-impl OnFinish {
-    /// Every choice by the name users write.
-    pub(crate) const NAMES: [(&'static str, Self); 3] = [
-        ("ask", Self::Ask),
-        ("cleanup", Self::Cleanup),
-        ("keep", Self::Keep),
-    ];
-}
-
-choices!(OnFinish);

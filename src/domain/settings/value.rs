@@ -101,9 +101,33 @@ macro_rules! read {
 }
 pub(super) use read;
 
-/// Lets an enum with a list of `NAMES` be read and written by them.
+/// Declares an enum whose variants users write by their names.
 macro_rules! choices {
-    ($($type:ty),*) => {$(
+    (
+        $(#[$meta:meta])* $type:ident {
+            $($(#[$variant_meta:meta])* $variant:ident = $name:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum $type {
+            $($(#[$variant_meta])* $variant,)*
+        }
+
+        impl $type {
+            /// Every variant by the name users write.
+            pub(crate) const NAMES: [(&'static str, Self); [$($name),*].len()] =
+                [$(($name, Self::$variant)),*];
+        }
+
+        super::value::by_name!($type);
+    };
+}
+pub(super) use choices;
+
+/// Lets an enum with a list of `NAMES` be read and written by them.
+macro_rules! by_name {
+    ($type:ident) => {
         super::value::read! {
             $type => Self, super::keys::Kind::OneOf(|| {
                 Self::NAMES.iter().map(|(name, _)| *name).collect()
@@ -124,9 +148,9 @@ macro_rules! choices {
                 f.write_str(found.map_or("", |(name, _)| name))
             }
         }
-    )*};
+    };
 }
-pub(super) use choices;
+pub(super) use by_name;
 
 /// Text that is not blank.
 pub(super) struct Filled;

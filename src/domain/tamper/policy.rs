@@ -134,7 +134,7 @@ mod tests {
         Finding {
             check,
             paths: Vec::new(),
-            message: format!("about {}", check.name()),
+            message: format!("about {check}"),
         }
     }
 

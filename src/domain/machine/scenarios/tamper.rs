@@ -11,8 +11,8 @@ use crate::domain::tamper::{Finding, Severity, TamperCheck, TamperPolicy};
 fn finding(check: TamperCheck) -> Finding {
     Finding {
         check,
-        paths: vec![format!("{}.txt", check.name())],
-        message: format!("about {}", check.name()),
+        paths: vec![format!("{check}.txt")],
+        message: format!("about {check}"),
     }
 }
 
@@ -21,8 +21,8 @@ fn found(check: TamperCheck, failed: bool) -> Effect {
         story: id("1"),
         attempt: AttemptNumber(1),
         check,
-        paths: vec![format!("{}.txt", check.name())],
-        message: format!("about {}", check.name()),
+        paths: vec![format!("{check}.txt")],
+        message: format!("about {check}"),
         failed,
     })
 }
@@ -91,7 +91,7 @@ fn every_check_can_fail_the_attempt_before_a_gate_runs() {
         let mut policy = failing(failed);
         policy.gates = vec![gate("tests", false)];
         let reason = policy.tamper.failure(&[finding(failed)]).unwrap();
-        assert!(reason.starts_with(&format!("about {}; ", failed.name())));
+        assert!(reason.starts_with(&format!("about {failed}; ")));
         let mut script = Script::promised(policy);
         let check = check_with(&[failed]);
         assert_eq!(

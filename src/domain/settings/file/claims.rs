@@ -1,10 +1,11 @@
 //! What a settings file asks for that counts only after the user has allowed it. Which keys those
 //! are is said in the one list of keys.
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::File;
-use crate::domain::settings::keys::{KeyTable, Shape, TABLES};
+use crate::domain::settings::keys::{KeyTable, TABLES};
 use crate::domain::settings::trust::Claim;
 use crate::domain::settings::value::{Item, Key};
 
@@ -15,27 +16,24 @@ impl File<'_> {
     pub(super) fn take_claims(&self, document: &mut DeTable<'_>) -> Vec<Claim> {
         let mut claims = Vec::new();
         for table in &TABLES {
-            claims.extend(match table.shape() {
-                Shape::Top => self.take_keys(table, document),
-                Shape::Once(name) => match inner(document, name) {
-                    Some(keys) => self.take_keys(table, keys),
-                    None => Vec::new(),
-                },
-                Shape::Named(name) => match inner(document, name) {
-                    Some(tables) => self.take_tables(table, tables),
-                    None => Vec::new(),
-                },
-                Shape::Many(name) => {
-                    let list = document.get(name).and_then(|it| it.get_ref().as_array());
-                    let list = list.into_iter().flatten();
-                    let found: Vec<Claim> = list
-                        .flat_map(|keys| self.claims_in(table, "", keys))
-                        .collect();
+            let Some(name) = table.top_name() else {
+                claims.extend(self.take_keys(table, document));
+                continue;
+            };
+            claims.extend(match document.get_mut(name).map(Spanned::get_mut) {
+                Some(DeValue::Table(tables)) if table.is_by_name() => {
+                    self.take_tables(table, tables)
+                }
+                Some(DeValue::Table(keys)) => self.take_keys(table, keys),
+                Some(DeValue::Array(list)) => {
+                    let found = list.iter().flat_map(|keys| self.claims_in(table, "", keys));
+                    let found: Vec<Claim> = found.collect();
                     if !found.is_empty() {
                         document.remove(name);
                     }
                     found
                 }
+                _ => Vec::new(),
             });
         }
         claims.sort_by_key(|claim| claim.line);
@@ -92,11 +90,8 @@ impl File<'_> {
                 .map(|(name, value)| claim(name, self.variable_text(name.get_ref(), value)))
                 .collect(),
             DeValue::Array(words) => {
-                let words: Vec<String> = words
-                    .iter()
-                    .map(|it| shell_word(&self.text_of(it)))
-                    .collect();
-                vec![claim(key, words.join(" "))]
+                let words = words.iter().map(|it| shell_word(&self.text_of(it)));
+                vec![claim(key, words.collect::<Vec<_>>().join(" "))]
             }
             _ => vec![claim(key, self.text_of(value))],
         }
@@ -116,13 +111,6 @@ impl File<'_> {
             DeValue::String(text) => text.clone().into_owned(),
             _ => self.text.get(value.span()).unwrap_or_default().to_owned(),
         }
-    }
-}
-
-fn inner<'d, 'i>(document: &'d mut DeTable<'i>, name: &str) -> Option<&'d mut DeTable<'i>> {
-    match document.get_mut(name)?.get_mut() {
-        DeValue::Table(keys) => Some(keys),
-        _ => None,
     }
 }
 
