@@ -28,7 +28,7 @@ pub(crate) struct Mistake {
 
 impl Mistake {
     pub(super) fn isolate_removed(key: &Key<'_>) -> Self {
-        let problem = SettingsProblem::isolate_removed("");
+        let problem = super::SettingsProblem::isolate_removed("");
         Self {
             offset: key.span().start,
             message: problem.message,
