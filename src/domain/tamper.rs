@@ -1,14 +1,13 @@
-//! Tamper checks: what an attempt changed that it had better not, because a gate or a reader could
-//! no longer tell done from not done. Pure; whether a finding warns or fails is the policy's.
+//! Tamper checks: what an attempt changed that it should not have, because gates and readers could
+//! no longer tell whether the work is done. Whether a finding warns or fails is up to the policy.
 
-mod code;
 mod config;
 mod languages;
 mod outside;
 mod pattern;
 mod policy;
-mod sheet;
 mod specs;
+mod test_file;
 #[cfg(test)]
 mod tests;
 mod tests_kept;
@@ -23,36 +22,47 @@ pub(crate) use policy::TamperPolicy;
 const MOST_NAMES: usize = 5;
 /// How many paths a finding has.
 const MOST_PATHS: usize = 50;
-/// How much of a line or a name is shown.
+/// How many characters of a line or a name are shown.
 const LONGEST_NAME: usize = 100;
 
-/// Something an attempt changed that it had better not.
+/// Something an attempt changed that it should not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What sort of thing.
     pub(crate) check: TamperCheck,
-    /// Where.
     pub(crate) paths: Vec<String>,
-    /// What, for people.
     pub(crate) message: String,
 }
 
-/// One path that differs from the checkpoint.
+impl Finding {
+    /// None if there is no path that the finding is about.
+    fn new(check: TamperCheck, message: String, paths: &BTreeSet<&str>) -> Option<Self> {
+        let shown = paths.iter().take(MOST_PATHS);
+        (!paths.is_empty()).then(|| Self {
+            check,
+            paths: shown.map(|&path| path.to_owned()).collect(),
+            message,
+        })
+    }
+
+    /// A finding whose message names its paths.
+    fn about(check: TamperCheck, what: &str, paths: &BTreeSet<&str>) -> Option<Self> {
+        let message = format!("{what}: {}", named(paths.iter().copied()));
+        Self::new(check, message, paths)
+    }
+}
+
+/// A path that differs from the checkpoint, from the top of the work tree. Texts are absent where
+/// no check asks for them or where they could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ChangedPath {
-    /// Where, from the top of the work tree.
     pub(crate) path: String,
-    /// It was there before.
     pub(crate) was_there: bool,
-    /// It is there now.
     pub(crate) is_there: bool,
-    /// Its text before, where it was read.
     pub(crate) before: Option<String>,
-    /// Its text now, where it was read.
     pub(crate) after: Option<String>,
-    /// Where it leads, if it is a link now.
+    /// The target, if it is now a link.
     pub(crate) link: Option<String>,
-    /// A new path with the same content, if it is gone.
+    /// A new path with the same content, if this one was removed.
     pub(crate) moved_to: Option<String>,
 }
 
@@ -66,16 +76,15 @@ impl ChangedPath {
     }
 }
 
-/// What the shell lines of the gates say.
+/// The words of the gates' shell lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Gates {
-    /// All words.
     words: Vec<String>,
-    /// Those that are files at hand.
+    /// Words that began with `./`, without it.
     executed: Vec<String>,
 }
 
-/// What is looked at, and against what. Paths are from the top of the work tree.
+/// What the checks need to know of the run. Paths are from the top of the work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Watch {
     /// The checks that are on.
@@ -84,23 +93,20 @@ pub(crate) struct Watch {
     pub(crate) documents: BTreeSet<String>,
     /// The files with its boxes.
     pub(crate) task_files: BTreeSet<String>,
-    /// What gates run.
     pub(crate) gates: Gates,
-    /// Where the work is expected; empty where the user does not say.
+    /// Where work is expected; empty if the user does not say.
     pub(crate) roots: Vec<String>,
     /// Names at the top of the tree at the checkpoint.
     pub(crate) tops: BTreeSet<String>,
-    /// Where the work tree is.
     pub(crate) work_tree: String,
 }
 
 impl Watch {
-    /// Whether a check is on.
     pub(crate) fn is_on(&self, check: TamperCheck) -> bool {
         self.checks.contains(&check)
     }
 
-    /// Whether a check has to see what is in a file.
+    /// Whether a check needs the text of a file.
     pub(crate) fn wants_text(&self, path: &str) -> bool {
         let is_plan = || self.documents.contains(path) || self.task_files.contains(path);
         let is_test = || {
@@ -112,87 +118,66 @@ impl Watch {
             || self.is_on(TamperCheck::Config) && config::wants_text(self, path)
     }
 
-    /// The folder all files of the change are in, if there is one below the top.
-    fn plan_folder(&self) -> Option<String> {
-        let mut files = self.documents.iter().chain(&self.task_files);
-        let folder = |path: &String| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-        let first = folder(files.next()?)?;
-        let common = files.try_fold(first, |common, path| {
-            let mut common = common;
-            while !outside::is_below(path, &common) {
-                common = folder(&common)?;
+    fn plan_files(&self) -> impl Iterator<Item = &str> {
+        let files = self.documents.iter().chain(&self.task_files);
+        files.map(String::as_str)
+    }
+
+    /// The folder that all files of the change are in, if there are several, below the top.
+    fn plan_folder(&self) -> Option<&str> {
+        let folder = |path: &'_ str| path.rfind('/');
+        let first = self.plan_files().next()?;
+        let first = &first[..folder(first)?];
+        let common = self.plan_files().try_fold(first, |mut common, path| {
+            while !outside::is_below(path, common) {
+                common = &common[..folder(common)?];
             }
             Some(common)
-        })?;
-        let is_alone = self.documents.len() + self.task_files.len() == 1;
-        (!is_alone).then_some(common)
+        });
+        common.filter(|_| self.plan_files().nth(1).is_some())
     }
 
-    /// Whether a path is of the change, whose folder is found once for all of them.
-    fn is_of_plan(&self, folder: Option<&str>, path: &str) -> bool {
-        self.documents.contains(path)
-            || self.task_files.contains(path)
+    /// Whether a path belongs to the change, whose folder the caller finds once for all paths.
+    fn is_in_plan(&self, folder: Option<&str>, path: &str) -> bool {
+        self.plan_files().any(|file| file == path)
             || folder.is_some_and(|folder| outside::is_below(path, folder))
     }
-
-    fn is_top_of_plan(&self, top: &str) -> bool {
-        let files = self.documents.iter().chain(&self.task_files);
-        files.into_iter().any(|path| outside::is_below(path, top))
-    }
-
-    /// Whether a folder with code was there at the checkpoint.
-    fn has_code(&self) -> bool {
-        let folders = [
-            "src", "lib", "app", "pkg", "cmd", "internal", "crates", "packages",
-        ];
-        self.tops.iter().any(|top| folders.contains(&top.as_str()))
-    }
 }
 
-/// Looks at everything an attempt changed; boxes are looked at by who knows the stories.
-pub(crate) fn look(watch: &Watch, changed: &[ChangedPath]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if watch.is_on(TamperCheck::Specs) {
-        findings.extend(specs::check(watch, changed));
-    }
-    if watch.is_on(TamperCheck::Tests) {
-        findings.extend(tests_kept::check(changed));
-    }
-    if watch.is_on(TamperCheck::Config) {
-        findings.extend(config::check(watch, changed));
-    }
-    if watch.is_on(TamperCheck::Outside) {
-        findings.extend(outside::check(watch, changed));
-    }
-    findings
+/// Checks everything an attempt changed except boxes, see [`foreign_boxes`].
+pub(crate) fn check(watch: &Watch, changed: &[ChangedPath]) -> Vec<Finding> {
+    let findings = |check| match check {
+        TamperCheck::Boxes => Vec::new(),
+        TamperCheck::Specs => specs::check(watch, changed),
+        TamperCheck::Tests => tests_kept::check(changed),
+        TamperCheck::Config => Vec::from_iter(config::check(watch, changed)),
+        TamperCheck::Outside => outside::check(watch, changed),
+    };
+    let all = TamperCheck::NAMES.into_iter().map(|(_, check)| check);
+    all.filter(|check| watch.is_on(*check))
+        .flat_map(findings)
+        .collect()
 }
 
-/// What is said of boxes of other stories, which are put back; `paths` are their files.
-pub(crate) fn foreign_boxes(check: &StoryCheck, paths: BTreeSet<String>) -> Option<Finding> {
-    if check.foreign.is_empty() {
-        return None;
-    }
+/// The finding about boxes of other stories, which the caller restores; `paths` are their files.
+pub(crate) fn foreign_boxes(check: &StoryCheck, paths: &BTreeSet<String>) -> Option<Finding> {
     let boxes = check.foreign.iter();
-    let boxes: Vec<String> = boxes
-        .map(|it| format!("{} (story {})", it.task, it.story))
-        .collect();
-    let boxes = named(boxes.iter().map(String::as_str));
-    Some(Finding {
-        check: TamperCheck::Boxes,
-        paths: paths.into_iter().collect(),
-        message: format!("boxes of other stories were changed, and are put back: {boxes}"),
-    })
+    let boxes = boxes.map(|it| format!("{} (story {})", it.task, it.story));
+    let boxes: Vec<String> = boxes.collect();
+    let message = format!(
+        "boxes of other stories were changed and are restored: {}",
+        named(boxes.iter().map(String::as_str))
+    );
+    let paths = paths.iter().map(String::as_str).collect();
+    Finding::new(TamperCheck::Boxes, message, &paths)
 }
 
 /// The first few of some names, and how many more there are.
 fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let all: Vec<&str> = names.into_iter().collect();
-    let shown: Vec<String> = all
-        .iter()
-        .take(MOST_NAMES)
-        .map(|name| format!("`{}`", short(name)))
-        .collect();
-    match all.len() - shown.len() {
+    let mut names = names.into_iter();
+    let shown = names.by_ref().take(MOST_NAMES);
+    let shown: Vec<String> = shown.map(|name| format!("`{}`", short(name))).collect();
+    match names.count() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
@@ -200,14 +185,8 @@ fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 fn short(name: &str) -> String {
     let name = name.trim();
-    if name.chars().count() <= LONGEST_NAME {
-        return name.to_owned();
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
-    let start: String = name.chars().take(LONGEST_NAME).collect();
-    format!("{start}…")
-}
-
-fn paths_of(paths: BTreeSet<&str>) -> Vec<String> {
-    let paths = paths.into_iter().take(MOST_PATHS);
-    paths.map(str::to_owned).collect()
 }

@@ -43,7 +43,7 @@ impl Engine {
         inside.unwrap_or_else(|| path.to_string_lossy().into_owned())
     }
 
-    /// What an attempt changed that it had better not.
+    /// What an attempt changed that it should not have.
     pub(super) async fn findings(
         &self,
         (before, check): (&Change, &StoryCheck),
@@ -52,7 +52,7 @@ impl Engine {
     ) -> Vec<Finding> {
         let boxes = check.foreign.iter();
         let boxes = boxes.map(|it| self.place(&it.edit.path)).collect();
-        let boxes = tamper::foreign_boxes(check, boxes);
+        let boxes = tamper::foreign_boxes(check, &boxes);
         let elsewhere: Vec<_> = before
             .task_files
             .iter()
@@ -74,7 +74,7 @@ impl Engine {
                     ..ChangedPath::default()
                 });
             }
-            tamper::look(&watch, &paths)
+            tamper::check(&watch, &paths)
         };
         let found = match tokio::task::spawn_blocking(look).await {
             Ok(found) => found,

@@ -533,7 +533,7 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
     - Boxes marked `[~]`, `[-]` or `[/]` are set aside: leave them as they are. Boxes inside code fences are examples.
     - You need not commit: the work is committed for you when the story is accepted. Do not switch or create branches, rewrite history, stash, or push.
     - Leave no process running and no scratch files behind.
-    - Do not delete, skip or weaken tests, edit the text of the plan or change what says how the work is checked, unless the story asks for it.
+    - Do not delete, skip or weaken tests, edit the text of the plan or change test, lint or CI configuration, unless the story asks for it.
 
     ## Checks
 

@@ -71,7 +71,7 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "boxes",
         "tick 2",
-        "boxes of other stories were changed, and are put back: `2.1 Do c (story 2)`, `2.2 Do d (story 2)`",
+        "boxes of other stories were changed and are restored: `2.1 Do c (story 2)`, `2.2 Do d (story 2)`",
         "openspec/changes/c/tasks.md",
     ),
     (
@@ -83,13 +83,13 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "tests",
         "rm tests/sum.rs",
-        "2 tests are gone with the whole file: `adds`, `adds_nothing` (in `tests/sum.rs`)",
+        "2 tests were removed with the whole file: `adds`, `adds_nothing` (in `tests/sum.rs`)",
         "tests/sum.rs",
     ),
     (
         "tests",
         "sed 's/fn adds()/#[ignore]\\n&/' tests/sum.rs > t && mv t tests/sum.rs",
-        "a marker that keeps tests from being run was added in `tests/sum.rs`",
+        "a marker that skips tests was added in `tests/sum.rs`",
         "tests/sum.rs",
     ),
     (
@@ -101,13 +101,13 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "config",
         "echo 'exit 0 # always' > check.sh",
-        "what is checked was changed: `check.sh`",
+        "test, lint or CI configuration was changed: `check.sh`",
         "check.sh",
     ),
     (
         "config",
         "echo '# no gates' >> ralphtool.toml",
-        "what is checked was changed: `ralphtool.toml`",
+        "test, lint or CI configuration was changed: `ralphtool.toml`",
         "ralphtool.toml",
     ),
     (
@@ -119,7 +119,7 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "outside",
         "ln -s /etc/passwd src/secrets",
-        "links that lead out of the work tree: `src/secrets`",
+        "links that point outside the work tree: `src/secrets`",
         "src/secrets",
     ),
 ];
@@ -205,7 +205,7 @@ fn work_as_it_should_be_is_no_finding() {
     assert_eq!(found(&sandbox), Vec::<String>::new());
     let prompt = sandbox.transcript("1.1", "prompt.md");
     assert!(
-        prompt.contains("Do not delete, skip or weaken tests, edit the text of the plan or change what says how the work is checked: such an attempt fails."),
+        prompt.contains("Do not delete, skip or weaken tests, edit the text of the plan or change test, lint or CI configuration: such an attempt fails."),
         "{prompt}"
     );
 }
@@ -221,7 +221,7 @@ fn a_deletion_that_the_agent_commits_itself_is_found() {
     assert_eq!(
         found(&sandbox),
         [
-            "1.1 tests failed: 2 tests are gone with the whole file: `adds`, `adds_nothing` \
+            "1.1 tests failed: 2 tests were removed with the whole file: `adds`, `adds_nothing` \
           (in `tests/sum.rs`) [tests/sum.rs]"
         ]
     );
@@ -240,7 +240,7 @@ fn what_the_user_had_not_committed_is_known_too() {
     assert_eq!(
         found(&sandbox),
         [
-            "1.1 tests failed: a test is gone with the whole file: `new` (in `tests/new.rs`) [tests/new.rs]"
+            "1.1 tests failed: a test was removed with the whole file: `new` (in `tests/new.rs`) [tests/new.rs]"
         ]
     );
 }
@@ -252,15 +252,15 @@ fn with_roots_everything_else_is_outside() {
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(
         found(&sandbox),
-        ["1.1 outside failed: changed outside of the roots: `a.txt` [a.txt]"]
+        ["1.1 outside failed: changed outside the roots: `a.txt` [a.txt]"]
     );
     let failures = sandbox.failures();
     assert!(
-        failures[0].ends_with("; change only what is in `src`, `tests`"),
+        failures[0].ends_with("; change only files in `src`, `tests`"),
         "{failures:?}"
     );
     let prompt = sandbox.transcript("1.1", "prompt.md");
-    assert!(prompt.contains("outside of `src`, `tests`"), "{prompt}");
+    assert!(prompt.contains("outside `src`, `tests`"), "{prompt}");
 }
 
 #[test]

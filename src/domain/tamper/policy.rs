@@ -1,4 +1,4 @@
-//! What follows from a finding: nothing, a warning, or a failed attempt that the next one is told of.
+//! What follows from a finding: nothing, a warning, or a failed attempt.
 
 use super::{Finding, Severity, TamperCheck};
 use crate::domain::settings::Settings;
@@ -6,17 +6,12 @@ use crate::domain::settings::Settings;
 /// What follows from findings, and where work is expected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TamperPolicy {
-    /// Boxes of other stories.
     pub(crate) boxes: Severity,
-    /// The plan's text.
     pub(crate) specs: Severity,
-    /// Tests.
     pub(crate) tests: Severity,
-    /// What says how work is checked.
     pub(crate) config: Severity,
-    /// Unexpected places.
     pub(crate) outside: Severity,
-    /// Where work is expected; empty where the user does not say.
+    /// Where work is expected; empty if the user does not say.
     pub(crate) roots: Vec<String>,
 }
 
@@ -34,7 +29,6 @@ impl TamperPolicy {
         }
     }
 
-    /// What follows from a finding of this check.
     pub(crate) const fn severity(&self, check: TamperCheck) -> Severity {
         match check {
             TamperCheck::Boxes => self.boxes,
@@ -64,64 +58,59 @@ impl TamperPolicy {
     }
 
     fn allowed(&self, check: TamperCheck) -> String {
-        match check {
-            TamperCheck::Boxes => "tick only boxes of this story".to_owned(),
+        let text = match check {
+            TamperCheck::Boxes => "tick only boxes of this story",
             TamperCheck::Specs => {
-                "leave the text of the plan as it is: only ticks and notes may be added to the task \
-                 file"
-                    .to_owned()
+                "do not change the text of the plan; only add ticks and notes to the task file"
             }
             TamperCheck::Tests => {
-                "tests that are there must stay, run, and check what they checked: they may be moved \
-                 and renamed, and others added"
-                    .to_owned()
+                "existing tests must still run and check what they checked; they may be moved and \
+                 renamed, and new ones added"
             }
-            TamperCheck::Config => {
-                "leave the files as they are that say how the work is checked".to_owned()
-            }
-            TamperCheck::Outside if self.roots.is_empty() => {
-                "put new files into the folders that are there".to_owned()
-            }
-            TamperCheck::Outside => format!(
-                "change only what is in {}",
-                super::named(self.roots.iter().map(String::as_str))
-            ),
-        }
+            TamperCheck::Config => "do not change test, lint or CI configuration",
+            TamperCheck::Outside if self.roots.is_empty() => "put new files into existing folders",
+            TamperCheck::Outside => return format!("change only files in {}", self.named_roots()),
+        };
+        text.to_owned()
     }
 
-    /// What an agent is asked to leave alone, where a check looks at it.
+    fn named_roots(&self) -> String {
+        super::named(self.roots.iter().map(String::as_str))
+    }
+
+    /// What the prompt asks an agent not to do.
     pub(crate) fn rule(&self) -> Option<String> {
-        let forbidden = self
-            .deeds(Severity::Fail)
-            .map(|deeds| format!("Do not {deeds}: such an attempt fails."));
-        let unwanted = self
-            .deeds(Severity::Warn)
-            .map(|deeds| format!("Do not {deeds}, unless the story asks for it."));
-        let sentences: Vec<String> = forbidden.into_iter().chain(unwanted).collect();
+        let sentence = |severity, end: &str| {
+            let acts = self.acts(severity)?;
+            Some(format!("Do not {acts}{end}."))
+        };
+        let sentences: Vec<String> = [
+            sentence(Severity::Fail, ": such an attempt fails"),
+            sentence(Severity::Warn, ", unless the story asks for it"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
     /// What an agent could do that has this consequence.
-    fn deeds(&self, severity: Severity) -> Option<String> {
-        let mut deeds = Vec::new();
-        if self.tests == severity {
-            deeds.push("delete, skip or weaken tests".to_owned());
-        }
-        if self.specs == severity {
-            deeds.push("edit the text of the plan".to_owned());
-        }
-        if self.config == severity {
-            deeds.push("change what says how the work is checked".to_owned());
-        }
-        if self.outside == severity && !self.roots.is_empty() {
-            let roots = super::named(self.roots.iter().map(String::as_str));
-            deeds.push(format!("change anything outside of {roots}"));
-        }
-        let last = deeds.pop()?;
-        if deeds.is_empty() {
-            return Some(last);
-        }
-        Some(format!("{} or {last}", deeds.join(", ")))
+    fn acts(&self, severity: Severity) -> Option<String> {
+        let outside = format!("change anything outside {}", self.named_roots());
+        let acts = [
+            (self.tests, "delete, skip or weaken tests"),
+            (self.specs, "edit the text of the plan"),
+            (self.config, "change test, lint or CI configuration"),
+            (self.outside, outside.as_str()),
+        ];
+        let count = acts.len() - usize::from(self.roots.is_empty());
+        let acts = acts[..count].iter().filter(|act| act.0 == severity);
+        let mut acts: Vec<&str> = acts.map(|act| act.1).collect();
+        let last = acts.pop()?;
+        Some(match acts.as_slice() {
+            [] => last.to_owned(),
+            others => format!("{} or {last}", others.join(", ")),
+        })
     }
 }
 
@@ -150,9 +139,9 @@ mod tests {
         assert_eq!(
             policy.failure(&findings).as_deref(),
             Some(
-                "about tests; tests that are there must stay, run, and check what they checked: they \
-                 may be moved and renamed, and others added\n\
-                 about outside; change only what is in `src`, `tests`"
+                "about tests; existing tests must still run and check what they checked; they may be \
+                 moved and renamed, and new ones added\n\
+                 about outside; change only files in `src`, `tests`"
             )
         );
         assert_eq!(TamperPolicy::default().failure(&findings), None);
@@ -167,8 +156,8 @@ mod tests {
         case(
             &TamperPolicy::default(),
             Some(
-                "Do not delete, skip or weaken tests, edit the text of the plan or change what says \
-                 how the work is checked, unless the story asks for it.",
+                "Do not delete, skip or weaken tests, edit the text of the plan or change test, lint or \
+                 CI configuration, unless the story asks for it.",
             ),
         );
         let off = TamperPolicy {
@@ -187,7 +176,7 @@ mod tests {
             &mixed,
             Some(
                 "Do not delete, skip or weaken tests: such an attempt fails. Do not change anything \
-                 outside of `src`, unless the story asks for it.",
+                 outside `src`, unless the story asks for it.",
             ),
         );
     }

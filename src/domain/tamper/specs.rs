@@ -1,46 +1,40 @@
-//! The text of the plan: a proposal, a design, a spec, the tasks. An attempt may tick boxes and write
-//! more into a task file; what stands there must stay.
+//! The text of the plan: a proposal, a design, a spec, the tasks. An attempt may tick boxes and add
+//! text to a task file, but change and remove none.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{ChangedPath, Finding, TamperCheck, Watch, named};
+use super::{ChangedPath, Finding, TamperCheck, Watch, short};
 use crate::domain::tasks::read_tasks;
 
-/// Looks at the documents of the change.
 pub(super) fn check(watch: &Watch, changed: &[ChangedPath]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut edited = Vec::new();
-    let mut gone = Vec::new();
+    let mut edited = BTreeSet::new();
+    let mut removed = BTreeSet::new();
     for path in changed {
         let is_tasks = watch.task_files.contains(&path.path);
         if !is_tasks && !watch.documents.contains(&path.path) {
             continue;
         }
         if path.is_deleted() {
-            gone.push(path.path.as_str());
+            removed.insert(path.path.as_str());
         } else if is_tasks {
             findings.extend(task_file(path));
         } else if !path.is_added() && !is_same_text(path) {
-            edited.push(path.path.as_str());
+            edited.insert(path.path.as_str());
         }
     }
-    findings.extend(about("the plan's text was edited", &edited));
-    findings.extend(about("documents of the plan are gone", &gone));
+    let about = |what, paths: BTreeSet<&str>| Finding::about(TamperCheck::Specs, what, &paths);
+    findings.extend(about("the plan's text was edited", edited));
+    findings.extend(about("documents of the plan were removed", removed));
     findings
-}
-
-fn about(what: &str, paths: &[&str]) -> Option<Finding> {
-    (!paths.is_empty()).then(|| Finding {
-        check: TamperCheck::Specs,
-        message: format!("{what}: {}", named(paths.iter().copied())),
-        paths: paths.iter().map(|&path| path.to_owned()).collect(),
-    })
 }
 
 fn is_same_text(path: &ChangedPath) -> bool {
     match (&path.before, &path.after) {
         (Some(before), Some(after)) => without_boxes(before) == without_boxes(after),
-        // Too large, or no text: all that is known is that it is another.
+        // Too large, or no text: it is only known to differ.
         _ => false,
     }
 }
@@ -55,26 +49,23 @@ fn task_file(path: &ChangedPath) -> Option<Finding> {
     } else {
         lost_lines(before, after)
     };
-    let first = lost.first()?;
     let more = match lost.len() {
-        1 => String::new(),
+        0 | 1 => String::new(),
         all => format!(" and {} more", all - 1),
     };
-    Some(Finding {
-        check: TamperCheck::Specs,
-        message: format!(
-            "text of the task file `{}` was changed or removed: `{}`{more}",
-            path.path,
-            super::short(first)
-        ),
-        paths: vec![path.path.clone()],
-    })
+    let message = format!(
+        "text of the task file `{}` was changed or removed: `{}`{more}",
+        path.path,
+        short(lost.first()?)
+    );
+    let paths = BTreeSet::from([path.path.as_str()]);
+    Finding::new(TamperCheck::Specs, message, &paths)
 }
 
-/// The lines of a text, all boxes open, without blank ones and blanks at their ends.
+/// The lines of a text with all boxes open, without empty lines and trailing blanks.
 fn without_boxes(text: &str) -> Vec<String> {
     let mut bytes = text.as_bytes().to_vec();
-    // From the end, so that ranges further up stay true.
+    // From the end, so that the ranges before stay valid.
     let mut marks: Vec<_> = read_tasks(&bytes)
         .into_iter()
         .map(|task| task.mark)
@@ -90,7 +81,7 @@ fn without_boxes(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Lines that are not there any more, in order; a line may go on behind what it said.
+/// Lines that are missing, in order; text may be added at the end of a line.
 fn lost_lines(before: &str, after: &str) -> Vec<String> {
     let after = without_boxes(after);
     let mut at = 0;
@@ -99,7 +90,7 @@ fn lost_lines(before: &str, after: &str) -> Vec<String> {
         let found = after[at..]
             .iter()
             .position(|now| *now == line)
-            .or_else(|| after[at..].iter().position(|now| goes_on(now, &line)));
+            .or_else(|| after[at..].iter().position(|now| is_extended(now, &line)));
         match found {
             Some(offset) => at += offset + 1,
             None => lost.push(line),
@@ -108,27 +99,27 @@ fn lost_lines(before: &str, after: &str) -> Vec<String> {
     lost
 }
 
-fn goes_on(now: &str, line: &str) -> bool {
+fn is_extended(now: &str, line: &str) -> bool {
     let rest = now.strip_prefix(line);
     rest.is_some_and(|rest| rest.starts_with(|letter: char| !letter.is_alphanumeric()))
 }
 
-/// Values that are another or gone; one that says yes or no may say the other.
+/// Values that were changed or removed; a boolean may change.
 fn lost_in_json(before: &str, after: &str) -> Vec<String> {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     let Some(before) = read(before) else {
         return Vec::new();
     };
     let Some(after) = read(after) else {
-        return vec!["it is no JSON any more".to_owned()];
+        return vec!["it is no longer valid JSON".to_owned()];
     };
     let mut lost = Vec::new();
     compare_json(&before, &after, "", &mut lost);
     lost
 }
 
-/// Keys under which tools and agents write down how a story stands.
-const STANDING: &[&str] = &["status", "notes", "passes", "done", "completed", "state"];
+/// Keys under which tools and agents record the progress of a story.
+const PROGRESS: &[&str] = &["status", "notes", "passes", "done", "completed", "state"];
 
 fn compare_json(before: &Value, after: &Value, place: &str, lost: &mut Vec<String>) {
     match (before, after) {
@@ -140,7 +131,7 @@ fn compare_json(before: &Value, after: &Value, place: &str, lost: &mut Vec<Strin
                     format!("{place}.{key}")
                 };
                 match after.get(key) {
-                    _ if STANDING.contains(&key.as_str()) => {}
+                    _ if PROGRESS.contains(&key.as_str()) => {}
                     Some(now) => compare_json(value, now, &place, lost),
                     None => lost.push(place),
                 }

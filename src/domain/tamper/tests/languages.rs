@@ -39,7 +39,7 @@ impl Case {
             let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
             assert_eq!(messages, want, "{}\n{after}", self.path);
         };
-        let gone = format!("a test is gone: `{}` (in `{}`)", self.name, self.path);
+        let gone = format!("a test was removed: `{}` (in `{}`)", self.name, self.path);
         check(self.other, Some(&gone));
         let commented: Vec<String> = self
             .test
@@ -47,10 +47,7 @@ impl Case {
             .map(|line| format!("{} {line}", self.comment))
             .collect();
         check(&self.all(&commented.join("\n")), Some(&gone));
-        let skip = format!(
-            "a marker that keeps tests from being run was added in `{}`",
-            self.path
-        );
+        let skip = format!("a marker that skips tests was added in `{}`", self.path);
         for skipped in self.skipped {
             check(&self.all(skipped), Some(&skip));
         }
@@ -78,7 +75,7 @@ impl Case {
         let all = said(TamperCheck::Tests, &watch(), &[deleted(self.path, &before)]);
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].starts_with("2 tests are gone with the whole file"),
+            all[0].starts_with("2 tests were removed with the whole file"),
             "{all:?}"
         );
     }
@@ -151,7 +148,7 @@ fn python_conftest_may_not_hide_tests() {
             "",
             "collect_ignore = ['tests/test_sum.py']\n",
         )],
-        &["a marker that keeps tests from being run was added in `conftest.py`"],
+        &["a marker that skips tests was added in `conftest.py`"],
     );
 }
 
@@ -189,7 +186,7 @@ fn javascript() {
     .hold();
     tests_say(
         &[edited("a.spec.js", "", "test.todo('adds');\n")],
-        &["a marker that keeps tests from being run was added in `a.spec.js`"],
+        &["a marker that skips tests was added in `a.spec.js`"],
     );
 }
 
@@ -231,6 +228,7 @@ fn java() {
         emptied: &[
             "@Test\nvoid adds() {\n    add(1, 2);\n}\n",
             "@Test\nvoid adds() {\n    assertTrue(true);\n}\n",
+            "@Test\nvoid adds() {\n    Assertions.assertEquals(1, 1);\n}\n",
         ],
         fine: &[
             "@Test\nvoid addsNumbers() {\n    assertEquals(3, add(1, 2));\n}\n",
@@ -477,4 +475,45 @@ fn shell() {
         comment: "#",
     }
     .hold();
+}
+
+#[track_caller]
+fn emptied_says(path: &str, before: &str, after: &str, name: &str) {
+    let want = format!("a test checks less than before: `{name}` (in `{path}`)");
+    tests_say(&[edited(path, before, after)], &[&want]);
+}
+
+#[test]
+fn the_name_of_a_test_is_no_assertion() {
+    emptied_says(
+        "src/test/java/SumTest.java",
+        "@Test\nvoid shouldAdd() {\n    assertEquals(3, add(1, 2));\n}\n",
+        "@Test\nvoid shouldAdd() {\n    add(1, 2);\n}\n",
+        "shouldAdd",
+    );
+}
+
+#[test]
+fn a_string_of_several_lines_does_not_end_a_test() {
+    let test = |check: &str| {
+        format!("def test_adds():\n    \"\"\"Adds.\n\nTwo numbers.\n\"\"\"\n    {check}\n")
+    };
+    emptied_says(
+        "tests/test_sum.py",
+        &test("assert add(1, 2) == 3"),
+        &test("add(1, 2)"),
+        "test_adds",
+    );
+}
+
+#[test]
+fn arguments_do_not_make_an_assertion_hollow() {
+    tests_say(
+        &[edited(
+            "tests/a.rs",
+            "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n",
+            "#[test]\nfn adds() {\n    assert_sum(1);\n    assert!(true == add(1, 2));\n}\n",
+        )],
+        &[],
+    );
 }

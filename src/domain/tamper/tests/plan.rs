@@ -24,7 +24,7 @@ fn the_text_of_the_plan_stays() {
     );
     specs_say(
         &[deleted("plan/add/specs/api/spec.md", "x")],
-        &["documents of the plan are gone: `plan/add/specs/api/spec.md`"],
+        &["documents of the plan were removed: `plan/add/specs/api/spec.md`"],
     );
     // Blanks, line ends and boxes are no text.
     specs_say(
@@ -101,7 +101,7 @@ fn a_plan_in_json_may_only_say_how_it_stands() {
         lost("userStories[0].title")
     );
     assert_eq!(said(r#"{"userStories": []}"#), lost("userStories[0]"));
-    assert_eq!(said("{"), lost("it is no JSON any more"));
+    assert_eq!(said("{"), lost("it is no longer valid JSON"));
 }
 
 #[track_caller]
@@ -111,7 +111,7 @@ fn config_says(gates: &[&str], changed: &[ChangedPath], want: &[&str]) {
         gates: Gates::new(&lines),
         ..watch()
     };
-    let found = look(&watch, changed).into_iter();
+    let found = check(&watch, changed).into_iter();
     let found: Vec<String> = found
         .filter(|finding| finding.check == TamperCheck::Config)
         .flat_map(|finding| finding.paths)
@@ -307,7 +307,7 @@ fn with_roots_work_is_expected_in_them_and_in_the_plan() {
             deleted("docs/a.md", ""),
             edited("plan/other/tasks.md", "", "b"),
         ],
-        &["changed outside of the roots: `docs/a.md`, `plan/other/tasks.md`, `srcs/a.rs`"],
+        &["changed outside the roots: `docs/a.md`, `plan/other/tasks.md`, `srcs/a.rs`"],
     );
     let everywhere = Watch {
         roots: vec![".".to_owned()],
@@ -376,7 +376,7 @@ fn a_link_may_not_lead_out_of_the_tree() {
             link: Some(target.to_owned()),
             ..added(path, "")
         };
-        let want = format!("links that lead out of the work tree: `{path}`");
+        let want = format!("links that point outside the work tree: `{path}`");
         let want: &[&str] = if is_out { &[&want] } else { &[] };
         outside_says(&watch(), &[link], want);
     }
