@@ -125,7 +125,7 @@ impl Watch {
 
     /// The folder that all files of the change are in, if there are several, below the top.
     fn plan_folder(&self) -> Option<&str> {
-        let folder = |path: &'_ str| path.rfind('/');
+        let folder = |path: &str| path.rfind('/');
         let first = self.plan_files().next()?;
         let first = &first[..folder(first)?];
         let common = self.plan_files().try_fold(first, |mut common, path| {

@@ -213,6 +213,15 @@ fn files_that_tools_go_by_count_where_a_gate_runs_the_tool() {
         &[edited("build.gradle", "a", "b")],
         &[],
     );
+    config_says(
+        &["mvn test"],
+        &[edited(
+            "pom.xml",
+            "<a/>",
+            "<maven.test.skip>true</maven.test.skip>",
+        )],
+        &["pom.xml"],
+    );
 }
 
 #[test]
