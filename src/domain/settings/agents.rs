@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use super::keys::{Kind, table};
 use super::value;
 use super::value::{
-    Command, Filled, FilledModel, FromTable, Item, Key, Mistake, by_name, choices, named, read,
+    Command, Filled, FilledModel, FromTable, Item, Key, Mistake, choices, named, one_of, read,
     string, tables,
 };
 use super::{Origin, Settings, SettingsProblem, built_in_agents, nearest};
@@ -131,7 +131,11 @@ choices! {
     }
 }
 
-by_name!(Output);
+read! {
+    Output => Self, super::keys::Kind::OneOf(|| {
+        Output::NAMES.iter().map(|(name, _)| *name).collect()
+    }), |item| one_of(item, &Output::NAMES);
+}
 
 /// What is done with a variable of an agent's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -269,6 +269,11 @@ fn parsed<T: FromStr<Err: Display>>(item: &Item<'_>, text: &str) -> Result<T, Mi
     text.parse().map_err(|bad| Mistake::at(item, bad))
 }
 
+/// A string that is one of these names.
+pub(super) fn one_of<T: Copy>(item: &Item<'_>, names: &[(&str, T)]) -> Result<T, Mistake> {
+    named(&string(item)?, names).map_err(|bad| Mistake::at(item, bad))
+}
+
 /// The value with this name.
 pub(super) fn named<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, String> {
     let found = names.iter().find(|(name, _)| *name == text);
