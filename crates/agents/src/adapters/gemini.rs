@@ -1,0 +1,204 @@
+//! Gemini CLI: one JSON object per line (`stream-json`), the agent's words in pieces.
+//!
+//! It repeats the prompt, which is not its own word. Words of an answer that broke off are not
+//! taken back; the last promise counts, and after a tool call the search starts over. Its exit
+//! code is an HTTP status modulo 256.
+
+mod quota;
+mod wire;
+
+use jiff::Timestamp;
+
+use self::wire::{Line, Stats};
+use super::adapter::{Adapter, Login};
+use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::dialect::api_error::{ApiError, number_after, unwrapped};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
+
+/// How to log in.
+const LOG_IN: &str = "set `GEMINI_API_KEY`, or run `gemini` once and log in";
+/// How Gemini CLI exits when it is not logged in.
+const NO_LOGIN: i32 = 41;
+/// HTTP statuses that an exit code can stand for.
+const STATUSES: [u64; 10] = [400, 401, 403, 413, 429, 500, 502, 503, 504, 529];
+
+/// How Gemini CLI is called.
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "gemini",
+    title: "Gemini CLI",
+    output: Output::GeminiJson,
+    arguments: &[
+        "--output-format",
+        "stream-json",
+        "--approval-mode",
+        "yolo",
+        // It does nothing in a folder that is not marked as trusted.
+        "--skip-trust",
+    ],
+    model: "-m",
+    last: &[],
+    environment: &[
+        // One process less, and one that reacts to signals.
+        ("GEMINI_CLI_NO_RELAUNCH", "true"),
+        ("GEMINI_TELEMETRY_ENABLED", "false"),
+    ],
+    as_root: &[],
+    credentials: &[
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "GOOGLE_CLOUD_ACCESS_TOKEN",
+        "GOOGLE_GEMINI_BASE_URL",
+        "GOOGLE_GENAI_USE_GCA",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_VERTEX_BASE_URL",
+    ],
+    nesting: &[
+        "GEMINI_CLI",
+        "GEMINI_CLI_IDE_AUTH_TOKEN",
+        "GEMINI_CLI_IDE_PID",
+        "GEMINI_CLI_IDE_SERVER_PORT",
+        "GEMINI_CLI_IDE_WORKSPACE_PATH",
+        "GEMINI_CLI_TRUST_WORKSPACE",
+    ],
+    // The flag `--skip-trust` came with it, as people report; tried with 0.61.0.
+    oldest: (0, 39, 1),
+    login: Login {
+        probe: None,
+        files: &[".gemini/oauth_creds.json"],
+        variables: &[
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GENAI_USE_GCA",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+        ],
+        fix: LOG_IN,
+    },
+    install: "npm install -g @google/gemini-cli",
+};
+
+/// Parses Gemini CLI's stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gemini;
+
+impl Parser for Gemini {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let line: Line = parse(bytes)?;
+        match (line.kind.as_str(), line.role.0.as_str()) {
+            ("init", _) => {
+                let model = Some(line.model.0).filter(|model| !model.is_empty());
+                stream.begin_session(line.session_id.0, model);
+            }
+            ("message", "assistant") => {
+                stream.resume();
+                stream.text_piece(&line.content);
+            }
+            ("message", _) => {}
+            ("tool_use", _) => {
+                stream.resume();
+                stream.tool_call(line.tool_name.0, &line.parameters);
+            }
+            ("tool_result", _) => {
+                let bytes = line.output.0 + line.error.message.len() as u64;
+                stream.tool_result(bytes, line.status.0 == "error");
+            }
+            // A warning such as a loop that was broken off; what was said before it is void.
+            ("error", _) => {
+                stream.forget_promise();
+                stream.push(AgentEvent::Error {
+                    message: event_text(&line.message),
+                });
+            }
+            ("result", _) => on_result(&line, stream),
+            _ => return Err(NotUnderstood),
+        }
+        Ok(())
+    }
+
+    fn stderr_line(&mut self, line: &str, stream: &mut StreamState) {
+        let Some(attempt) = number_after(line, "Attempt ").filter(|_| is_retry(line)) else {
+            return;
+        };
+        let status = number_after(line, "failed with status ");
+        let message = match status {
+            Some(status) => format!("attempt {attempt} failed with status {status}"),
+            None => format!("attempt {attempt} failed"),
+        };
+        stream.waits_for(ApiError::new(status, &message, LOG_IN).trouble());
+        stream.retrying(message);
+    }
+
+    fn end(&mut self, ended: &ProcessEnd<'_>, stream: &mut StreamState) {
+        if let Some(trouble) = trouble_by(ended, stream) {
+            stream.fail(trouble);
+        }
+    }
+}
+
+fn on_result(line: &Line, stream: &mut StreamState) {
+    let is_error = line.status.0 != "success";
+    if is_error {
+        let failed_at = line.timestamp.0.parse::<Timestamp>().ok();
+        stream.fail(sort(&line.error.message, failed_at));
+    }
+    stream.finish(is_error);
+    stream.set_usage(line.stats.into());
+}
+
+/// What the exit code says that the stream did not.
+fn trouble_by(ended: &ProcessEnd<'_>, stream: &StreamState) -> Option<Trouble> {
+    let code = ended.code.filter(|code| *code != 0)?;
+    let trouble = match (stream.turn, &stream.trouble) {
+        (TurnEnd::Open, _) if code == NO_LOGIN => {
+            let said = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
+            Trouble::auth(said.unwrap_or("not logged in").trim(), LOG_IN)
+        }
+        (TurnEnd::Open, None) => {
+            let status = status_of(code)?;
+            let message = format!("the API answered with status {status}");
+            ApiError::new(Some(status), &message, LOG_IN).trouble()
+        }
+        (TurnEnd::EndedWithError, Some(Trouble::Other(message))) => {
+            ApiError::new(status_of(code), message, LOG_IN).trouble()
+        }
+        _ => return None,
+    };
+    Some(trouble).filter(|trouble| !matches!(trouble, Trouble::Other(_)))
+}
+
+fn status_of(code: i32) -> Option<u64> {
+    let code = u64::try_from(code).ok()?;
+    STATUSES.into_iter().find(|status| status % 256 == code)
+}
+
+fn is_retry(line: &str) -> bool {
+    line.starts_with("Attempt ") && line.contains("Retrying")
+}
+
+/// Sorts the error of a result: `[API Error: {…}]` or `[API Error: words]`, with advice behind.
+fn sort(message: &str, failed_at: Option<Timestamp>) -> Trouble {
+    let inner = unwrapped(message);
+    ApiError {
+        resets_at: failed_at.and_then(|at| quota::resets_at(inner, at)),
+        ..ApiError::new(quota::code_in(inner), inner, LOG_IN)
+    }
+    .trouble()
+}
+
+impl From<Stats> for Usage {
+    fn from(stats: Stats) -> Self {
+        let (total, input) = (stats.total_tokens.count(), stats.input_tokens.count());
+        // Thoughts are part of the total only.
+        let output = stats.output_tokens.count().max(total.saturating_sub(input));
+        Self {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: stats.cached.count(),
+            ..Self::default()
+        }
+        .without_cached_input()
+    }
+}
+
+#[cfg(test)]
+mod tests;

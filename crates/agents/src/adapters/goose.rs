@@ -1,0 +1,148 @@
+//! goose: `goose run --output-format stream-json`, its words in pieces.
+//!
+//! Its exit code is 0 even where every request failed, and a failure is reported like text of the
+//! agent. It counts as one only where no model is named as its author: the words of a model come
+//! with the id of its answer.
+
+mod wire;
+
+use self::wire::{Block, Line, Message};
+use super::adapter::{Adapter, Login};
+use crate::agent_event::Usage;
+use crate::dialect::Output;
+use crate::dialect::api_error::{ApiError, number_after};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+
+/// How to log in.
+const LOG_IN: &str = "set it up with `goose configure`, or set the key of its provider";
+/// How a failure begins.
+const FAILURE: &str = "Ran into this error: ";
+/// What is said after every failure.
+const ADVICE: &str = "\n\nPlease retry";
+
+/// How goose is called.
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "goose",
+    title: "goose",
+    output: Output::GooseJson,
+    arguments: &[
+        "run",
+        "-q",
+        "-i",
+        "-",
+        "--output-format",
+        "stream-json",
+        "--with-builtin",
+        "developer",
+        "--no-profile",
+    ],
+    model: "--model",
+    last: &[],
+    environment: &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")],
+    as_root: &[],
+    // It takes the key of any provider it knows; these are the common ones.
+    credentials: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_HOST",
+        "DATABRICKS_TOKEN",
+        "GOOGLE_API_KEY",
+        "GROQ_API_KEY",
+        "OPENAI_API_KEY",
+        "OPENAI_HOST",
+        "OPENROUTER_API_KEY",
+        "XAI_API_KEY",
+    ],
+    // Its tools see nothing of it.
+    nesting: &[],
+    // Tried with 1.34.0 only; before it the stream is not known.
+    oldest: (1, 34, 0),
+    login: Login {
+        probe: None,
+        files: &[".config/goose/config.yaml"],
+        variables: &["GOOSE_PROVIDER"],
+        fix: LOG_IN,
+    },
+    install: "npm install -g @aaif/goose",
+};
+
+/// Parses goose's stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Goose {
+    /// The id of the answer whose text is being read.
+    answer: String,
+}
+
+impl Parser for Goose {
+    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let line: Line = parse(bytes)?;
+        match line.kind.as_str() {
+            "message" => self.on_message(line.message, stream),
+            "complete" => {
+                stream.finish(stream.trouble.is_some());
+                stream.set_usage(Usage {
+                    input_tokens: line.input_tokens.count(),
+                    output_tokens: line.output_tokens.count(),
+                    ..Usage::default()
+                });
+            }
+            // What its tools report while they run.
+            "notification" => {}
+            "error" => on_failure(&line.error.0, stream),
+            _ => return Err(NotUnderstood),
+        }
+        Ok(())
+    }
+}
+
+impl Goose {
+    fn on_message(&mut self, message: Message, stream: &mut StreamState) {
+        let is_model = message.role.0 == "assistant";
+        for block in message.content {
+            match block.kind.0.as_str() {
+                "text" if is_model && message.id.is_empty() && is_failure(&block) => {
+                    on_failure(&block.text, stream);
+                }
+                "text" if is_model => {
+                    stream.resume();
+                    self.begin_answer(&message.id.0, stream);
+                    stream.text_piece(&block.text);
+                }
+                "toolRequest" => {
+                    stream.resume();
+                    let call = block.call.value;
+                    stream.tool_call(call.name.0, &call.arguments);
+                }
+                "toolResponse" => {
+                    let (answer, value) = (&block.answer, &block.answer.value);
+                    let is_error = answer.status.0 != "success" || value.is_error.0;
+                    stream.tool_result(value.content.0 + answer.error.0, is_error);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A later answer overrules an earlier one.
+    fn begin_answer(&mut self, id: &str, stream: &mut StreamState) {
+        if self.answer != id {
+            id.clone_into(&mut self.answer);
+            stream.forget_promise();
+            stream.end_line();
+        }
+    }
+}
+
+fn on_failure(text: &str, stream: &mut StreamState) {
+    stream.forget_promise();
+    let text = text.strip_prefix(FAILURE).unwrap_or(text);
+    let message = text.split_once(ADVICE).map_or(text, |(words, _)| words);
+    let status = number_after(message, "Status: ");
+    stream.fail(ApiError::new(status, message, LOG_IN).trouble());
+}
+
+fn is_failure(block: &Block) -> bool {
+    block.text.starts_with(FAILURE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! What every reader of a JSON stream has in common: the state of the stream, and the loop that
+//! turns lines into events. What a line means is the parser's business, one for each agent.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::tool_input::ToolInput;
+use super::trouble::Trouble;
+use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
+use crate::agent_event::{AgentEvent, EventSink, TEXT_CAP, Usage, as_text, event_text, start_of};
+use crate::promise::PromiseScanner;
+
+/// How much of a line that is not understood is shown.
+const UNKNOWN_CAP: usize = 200;
+
+/// A line that is no JSON object of a known shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the line is not understood")]
+pub(crate) struct NotUnderstood;
+
+/// The meaning of one agent's lines.
+pub(crate) trait Parser: Clone + Send + 'static {
+    /// Reports what a line means.
+    fn line(&mut self, line: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood>;
+
+    /// Reports what a line of standard error means.
+    fn stderr_line(&mut self, _line: &str, _stream: &mut StreamState) {}
+
+    /// Reports what the end of the process means.
+    fn end(&mut self, _ended: &ProcessEnd<'_>, _stream: &mut StreamState) {}
+}
+
+/// Reads a stream of JSON objects, one per line.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JsonReader<P> {
+    parser: P,
+    stream: StreamState,
+}
+
+impl<P: Parser> JsonReader<P> {
+    /// A reader for the start of a stream.
+    pub(crate) fn new(parser: P) -> Self {
+        Self {
+            parser,
+            stream: StreamState::default(),
+        }
+    }
+
+    fn parse(&mut self, line: &[u8]) -> Result<(), NotUnderstood> {
+        let parsed = self.parser.line(line, &mut self.stream);
+        match (parsed, as_text(line)) {
+            (Err(_), Cow::Owned(repaired)) => {
+                self.parser.line(repaired.as_bytes(), &mut self.stream)
+            }
+            (parsed, _) => parsed,
+        }
+    }
+}
+
+impl<P: Parser> StreamReader for JsonReader<P> {
+    fn read(&mut self, line: &[u8], truncated: bool, sink: &mut dyn EventSink) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        if truncated || self.parse(line).is_err() {
+            self.stream.events.push(unknown(line));
+        }
+        for event in self.stream.events.drain(..) {
+            sink.push(event);
+        }
+    }
+
+    fn stderr_line(&mut self, line: &[u8]) -> Vec<AgentEvent> {
+        self.parser.stderr_line(&as_text(line), &mut self.stream);
+        std::mem::take(&mut self.stream.events)
+    }
+
+    fn set_folder(&mut self, folder: &str) {
+        folder.clone_into(&mut self.stream.folder);
+    }
+
+    fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent> {
+        self.stream.end_line();
+        self.parser.end(ended, &mut self.stream);
+        std::mem::take(&mut self.stream.events)
+    }
+
+    fn verdict(&self) -> StreamEnd {
+        self.stream.verdict()
+    }
+
+    fn fork(&self) -> Box<dyn StreamReader + Send> {
+        Box::new(self.clone())
+    }
+}
+
+/// What is known of a stream so far, and the events of the line that is being read.
+///
+/// Its methods keep the two consistent: whatever is reported ends a line of text that arrived in
+/// pieces, and a tool call of the main agent voids what it promised before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StreamState {
+    /// The folder the agent works in; files are named as seen from there.
+    pub folder: String,
+    pub session: Option<String>,
+    pub turn: TurnEnd,
+    /// Why the turn cannot go on, as far as it is known.
+    pub trouble: Option<Trouble>,
+    pub usage: Usage,
+    promise: PromiseScanner,
+    /// The start of a line of text whose end has not arrived.
+    line: String,
+    events: Vec<AgentEvent>,
+}
+
+impl StreamState {
+    /// Reports an event.
+    pub(crate) fn push(&mut self, event: AgentEvent) {
+        self.end_line();
+        self.events.push(event);
+    }
+
+    /// The agent's session began.
+    pub(crate) fn begin_session(&mut self, id: String, model: Option<String>) {
+        self.session = Some(id.clone());
+        self.events.push(AgentEvent::Session { id, model });
+    }
+
+    /// The agent works: its turn is not over, and what it waited for is.
+    pub(crate) fn resume(&mut self) {
+        self.turn = TurnEnd::Open;
+        self.trouble = None;
+    }
+
+    /// The main agent said a whole block of text.
+    pub(crate) fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.promise.feed(text);
+            self.promise.feed("\n");
+            self.push(AgentEvent::text(text));
+        }
+    }
+
+    /// The main agent said a piece of text, which may end anywhere; whole lines are reported.
+    pub(crate) fn text_piece(&mut self, piece: &str) {
+        self.promise.feed(piece);
+        let mut rest = piece;
+        while let Some((end, next)) = rest.split_once('\n') {
+            self.extend_line(end);
+            self.report_line();
+            rest = next;
+        }
+        self.extend_line(rest);
+    }
+
+    /// The main agent showed its reasoning.
+    pub(crate) fn thinking(&mut self, text: &str) {
+        if !text.is_empty() {
+            let text = event_text(text);
+            self.push(AgentEvent::Thinking { text });
+        }
+    }
+
+    /// The main agent called a tool.
+    pub(crate) fn tool_call(&mut self, tool: String, input: &ToolInput) {
+        self.forget_promise();
+        self.sub_agent_tool_call(tool, input);
+    }
+
+    /// A sub-agent called a tool.
+    pub(crate) fn sub_agent_tool_call(&mut self, tool: String, input: &ToolInput) {
+        let summary = input.summary(&self.folder);
+        self.push(AgentEvent::ToolCall { tool, summary });
+    }
+
+    /// A tool answered.
+    pub(crate) fn tool_result(&mut self, bytes: u64, is_error: bool) {
+        self.push(AgentEvent::ToolResult { bytes, is_error });
+    }
+
+    /// The agent used this much so far.
+    pub(crate) fn set_usage(&mut self, usage: Usage) {
+        self.usage = usage;
+        self.push(AgentEvent::usage(usage));
+    }
+
+    /// The agent used this much more.
+    pub(crate) fn add_usage(&mut self, usage: &Usage) {
+        if usage.total_tokens() > 0 {
+            self.usage.add(usage);
+            self.push(AgentEvent::usage(self.usage));
+        }
+    }
+
+    /// The agent waits and tries again by itself. This may come by standard error in the middle
+    /// of a line of text, which it does not end.
+    pub(crate) fn retrying(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        self.events.push(AgentEvent::Retrying { message });
+    }
+
+    /// The agent waits because of this, until it reports something else. Only a limit is worth
+    /// remembering: the next try may well repair anything else.
+    pub(crate) fn waits_for(&mut self, trouble: Trouble) {
+        if self.turn == TurnEnd::Open {
+            self.trouble = Some(trouble).filter(|it| matches!(it, Trouble::Limit(_)));
+        }
+    }
+
+    /// The turn cannot go on.
+    pub(crate) fn fail(&mut self, trouble: Trouble) {
+        self.push(trouble.event());
+        self.trouble = Some(trouble);
+    }
+
+    /// The turn is over. Usage must be reported after this, not before: a budget that is used up
+    /// by then must not stop an agent that is done.
+    pub(crate) fn finish(&mut self, is_error: bool) {
+        if is_error {
+            self.turn = TurnEnd::EndedWithError;
+        } else {
+            self.turn = TurnEnd::Ended;
+            self.trouble = None;
+        }
+        self.push(AgentEvent::Final { is_error });
+    }
+
+    /// Whether the text since the last tool call has a promise.
+    pub(crate) fn has_promise(&self) -> bool {
+        self.promise.found().is_some()
+    }
+
+    /// What the agent promised so far is void.
+    pub(crate) fn forget_promise(&mut self) {
+        self.promise = PromiseScanner::default();
+    }
+
+    /// The agent's final message is this one, whatever it said before.
+    pub(crate) fn set_final_text(&mut self, text: &str) {
+        self.forget_promise();
+        self.promise.feed(text);
+    }
+
+    /// Reports a line of text whose end has not arrived.
+    pub(crate) fn end_line(&mut self) {
+        if !self.line.is_empty() {
+            self.report_line();
+        }
+    }
+
+    fn extend_line(&mut self, piece: &str) {
+        // What does not fit into an event need not be kept.
+        let room = (TEXT_CAP + 8).saturating_sub(self.line.len());
+        self.line.push_str(start_of(piece, room));
+    }
+
+    fn report_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        self.events.push(AgentEvent::text(line.trim_end()));
+    }
+
+    fn verdict(&self) -> StreamEnd {
+        let mut end = StreamEnd {
+            promise: self.promise.found(),
+            turn: self.turn,
+            usage: self.usage,
+            session: self.session.clone(),
+            ..StreamEnd::default()
+        };
+        match self.trouble.clone() {
+            Some(Trouble::Limit(limit)) => end.limit = Some(limit),
+            Some(Trouble::Auth(message)) => end.auth = Some(message),
+            Some(Trouble::Overflow(message)) => end.overflow = Some(message),
+            Some(Trouble::Other(message)) => end.error = Some(message),
+            None => {}
+        }
+        end
+    }
+}
+
+/// The kind of a line that names it first, so that the rest need not be read to know it.
+pub(crate) fn leading_kind(line: &[u8]) -> Option<&str> {
+    let rest = line.strip_prefix(br#"{"type":""#)?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    let kind = std::str::from_utf8(&rest[..end]).ok()?;
+    (rest[end] == b'"').then_some(kind)
+}
+
+/// Reads a JSON value of this shape; a field that is null counts as absent.
+pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, NotUnderstood> {
+    serde_json::from_slice(line)
+        .or_else(|_| without_nulls(line))
+        .map_err(|_| NotUnderstood)
+}
+
+/// Agents differ in what they leave out and what they set to null.
+fn without_nulls<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(line)?;
+    drop_nulls(&mut value);
+    // Written and read again: to read each shape from values too would make the program larger.
+    serde_json::from_slice(&serde_json::to_vec(&value)?)
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(drop_nulls);
+        }
+        _ => {}
+    }
+}
+
+fn unknown(line: &[u8]) -> AgentEvent {
+    let start = &line[..line.len().min(UNKNOWN_CAP + 4)];
+    AgentEvent::Unknown {
+        line: start_of(&as_text(start), UNKNOWN_CAP).to_owned(),
+    }
+}

@@ -1,0 +1,72 @@
+//! Why an agent's turn could not go on, in the agent's words and sorted by what follows from it.
+
+use jiff::Timestamp;
+
+use crate::agent_event::AgentEvent;
+
+/// A rate or usage limit, or an API that is down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// In the agent's words.
+    pub message: String,
+    /// When it ends, where the agent says so.
+    pub resets_at: Option<Timestamp>,
+    /// The API is down, and it is unknown for how long.
+    pub is_outage: bool,
+}
+
+/// Why a turn could not go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It can go on later.
+    Limit(Limit),
+    /// The agent may not work at all: what it said, and what to do about it.
+    Auth(String),
+    /// The conversation outgrew the model's context.
+    Overflow(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Trouble {
+    /// A limit of the account.
+    pub fn limit(message: impl Into<String>, resets_at: Option<Timestamp>) -> Self {
+        Self::Limit(Limit {
+            message: message.into(),
+            resets_at,
+            is_outage: false,
+        })
+    }
+
+    /// An API that is down.
+    pub fn outage(message: impl Into<String>) -> Self {
+        Self::Limit(Limit {
+            message: message.into(),
+            resets_at: None,
+            is_outage: true,
+        })
+    }
+
+    /// An answer that broke off for this reason.
+    pub fn ended_early(reason: &str) -> Self {
+        Self::Other(format!("the answer ended early: {reason}"))
+    }
+
+    /// What keeps the agent from working at all, with what to do about it.
+    pub fn auth(message: &str, fix: &str) -> Self {
+        Self::Auth(format!("{message}\n{fix}"))
+    }
+
+    /// The event that reports it.
+    pub fn event(&self) -> AgentEvent {
+        match self.clone() {
+            Self::Limit(limit) => AgentEvent::Limit {
+                message: limit.message,
+                resets_at: limit.resets_at,
+            },
+            Self::Auth(message) => AgentEvent::Auth { message },
+            Self::Overflow(message) => AgentEvent::Overflow { message },
+            Self::Other(message) => AgentEvent::Error { message },
+        }
+    }
+}

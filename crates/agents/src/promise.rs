@@ -1,0 +1,196 @@
+//! The promise: the agent's closing word, found in its own text.
+//!
+//! A promise tag stands alone on its line. Space around it and markdown emphasis or backticks
+//! around the whole tag are forgiven; prose, list items, block quotes and code fences are not.
+//! As in `CommonMark`, a fence that is never closed covers the rest of the text, except its last
+//! line: models often lose count of fences, and a closing word is meant. The last
+//! promise wins. A FAILED tag whose end never came (a text cut short) still counts: taking it
+//! for silence would let an earlier COMPLETE stand.
+
+mod line;
+
+use super::agent_event::start_of;
+pub use line::Fence;
+use line::{LineBuffer, Opening, WHOLE_CAP, closing, opening};
+
+/// How much of a FAILED reason is kept, in bytes.
+pub const REASON_CAP: usize = 8 * 1024;
+
+/// What an agent says of its attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Promise {
+    /// Everything asked for is done.
+    Complete,
+    /// It is not, for this reason (may be empty).
+    Failed(String),
+}
+
+/// Finds the promise in a text that arrives in pieces, in constant memory.
+#[derive(Debug, Clone, Default)]
+pub struct PromiseScanner {
+    line: LineBuffer,
+    fence: Option<Fence>,
+    /// The tags outside of fences.
+    tags: Tags,
+    /// The tag that ends on the last line with text so far, whatever fences came before.
+    last: Tags,
+}
+
+/// Follows promise tags from line to line.
+#[derive(Debug, Clone, Default)]
+struct Tags {
+    open: Option<OpenTag>,
+    /// The last promise whose tag has ended.
+    found: Option<Promise>,
+}
+
+impl Tags {
+    fn take_line(&mut self, line: &str) {
+        match opening(line) {
+            Some(Opening::Whole { body }) => {
+                self.open = None;
+                self.settle(&body);
+            }
+            Some(Opening::Begun { emphasis, body }) => {
+                self.open = Some(OpenTag { emphasis, body });
+            }
+            None => {
+                self.continue_tag(line);
+            }
+        }
+    }
+
+    /// Adds a line to the open tag; true if it ends there.
+    fn continue_tag(&mut self, line: &str) -> bool {
+        let Some(mut tag) = self.open.take() else {
+            return false;
+        };
+        match closing(line, &tag.emphasis) {
+            Some(Some(rest)) => {
+                append(&mut tag.body, rest);
+                self.settle(&tag.body);
+                return true;
+            }
+            Some(None) => {}
+            None => {
+                append(&mut tag.body, line);
+                self.open = Some(tag);
+            }
+        }
+        false
+    }
+
+    fn settle(&mut self, body: &str) {
+        if let Some(promise) = complete(body).or_else(|| failed(body)) {
+            self.found = Some(promise);
+        }
+    }
+}
+
+/// A tag that began on an earlier line and has not ended yet.
+#[derive(Debug, Clone)]
+struct OpenTag {
+    emphasis: String,
+    body: String,
+}
+
+impl PromiseScanner {
+    /// Takes the next piece of the text; pieces may end anywhere.
+    pub fn feed(&mut self, text: &str) {
+        let mut pieces = text.split('\n');
+        if let Some(first) = pieces.next() {
+            self.line.push(first);
+        }
+        for piece in pieces {
+            self.end_line();
+            self.line.push(piece);
+        }
+    }
+
+    /// True where a whole line, as it came and without its end, says nothing that matters here: a
+    /// tag needs one of these characters, a fence one of the others.
+    pub fn passes_over(&self, line: &[u8]) -> bool {
+        self.tags.open.is_none()
+            && self.last.open.is_none()
+            && self.last.found.is_none()
+            && self.line.is_empty()
+            && memchr::memchr3(b'<', b'`', b'~', line).is_none()
+    }
+
+    /// Takes a whole line, without its end.
+    pub fn line(&mut self, text: &str) {
+        if self.line.is_empty() && text.len() <= WHOLE_CAP {
+            return self.take_line(text);
+        }
+        self.line.push(text);
+        self.end_line();
+    }
+
+    /// The last promise so far, the unfinished line included.
+    pub fn found(&self) -> Option<Promise> {
+        let mut end = self.clone();
+        end.end_line();
+        let cut_short = end.tags.open.and_then(|tag| failed(&tag.body));
+        let in_fence = end.last.found.filter(|_| end.fence.is_some());
+        in_fence.or(cut_short).or(end.tags.found)
+    }
+
+    fn end_line(&mut self) {
+        let line = self.line.take();
+        self.take_line(&line);
+    }
+
+    fn take_line(&mut self, line: &str) {
+        if !line.trim().is_empty() || self.last.open.is_some() {
+            self.last.found = None;
+            self.last.take_line(line);
+        }
+        if !self.fence_line(line) {
+            self.tags.take_line(line);
+        } else if self.tags.continue_tag(line) {
+            // A fence inside the reason ends with the tag.
+            self.fence = None;
+        }
+    }
+
+    /// Follows code fences; true if the line belongs to one.
+    fn fence_line(&mut self, line: &str) -> bool {
+        let Some(fence) = self.fence else {
+            self.fence = Fence::opened_by(line);
+            return self.fence.is_some();
+        };
+        if fence.closed_by(line) {
+            self.fence = None;
+        }
+        true
+    }
+}
+
+fn append(body: &mut String, line: &str) {
+    if body.len() <= REASON_CAP + 64 {
+        body.push('\n');
+        body.push_str(line);
+    }
+}
+
+fn complete(body: &str) -> Option<Promise> {
+    body.trim()
+        .eq_ignore_ascii_case("complete")
+        .then_some(Promise::Complete)
+}
+
+fn failed(body: &str) -> Option<Promise> {
+    let body = body.trim();
+    let (word, rest) = body.split_at_checked("failed".len())?;
+    if !word.eq_ignore_ascii_case("failed") || rest.starts_with(char::is_alphanumeric) {
+        return None;
+    }
+    let reason = rest.trim_start();
+    let reason = reason.strip_prefix([':', '-', '–', '—']).unwrap_or(reason);
+    Some(Promise::Failed(
+        start_of(reason.trim(), REASON_CAP).to_owned(),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

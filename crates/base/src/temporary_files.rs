@@ -1,0 +1,102 @@
+//! Files while they are written, under a name of their own beside the one they will have. What a
+//! process was writing when it died is half a file, and is known by that name.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::files::{FileError, move_away};
+use super::os;
+
+/// The start of the name of a file that is being written.
+pub const TEMPORARY: &str = ".ralph-";
+
+/// How many random characters follow.
+pub const RANDOM: usize = 6;
+
+/// True for the path of a file that was being written, and may be half of one.
+pub fn is_temporary(path: &[u8]) -> bool {
+    writer_of(path).is_some()
+}
+
+/// The process that was writing a temporary file.
+fn writer_of(path: &[u8]) -> Option<i32> {
+    let name = path.rsplit(|byte| *byte == b'/').next()?;
+    let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
+    let (process, random) = rest.split_once('-')?;
+    (random.len() == RANDOM).then(|| process.parse().ok())?
+}
+
+/// Moves halves of files aside that a process was writing into a folder when it died. To be called
+/// with the repository locked: no other process of this program writes there then.
+pub fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError> {
+    let Ok(listing) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in listing.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let Some(writer) = writer_of(name.as_bytes()) else {
+            continue;
+        };
+        // In a container a dead process often had the number of this one.
+        let is_ours = Ok(writer) == i32::try_from(std::process::id())
+            && entry.metadata().is_ok_and(|it| is_young(&it));
+        if !is_ours {
+            move_away(&entry.path(), &trash.join("halves").join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// True for a file that this process may have written.
+fn is_young(metadata: &fs::Metadata) -> bool {
+    // The clock of file systems ticks.
+    let slack = Duration::from_millis(20);
+    metadata
+        .modified()
+        .is_ok_and(|modified| modified + slack >= os::started())
+}
+
+/// A new temporary file under a name that a later start knows for one of ours.
+pub fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    // A short fixed-length name: the target's own name may already be 255 bytes long.
+    tempfile::Builder::new()
+        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
+        .rand_bytes(RANDOM)
+        .tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn halves_of_dead_processes_are_moved_whatever_lives_under_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, trash) = (folder.path().join("own"), folder.path().join("trash"));
+        fs::create_dir(&own).unwrap();
+        os::started();
+        let half = |name: String, age: u64| {
+            let file = File::create(own.join(&name)).unwrap();
+            let modified = os::started() - Duration::from_secs(age);
+            file.set_modified(modified).unwrap();
+            name
+        };
+        let this = std::process::id();
+        let young = half(format!("{TEMPORARY}{this}-abcdef"), 0);
+        half(format!("{TEMPORARY}{this}-ghijkl"), 60);
+        // The first process always lives.
+        half(format!("{TEMPORARY}1-mnopqr"), 0);
+        half("kept.md".to_owned(), 60);
+        clear_halves(&own, &trash).unwrap();
+        let left = fs::read_dir(&own).unwrap();
+        let mut left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [young.as_str(), "kept.md"]);
+    }
+}

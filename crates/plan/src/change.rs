@@ -1,0 +1,218 @@
+//! A change: a written plan of stories, each a group of tasks, with what belongs to it.
+//!
+//! Values only. Who reads them from disk is `edge::source`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::tasks::{Task, TaskState};
+use ralph_base::ids::StoryId;
+
+/// What kind of plan a change was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum SourceKind {
+    /// A folder below `openspec/changes`.
+    #[serde(rename = "openspec")]
+    OpenSpec,
+    /// A feature of spec-kit: a folder below `specs`.
+    #[serde(rename = "spec-kit")]
+    SpecKit,
+    /// A folder below `.kiro/specs`.
+    #[serde(rename = "kiro")]
+    Kiro,
+    /// One markdown file with checkboxes.
+    #[serde(rename = "checklist")]
+    Checklist,
+    /// One JSON file of stories, each with a flag.
+    #[serde(rename = "prd.json")]
+    PrdJson,
+}
+
+impl SourceKind {
+    /// What people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OpenSpec => "openspec",
+            Self::SpecKit => "spec-kit",
+            Self::Kiro => "kiro",
+            Self::Checklist => "checklist",
+            Self::PrdJson => "prd.json",
+        }
+    }
+
+    /// What its tasks look like, for people whose plan has none.
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::OpenSpec | Self::SpecKit | Self::Kiro | Self::Checklist => {
+                "a task is a line such as `- [ ] 1.1 Add the retry`"
+            }
+            Self::PrdJson => {
+                "a story is an entry of `userStories` such as \
+                 `{\"id\": \"US-001\", \"title\": \"Add the retry\", \"passes\": false}`"
+            }
+        }
+    }
+}
+
+/// A written plan, as read from disk at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The name people call it by.
+    pub name: String,
+    /// The folder the plan belongs to; not necessarily where code is edited.
+    pub root: PathBuf,
+    /// What kind of plan it is.
+    pub source: SourceKind,
+    /// All stories, in document order.
+    pub stories: Vec<Story>,
+    /// What the added and modified requirements ask for.
+    pub scenarios: Vec<Scenario>,
+    /// The files an agent should read, by artifact, in the order of the schema.
+    pub documents: Vec<Document>,
+    /// Project context from the configuration: required input.
+    pub context: Option<String>,
+    /// Guidance for applying a change from the configuration: advice.
+    pub guidance: Vec<String>,
+    /// What the user should know about the files.
+    pub warnings: Vec<Warning>,
+    /// The files that hold the boxes, as read.
+    pub task_files: Vec<TaskFile>,
+}
+
+/// One group of tasks, done by one agent run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Story {
+    /// What people call it.
+    pub id: StoryId,
+    /// Its heading without the number.
+    pub title: String,
+    /// Its boxes, in file order; fenced and text-less ones included.
+    pub tasks: Vec<Task>,
+    /// The markdown of the whole section, as written.
+    pub section: String,
+    /// Whether there is something left to do.
+    pub state: StoryState,
+    /// Which of the change's task files it stands in.
+    pub file: usize,
+}
+
+/// Whether a story has something left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StoryState {
+    /// At least one task is open.
+    Open,
+    /// Every task is ticked.
+    Done,
+    /// What is unfinished is set aside.
+    Deferred,
+}
+
+/// A file with boxes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its path within the change, with slashes.
+    pub label: String,
+    /// Its content when it was read.
+    pub bytes: Vec<u8>,
+}
+
+/// The files of one artifact of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The artifact: `proposal`, `specs`, `design`, `tasks`, or what the schema calls it.
+    pub artifact: String,
+    /// Its files, sorted.
+    pub paths: Vec<PathBuf>,
+}
+
+/// One scenario of an added or modified requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Scenario {
+    /// The capability whose delta spec it is in.
+    pub capability: String,
+    /// The requirement it belongs to.
+    pub requirement: String,
+    /// Its name.
+    pub name: String,
+    /// Its steps, as written.
+    pub text: String,
+}
+
+/// Something the user should know; the work goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable name of the warning.
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Tally {
+    /// Finished ones.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+}
+
+impl Change {
+    /// The first story with something left to do, in document order.
+    pub fn next_open(&self) -> Option<&Story> {
+        self.stories
+            .iter()
+            .find(|story| story.state == StoryState::Open)
+    }
+
+    /// The story of that id.
+    pub fn story(&self, id: &StoryId) -> Option<&Story> {
+        self.stories.iter().find(|story| story.id == *id)
+    }
+
+    /// Finished and all tasks, as `OpenSpec` counts them.
+    pub fn task_tally(&self) -> Tally {
+        let tasks = || self.stories.iter().flat_map(|story| &story.tasks);
+        Tally {
+            done: tasks().filter(|task| task.state == TaskState::Done).count(),
+            total: tasks().count(),
+        }
+    }
+
+    /// Finished and all stories.
+    pub fn story_tally(&self) -> Tally {
+        let done = |story: &&Story| story.state == StoryState::Done;
+        Tally {
+            done: self.stories.iter().filter(done).count(),
+            total: self.stories.len(),
+        }
+    }
+}
+
+impl Story {
+    /// Tasks that are to be done: neither ticked nor set aside, and not in a code fence.
+    pub fn open_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| task.is_open_work())
+    }
+}
+
+impl StoryState {
+    /// The state of a story with these tasks.
+    pub fn of(tasks: &[Task]) -> Self {
+        let mut work = tasks.iter().filter(|task| task.is_required()).peekable();
+        if work.peek().is_none() {
+            // Only boxes in fences and optional ones: nothing that has to be done, nor finished.
+            let ticked = tasks.iter().all(|task| task.state == TaskState::Done);
+            return if ticked { Self::Done } else { Self::Deferred };
+        }
+        work.fold(Self::Done, |state, task| match (state, task.state) {
+            (Self::Open, _) | (_, TaskState::Open) => Self::Open,
+            (_, TaskState::Deferred) => Self::Deferred,
+            (state, TaskState::Done) => state,
+        })
+    }
+}

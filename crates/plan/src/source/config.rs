@@ -1,0 +1,117 @@
+//! The project's `openspec/config.yaml`: schema, context and guidance.
+//!
+//! Bad fields are warned about and ignored, as `OpenSpec` does.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::change::Warning;
+
+use super::error::SourceError;
+use super::root::config_path;
+use super::yaml;
+
+/// The longest context that is taken, in bytes.
+const LONGEST_CONTEXT: usize = 50 * 1024;
+
+/// What the project's configuration says.
+#[derive(Debug, Default)]
+pub(super) struct ProjectConfig {
+    /// Where it was read from.
+    pub(super) path: PathBuf,
+    /// The schema of changes that name none.
+    pub(super) schema: Option<String>,
+    /// Project context for agents.
+    pub(super) context: Option<String>,
+    /// Guidance for applying a change.
+    pub(super) guidance: Vec<String>,
+    /// What is odd about it.
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl ProjectConfig {
+    /// Reads the configuration of a root; without one everything is at its default.
+    pub(super) fn read(root: &Path) -> Result<Self, SourceError> {
+        let Some(path) = config_path(root) else {
+            return Ok(Self::default());
+        };
+        let mut config = Self {
+            path: path.clone(),
+            ..Self::default()
+        };
+        match yaml::read_if_there(&path) {
+            Ok(Some(value)) => config.take(&value),
+            Ok(None) => {}
+            Err(SourceError::Malformed { source, .. }) => {
+                config.warn(&format!(
+                    "is ignored, it does not parse: {}",
+                    first_line(&*source)
+                ));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(config)
+    }
+
+    fn take(&mut self, value: &Value) {
+        if !(value.is_object() || value.is_null()) {
+            self.warn("is ignored, it has no fields");
+            return;
+        }
+        self.schema = yaml::text(value, "schema");
+        self.take_context(value.get("context"));
+        let guidance = value
+            .get("operations")
+            .and_then(|operations| operations.get("apply")?.get("guidance"));
+        self.take_guidance(guidance);
+    }
+
+    fn take_context(&mut self, context: Option<&Value>) {
+        match context {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.len() > LONGEST_CONTEXT => {
+                self.warn(&format!(
+                    "has a `context` of {} bytes: more than 50 KB is ignored",
+                    text.len()
+                ));
+            }
+            Some(Value::String(text)) => {
+                self.context = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+            }
+            Some(_) => self.warn("has a `context` that is not text: it is ignored"),
+        }
+    }
+
+    fn take_guidance(&mut self, guidance: Option<&Value>) {
+        match guidance {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(lines)) => {
+                let lines = lines.iter().filter_map(Value::as_str).map(str::trim);
+                self.guidance = lines
+                    .filter(|line| !line.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+            }
+            Some(_) => {
+                self.warn("has an `operations.apply.guidance` that is not a list: it is ignored");
+            }
+        }
+    }
+
+    fn warn(&mut self, what: &str) {
+        self.warnings.push(Warning {
+            code: "config",
+            message: format!("`{}` {what}", self.path.display()),
+        });
+    }
+}
+
+fn first_line(error: &dyn std::error::Error) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

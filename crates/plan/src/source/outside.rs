@@ -1,0 +1,91 @@
+//! Task files outside the work tree, where no checkpoint reaches: kept before an attempt, put back
+//! when the attempt is undone, by whichever process undoes it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::error::SourceError;
+use super::files;
+use crate::change::Change;
+use ralph_base::random_name::random_name;
+
+/// Keeps the files in a folder.
+pub fn keep_outside(before: &Change, work_tree: &Path, folder: &Path) -> Result<(), SourceError> {
+    let is_outside = |path: &Path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        !real.starts_with(work_tree)
+    };
+    let outside = before
+        .task_files
+        .iter()
+        .filter(|file| is_outside(&file.path));
+    for (number, file) in outside.enumerate() {
+        keep_one(
+            folder,
+            number,
+            file.path.as_os_str().as_bytes(),
+            &file.bytes,
+        )?;
+    }
+    Ok(())
+}
+
+/// Keeps the files another folder keeps: in `before` as they are now, in `after` as they are kept
+/// there. Nothing where it keeps none.
+pub fn keep_outside_again(kept: &Path, before: &Path, after: &Path) -> Result<(), SourceError> {
+    let mut present = 0;
+    for number in 0.. {
+        let Some(name) = files::read_if_there(&kept.join(format!("{number}.path")))? else {
+            break;
+        };
+        let bytes = files::read(&kept.join(format!("{number}.bytes")))?;
+        keep_one(after, number, &name, &bytes)?;
+        if let Some(now) = files::read_if_there(&PathBuf::from(OsString::from_vec(name.clone())))? {
+            keep_one(before, present, &name, &now)?;
+            present += 1;
+        }
+    }
+    Ok(())
+}
+
+fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(), SourceError> {
+    fs::create_dir_all(folder).map_err(unwritable(folder))?;
+    for (what, bytes) in [("bytes", bytes), ("path", name)] {
+        let path = folder.join(format!("{number}.{what}"));
+        // The attempt it is kept for may begin at once: after an outage these are the bytes.
+        File::create(&path)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .map_err(unwritable(&path))?;
+    }
+    Ok(())
+}
+
+/// Puts the files a folder keeps back; what is in their place stays in the folder.
+pub fn put_back_outside(folder: &Path) -> Result<(), SourceError> {
+    for number in 0.. {
+        let kept = |what: &str| folder.join(format!("{number}.{what}"));
+        let Some(name) = files::read_if_there(&kept("path"))? else {
+            break;
+        };
+        let path = PathBuf::from(OsString::from_vec(name));
+        let bytes = files::read(&kept("bytes"))?;
+        let now = files::read_if_there(&path)?;
+        if now.as_ref() == Some(&bytes) {
+            continue;
+        }
+        if let Some(now) = now {
+            let aside = kept(&format!("displaced-{}", random_name(4)));
+            fs::write(&aside, now).map_err(unwritable(&aside))?;
+        }
+        files::replace(&path, &bytes)?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
+    let path = path.to_owned();
+    move |source| SourceError::Unwritable { path, source }
+}

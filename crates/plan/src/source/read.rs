@@ -1,0 +1,170 @@
+//! Reading one `OpenSpec` change whole: tasks, delta specs, the files to read, context and guidance.
+
+use std::path::{Path, PathBuf};
+
+use crate::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
+use crate::delta::{Delta, read_delta};
+use crate::stories::read_stories;
+
+use super::error::SourceError;
+use super::files;
+use super::project::Project;
+use super::schema::{Schema, walk};
+
+/// Reads the change in a folder.
+pub(super) fn read_folder(
+    name: &str,
+    folder: &Path,
+    project: &Project<'_>,
+) -> Result<Change, SourceError> {
+    let schema = project.schema_of(folder)?;
+    let mut change = tasks_only(name, folder, project, &schema)?;
+    let (scenarios, odd_specs) = read_specs(folder)?;
+    change.scenarios = scenarios;
+    change.warnings.extend(odd_specs);
+    if change.task_files.is_empty() {
+        change.warnings.push(no_task_file(&schema));
+    }
+    change.documents = documents(folder, project, &schema)?;
+    Ok(change)
+}
+
+/// Reads what says how far a change is: its task files, and nothing else of its folder.
+pub(super) fn read_progress(
+    name: &str,
+    folder: &Path,
+    project: &Project<'_>,
+) -> Result<Change, SourceError> {
+    let schema = project.schema_of(folder)?;
+    tasks_only(name, folder, project, &schema)
+}
+
+fn tasks_only(
+    name: &str,
+    folder: &Path,
+    project: &Project<'_>,
+    schema: &Schema,
+) -> Result<Change, SourceError> {
+    let Project { root, config, .. } = project;
+    let task_files = task_files(folder, schema)?;
+    let (stories, odd_tasks) = read_stories(&task_files, SourceKind::OpenSpec);
+    let warnings = [&root.warnings, &config.warnings, &odd_tasks];
+    Ok(Change {
+        name: name.to_owned(),
+        root: root.path.clone(),
+        source: SourceKind::OpenSpec,
+        stories,
+        scenarios: Vec::new(),
+        documents: Vec::new(),
+        context: config.context.clone(),
+        guidance: config.guidance.clone(),
+        warnings: warnings.into_iter().flatten().cloned().collect(),
+        task_files,
+    })
+}
+
+fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceError> {
+    let Some(tracks) = &schema.tracks else {
+        return Ok(Vec::new());
+    };
+    tracks
+        .resolve(folder)?
+        .into_iter()
+        .map(|path| task_file(folder, path))
+        .collect()
+}
+
+/// Reads a file with boxes.
+pub(super) fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
+    Ok(TaskFile {
+        label: inner_path(folder, &path),
+        bytes: files::read(&path)?,
+        path,
+    })
+}
+
+fn no_task_file(schema: &Schema) -> Warning {
+    let message = match &schema.tracks {
+        Some(tracks) => format!("the change has no `{}`", tracks.text),
+        None => format!("the schema `{}` names no file with tasks", schema.name),
+    };
+    Warning {
+        code: "no_task_file",
+        message,
+    }
+}
+
+fn documents(
+    folder: &Path,
+    project: &Project<'_>,
+    schema: &Schema,
+) -> Result<Vec<Document>, SourceError> {
+    let mut found = Vec::new();
+    let legacy = project.root.path.join("openspec/project.md");
+    if project.config.context.is_none() && legacy.is_file() {
+        found.push(Document {
+            artifact: "project".to_owned(),
+            paths: vec![legacy],
+        });
+    }
+    for artifact in &schema.artifacts {
+        let paths = artifact.generates.resolve(folder)?;
+        if !paths.is_empty() {
+            found.push(Document {
+                artifact: artifact.id.clone(),
+                paths,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Reads every `specs/**/spec.md` that `OpenSpec` would merge.
+fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceError> {
+    let specs = folder.join("specs");
+    let mut paths = Vec::new();
+    walk(&specs, false, &mut paths)?;
+    let mut named: Vec<(String, PathBuf)> = paths
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name == "spec.md"))
+        .map(|path| (inner_path(&specs, path.parent().unwrap_or(&specs)), path))
+        .collect();
+    named.sort();
+    let (mut scenarios, mut warnings) = (Vec::new(), Vec::new());
+    for (capability, path) in named {
+        if capability.is_empty() {
+            warnings.push(Warning {
+                code: "unread_spec",
+                message: "`specs/spec.md` belongs to no capability: OpenSpec does not read it"
+                    .to_owned(),
+            });
+            continue;
+        }
+        let delta = read_delta(&files::read(&path)?);
+        scenarios.extend(scenarios_of(&capability, delta));
+    }
+    Ok((scenarios, warnings))
+}
+
+fn scenarios_of(capability: &str, delta: Delta) -> impl Iterator<Item = Scenario> {
+    let requirements = delta.added.into_iter().chain(delta.modified);
+    requirements.flat_map(move |requirement| {
+        let (capability, name) = (capability.to_owned(), requirement.name);
+        requirement
+            .scenarios
+            .into_iter()
+            .map(move |scenario| Scenario {
+                capability: capability.clone(),
+                requirement: name.clone(),
+                name: scenario.name,
+                text: scenario.text,
+            })
+    })
+}
+
+/// The path within a folder, with slashes.
+fn inner_path(folder: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(folder).unwrap_or(path);
+    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}

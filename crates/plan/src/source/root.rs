@@ -1,0 +1,237 @@
+//! Finding the `OpenSpec` root: the nearest project above, a declared store, or the default one.
+//!
+//! A change may therefore live outside the repository whose code is edited.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::change::Warning;
+
+use super::error::SourceError;
+use super::files::{self, unreadable};
+use super::yaml;
+
+/// What of the environment decides where things are.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Where the search begins.
+    pub folder: PathBuf,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`, where set.
+    pub data_home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`, where set.
+    pub config_home: Option<PathBuf>,
+    /// `SPECIFY_FEATURE`, where set: the feature spec-kit is at.
+    pub feature: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Takes them from the environment of the process.
+    pub fn from_environment(folder: PathBuf) -> Self {
+        let variable = |name: &str| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        Self {
+            folder,
+            home: variable("HOME"),
+            data_home: variable("XDG_DATA_HOME"),
+            config_home: variable("XDG_CONFIG_HOME"),
+            feature: variable("SPECIFY_FEATURE"),
+        }
+    }
+
+    /// `OpenSpec`'s data folder.
+    pub(super) fn openspec_data(&self) -> Option<PathBuf> {
+        self.openspec_folder(self.data_home.as_deref(), ".local/share")
+    }
+
+    fn openspec_config(&self) -> Option<PathBuf> {
+        self.openspec_folder(self.config_home.as_deref(), ".config")
+    }
+
+    fn openspec_folder(&self, set: Option<&Path>, default: &str) -> Option<PathBuf> {
+        let base = set
+            .map(Path::to_owned)
+            .or_else(|| self.home.as_ref().map(|home| home.join(default)))?;
+        Some(base.join("openspec"))
+    }
+}
+
+/// How a root was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootSource {
+    /// The nearest project above.
+    Nearest,
+    /// The store a project's configuration names.
+    Declared,
+    /// The user's default store.
+    GlobalDefault,
+    /// Just the folder we are in.
+    Implicit,
+}
+
+/// The folder that holds `openspec/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Where it is, without symbolic links.
+    pub path: PathBuf,
+    /// How it was found.
+    pub source: RootSource,
+    /// What the user should know about it.
+    pub warnings: Vec<Warning>,
+}
+
+impl Root {
+    /// A root that was found before.
+    pub(super) const fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            source: RootSource::Nearest,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The folder of all changes.
+    pub fn changes(&self) -> PathBuf {
+        self.path.join("openspec/changes")
+    }
+}
+
+/// Finds the root as `OpenSpec` does.
+pub fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
+    let start = fs::canonicalize(&around.folder).map_err(unreadable(&around.folder))?;
+    let nearest = start.ancestors().find_map(Candidate::at);
+    if let Some(found) = &nearest {
+        let store = found.declared_store()?;
+        if found.has_content {
+            return Ok(nearest_root(&found.path, store));
+        }
+        if let Some(id) = store {
+            return store_root(around, &id, RootSource::Declared);
+        }
+    }
+    if let Some(id) = default_store(around)? {
+        return store_root(around, &id, RootSource::GlobalDefault);
+    }
+    if let Some(found) = nearest {
+        return Ok(nearest_root(&found.path, None));
+    }
+    if start.join("openspec/project.md").is_file() {
+        return Ok(Root {
+            path: start,
+            source: RootSource::Implicit,
+            warnings: Vec::new(),
+        });
+    }
+    Err(SourceError::NoRoot { start })
+}
+
+fn nearest_root(path: &Path, ignored_store: Option<String>) -> Root {
+    let ignored = ignored_store.map(|id| Warning {
+        code: "store_ignored",
+        message: format!(
+            "the project has its own changes: `store: {id}` of its configuration is ignored"
+        ),
+    });
+    Root {
+        warnings: ignored.into_iter().collect(),
+        ..Root::at(path.to_owned())
+    }
+}
+
+/// A folder that looks like a root.
+struct Candidate {
+    path: PathBuf,
+    /// It has specs or changes of its own, not just a configuration.
+    has_content: bool,
+}
+
+impl Candidate {
+    fn at(folder: &Path) -> Option<Self> {
+        let openspec = folder.join("openspec");
+        let own = |name: &str| {
+            let inner = openspec.join(name);
+            // `openspec/specs` may itself be somebody's store: that makes no project.
+            inner.is_dir() && !inner.join(".openspec-store/store.yaml").exists()
+        };
+        let has_content = own("specs") || own("changes");
+        let configured = || config_path(folder).is_some();
+        (has_content || configured()).then(|| Self {
+            path: folder.to_owned(),
+            has_content,
+        })
+    }
+
+    /// The store its configuration names; a configuration that does not parse names none.
+    fn declared_store(&self) -> Result<Option<String>, SourceError> {
+        let Some(path) = config_path(&self.path) else {
+            return Ok(None);
+        };
+        match yaml::read_if_there(&path) {
+            Ok(config) => Ok(config.and_then(|config| yaml::text(&config, "store"))),
+            Err(SourceError::Malformed { .. }) if self.has_content => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The configuration file of a root, if it has one.
+pub(super) fn config_path(root: &Path) -> Option<PathBuf> {
+    ["config.yaml", "config.yml"]
+        .into_iter()
+        .map(|name| root.join("openspec").join(name))
+        .find(|path| path.is_file())
+}
+
+fn default_store(around: &Surroundings) -> Result<Option<String>, SourceError> {
+    let Some(path) = around
+        .openspec_config()
+        .map(|folder| folder.join("config.json"))
+    else {
+        return Ok(None);
+    };
+    let Some(bytes) = files::read_if_there(&path)? else {
+        return Ok(None);
+    };
+    let config: Value =
+        serde_json::from_slice(&bytes).map_err(|error| yaml::malformed(&path, error))?;
+    Ok(yaml::text(&config, "defaultStore"))
+}
+
+fn store_root(around: &Surroundings, id: &str, source: RootSource) -> Result<Root, SourceError> {
+    let registry = around
+        .openspec_data()
+        .unwrap_or_default()
+        .join("stores/registry.yaml");
+    let known = yaml::read_if_there(&registry)?.unwrap_or(Value::Null);
+    let place = known
+        .get("stores")
+        .and_then(|stores| stores.get(id)?.get("backend")?.get("local_path")?.as_str());
+    let Some(place) = place else {
+        return Err(SourceError::UnknownStore {
+            id: id.to_owned(),
+            registry,
+        });
+    };
+    let path = PathBuf::from(place);
+    let identity = yaml::read_if_there(&path.join(".openspec-store/store.yaml"))?;
+    let named = identity.and_then(|store| yaml::text(&store, "id"));
+    if named.as_deref() != Some(id) {
+        return Err(SourceError::BadStore {
+            id: id.to_owned(),
+            path,
+        });
+    }
+    Ok(Root {
+        path: fs::canonicalize(&path).map_err(unreadable(&path))?,
+        source,
+        warnings: Vec::new(),
+    })
+}

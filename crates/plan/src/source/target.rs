@@ -1,0 +1,123 @@
+//! From what a user named to the plan that is meant: a name, a folder, or a file.
+
+use std::path::{Path, PathBuf};
+
+use crate::change::Change;
+
+use super::error::SourceError;
+use super::found::{self, Found};
+use super::list::said_from;
+use super::lookup;
+use super::read_change;
+use super::root::{Root, Surroundings, find_root};
+
+/// Reads what was named.
+pub(super) fn read(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
+    let path = around.folder.join(target);
+    if !is_path(target) {
+        return named(target, around)?.read(around);
+    }
+    if path.is_dir() {
+        return read_folder(&path, around);
+    }
+    Found::in_file(&path).read()
+}
+
+/// What the plan is called that was named, even where it cannot be read just now.
+pub(super) fn name_of(target: &str, around: &Surroundings) -> String {
+    let path = around.folder.join(target);
+    if !is_path(target) {
+        return target.to_owned();
+    }
+    match Found::in_folder(&path) {
+        Some(found) => found.name,
+        None if path.is_dir() => last_part(&path),
+        None => Found::in_file(&path).name,
+    }
+}
+
+fn is_path(target: &str) -> bool {
+    let ends = [".md", ".json"];
+    target.contains('/') || ends.iter().any(|end| target.ends_with(end))
+}
+
+fn last_part(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The folder of a plan, as a shell completes it.
+fn read_folder(path: &Path, around: &Surroundings) -> Result<Change, SourceError> {
+    let whole = path.canonicalize();
+    let found = whole.ok().and_then(|whole| Found::in_folder(&whole));
+    if let Some(found) = found {
+        return found.read();
+    }
+    let inside = Surroundings {
+        folder: path.to_owned(),
+        ..around.clone()
+    };
+    read_change(&find_root(&inside)?, &last_part(path), around)
+}
+
+/// A plan that a name stands for.
+enum Meant {
+    Change(Root, String),
+    Other(Found),
+}
+
+impl Meant {
+    fn read(&self, around: &Surroundings) -> Result<Change, SourceError> {
+        match self {
+            Self::Change(root, name) => read_change(root, name, around),
+            Self::Other(found) => found.read(),
+        }
+    }
+}
+
+/// The one plan of that name.
+fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
+    let all = found::find(&around.folder)?;
+    let mut others: Vec<Found> = all.iter().filter(|it| it.name == name).cloned().collect();
+    let root = find_root(around);
+    let change = match &root {
+        Ok(root) if lookup::is_there(root, name) => Some(root.changes().join(name)),
+        _ => None,
+    };
+    if others.len() + usize::from(change.is_some()) > 1 {
+        let start = around.folder.canonicalize();
+        let start = start.unwrap_or_else(|_| around.folder.clone());
+        let paths = change
+            .into_iter()
+            .chain(others.into_iter().map(|it| it.path));
+        return Err(SourceError::Ambiguous {
+            name: name.to_owned(),
+            paths: paths.map(|path| said(&start, &path)).collect(),
+        });
+    }
+    if let Some(found) = others.pop() {
+        return Ok(Meant::Other(found));
+    }
+    let known: Vec<String> = all.into_iter().map(|it| it.name).collect();
+    match root {
+        Ok(root) => {
+            lookup::find_beside(&root, name, known)?;
+            Ok(Meant::Change(root, name.to_owned()))
+        }
+        Err(SourceError::NoRoot { start }) if !known.is_empty() => {
+            Err(lookup::no_such(name, start, known))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn said(start: &Path, path: &Path) -> String {
+    let said: PathBuf = said_from(start, path);
+    let said = said.display().to_string();
+    // A bare name would be looked up as one.
+    if is_path(&said) {
+        said
+    } else {
+        format!("./{said}")
+    }
+}

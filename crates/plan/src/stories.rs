@@ -1,0 +1,325 @@
+//! Stories: which tasks belong together, and what each group is called.
+//!
+//! `OpenSpec` has no groups; these are ours. Every task of a file lands in exactly one story, in
+//! file order. A story is a second-level section with tasks; where one such section holds all
+//! tasks in two or more third-level ones, those; without sections the file is one story. A
+//! `prd.json` has its stories ready made.
+
+use super::change::{SourceKind, Story, StoryState, TaskFile, Warning};
+use super::label::{Label, label};
+use super::outline::Outline;
+use super::story_ids::{Candidate, assign};
+use super::tasks::{Task, TaskKind, read_tasks};
+use super::{prd, task_rules};
+use ralph_base::ids::StoryId;
+
+/// Stories of all task files, and what is odd about them. Of a `prd.json` that cannot be read
+/// there are none; [`prd::read`] says why.
+pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
+    if source == SourceKind::PrdJson {
+        let stories = files.iter().enumerate().flat_map(|(index, file)| {
+            prd::read(&file.bytes).map_or_else(|_| Vec::new(), |prd| prd.stories(index, file))
+        });
+        return (stories.collect(), Vec::new());
+    }
+    let drafts: Vec<Draft> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(index, file)| drafts_of(index, file, source))
+        .collect();
+    let candidates: Vec<Candidate<'_>> = drafts
+        .iter()
+        .map(|draft| Candidate {
+            label: &draft.label,
+            file: &files[draft.file].label,
+        })
+        .collect();
+    let ids = assign(&candidates);
+    let warnings = fenced_warning(&drafts, files);
+    let stories = drafts
+        .into_iter()
+        .zip(ids)
+        .map(|(draft, id)| draft.into_story(id))
+        .collect();
+    (stories, warnings)
+}
+
+/// A story that has no id yet.
+struct Draft {
+    file: usize,
+    label: Label,
+    section: String,
+    tasks: Vec<Task>,
+}
+
+impl Draft {
+    fn into_story(mut self, id: StoryId) -> Story {
+        link_parents(&mut self.tasks);
+        Story {
+            id,
+            title: self.label.title,
+            state: StoryState::of(&self.tasks),
+            tasks: self.tasks,
+            section: self.section,
+            file: self.file,
+        }
+    }
+}
+
+/// A stretch of lines under one heading or item.
+struct Segment {
+    from: usize,
+    to: usize,
+    label: Label,
+}
+
+fn drafts_of(index: usize, file: &TaskFile, source: SourceKind) -> Vec<Draft> {
+    let outline = Outline::of(&file.bytes);
+    let mut tasks = read_tasks(&file.bytes);
+    task_rules::apply(&mut tasks, &file.bytes, &outline, source);
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    let work: Vec<usize> = work_lines(&tasks);
+    let level = story_level(&outline, &work);
+    let segments = match (source, level) {
+        // Its one section `## Tasks` is no group, its numbered items are.
+        (SourceKind::Kiro, Some(2)) if sections_with(&outline, 2, &work).len() == 1 => {
+            items(&outline, &tasks, Childless::AreStories).unwrap_or_else(|| sections(&outline, 2))
+        }
+        (_, Some(level)) => sections(&outline, level),
+        (SourceKind::Kiro, None) => items(&outline, &tasks, Childless::AreStories)
+            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
+        (SourceKind::Checklist, None) => items(&outline, &tasks, Childless::AreTasks)
+            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
+        (_, None) => vec![whole_file(&outline, &file.label)],
+    };
+    let segments: Vec<Segment> = segments
+        .into_iter()
+        .filter(|segment| work.is_empty() || owned(&work, segment.from, segment.to) > 0)
+        .collect();
+    distribute(tasks, &segments)
+        .into_iter()
+        .zip(segments)
+        .map(|(tasks, segment)| Draft {
+            file: index,
+            section: outline.text(&file.bytes, segment.from, segment.to),
+            label: with_title(segment.label, &file.label),
+            tasks,
+        })
+        .collect()
+}
+
+fn work_lines(tasks: &[Task]) -> Vec<usize> {
+    tasks
+        .iter()
+        .filter(|task| task.is_work())
+        .map(|task| task.line - 1)
+        .collect()
+}
+
+fn owned(lines: &[usize], from: usize, to: usize) -> usize {
+    lines.partition_point(|line| *line < to) - lines.partition_point(|line| *line < from)
+}
+
+/// Which headings open a story: 2, 3, or none.
+fn story_level(outline: &Outline, work: &[usize]) -> Option<usize> {
+    let (second, third) = (
+        sections_with(outline, 2, work),
+        sections_with(outline, 3, work),
+    );
+    match second.as_slice() {
+        [] if third.is_empty() => None,
+        [] => Some(3),
+        [only] => {
+            let inside = third
+                .iter()
+                .filter(|segment| only.from <= segment.from && segment.to <= only.to)
+                .count();
+            Some(if inside >= 2 { 3 } else { 2 })
+        }
+        _ => Some(2),
+    }
+}
+
+/// The sections of a level that have some of the lines.
+fn sections_with(outline: &Outline, level: usize, work: &[usize]) -> Vec<Segment> {
+    stretches(outline, level)
+        .filter(|(heading_level, segment)| {
+            *heading_level == level && owned(work, segment.from, segment.to) > 0
+        })
+        .map(|(_, segment)| segment)
+        .collect()
+}
+
+/// Cuts the file at every heading of this level or above; level 0 is before the first.
+fn stretches(outline: &Outline, level: usize) -> impl Iterator<Item = (usize, Segment)> {
+    let cuts: Vec<_> = outline
+        .headings
+        .iter()
+        .filter(|heading| heading.level <= level)
+        .collect();
+    let first = cuts.first().map_or(outline.lines(), |heading| heading.line);
+    let before = Segment {
+        from: 0,
+        to: first,
+        label: label(""),
+    };
+    let rest: Vec<_> = cuts
+        .iter()
+        .enumerate()
+        .map(|(index, heading)| {
+            let to = cuts
+                .get(index + 1)
+                .map_or(outline.lines(), |next| next.line);
+            let segment = Segment {
+                from: heading.line,
+                to,
+                label: label(&heading.title),
+            };
+            (heading.level, segment)
+        })
+        .collect();
+    std::iter::once((0, before)).chain(rest)
+}
+
+fn sections(outline: &Outline, level: usize) -> Vec<Segment> {
+    stretches(outline, level)
+        .map(|(_, segment)| segment)
+        .collect()
+}
+
+fn whole_file(outline: &Outline, file: &str) -> Segment {
+    let title = outline
+        .headings
+        .first()
+        .map_or_else(|| stem(file), |heading| heading.title.as_str());
+    Segment {
+        from: 0,
+        to: outline.lines(),
+        label: Label {
+            number: None,
+            title: title.to_owned(),
+        },
+    }
+}
+
+/// What numbered items are where none of them has any below it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Childless {
+    /// Stories all the same.
+    AreStories,
+    /// Just tasks.
+    AreTasks,
+}
+
+/// Cuts at numbered items: `1.` with `1.1` below it, nested or not. None where there are none, or
+/// not all boxes belong to one.
+fn items(outline: &Outline, tasks: &[Task], childless: Childless) -> Option<Vec<Segment>> {
+    let work: Vec<&Task> = tasks.iter().filter(|task| task.is_work()).collect();
+    let tops: Vec<&Task> = work.iter().copied().filter(|task| is_top(task)).collect();
+    let mut ids: Vec<_> = tops.iter().filter_map(|task| task.id.as_deref()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let leads = work.first().is_some_and(|task| is_top(task));
+    let only_tasks = tops.len() == work.len() && childless == Childless::AreTasks;
+    if tops.len() < 2 || only_tasks || ids.len() < tops.len() || !leads {
+        return None;
+    }
+    let segments = tops
+        .iter()
+        .enumerate()
+        .map(|(index, task)| Segment {
+            // What stands before the first item belongs to the whole file; the first takes it.
+            from: if index == 0 { 0 } else { task.line - 1 },
+            to: tops
+                .get(index + 1)
+                .map_or(outline.lines(), |next| next.line - 1)
+                .min(next_section(outline, task.line)),
+            label: Label {
+                number: task.id.clone(),
+                title: task.text.clone(),
+            },
+        })
+        .collect();
+    Some(segments)
+}
+
+/// The line of the next first- or second-level heading below a line, both counted from 0.
+fn next_section(outline: &Outline, line: usize) -> usize {
+    let mut below = outline.headings.iter().filter(|it| it.line >= line);
+    below
+        .find(|heading| heading.level <= 2)
+        .map_or(outline.lines(), |heading| heading.line)
+}
+
+fn is_top(task: &Task) -> bool {
+    let number = |id: &String| id.bytes().all(|byte| byte.is_ascii_digit());
+    task.indent == 0 && task.id.as_ref().is_some_and(number)
+}
+
+fn with_title(mut label: Label, file: &str) -> Label {
+    if label.title.is_empty() {
+        stem(file).clone_into(&mut label.title);
+    }
+    label
+}
+
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Gives every task to its segment; a fenced one outside all of them to the segment before it.
+fn distribute(tasks: Vec<Task>, segments: &[Segment]) -> Vec<Vec<Task>> {
+    let mut groups: Vec<Vec<Task>> = segments.iter().map(|_| Vec::new()).collect();
+    for task in tasks {
+        let after = segments.partition_point(|segment| segment.from < task.line);
+        if let Some(group) = groups.get_mut(after.saturating_sub(1)) {
+            group.push(task);
+        }
+    }
+    groups
+}
+
+/// A task is the child of the nearest shallower one above it; a fenced box is part of the last.
+fn link_parents(tasks: &mut [Task]) {
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (index, task) in tasks.iter_mut().enumerate() {
+        if task.is_work() {
+            open.retain(|(indent, _)| *indent < task.indent);
+        }
+        task.parent = open.last().map(|(_, parent)| *parent);
+        if task.is_work() {
+            open.push((task.indent, index));
+        }
+    }
+}
+
+fn fenced_warning(drafts: &[Draft], files: &[TaskFile]) -> Vec<Warning> {
+    let fenced = |draft: &Draft| {
+        draft
+            .tasks
+            .iter()
+            .filter(|task| task.kind == TaskKind::Fenced)
+            .count()
+    };
+    files
+        .iter()
+        .enumerate()
+        .filter_map(|(index, file)| {
+            let here = drafts.iter().filter(|draft| draft.file == index);
+            let count: usize = here.map(fenced).sum();
+            (count > 0).then(|| Warning {
+                code: "fenced_boxes",
+                message: format!(
+                    "`{}` has boxes inside code fences ({count}): they are text, not work, but OpenSpec counts them",
+                    file.label
+                ),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

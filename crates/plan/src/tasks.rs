@@ -1,0 +1,231 @@
+//! Task lines: which lines of a file are checkboxes, exactly as `OpenSpec` counts them.
+//!
+//! A hand-written reader of `OpenSpec`'s one pattern,
+//! `^\s*(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*([^\]\s]?)\s*\](?![([])|\s+\])\s*(.*)`, over each line
+//! of the bytes. Headings, stories and fences are not its business: a box counts wherever it is.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::{js, task_id};
+
+/// How a box is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskState {
+    /// Still to be done.
+    Open,
+    /// Ticked.
+    Done,
+    /// Set aside with `[~]`, `[-]` or `[/]`, or optional: unfinished, but not to be run.
+    Deferred,
+}
+
+/// What a box is to the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Work to be done.
+    Work,
+    /// A box without text: counted in progress, but not listed by `OpenSpec`.
+    Textless,
+    /// A box inside a code fence: counted and listed by `OpenSpec`, but only text, never work.
+    Fenced,
+    /// Work nobody has to do: shown, never run alone, never waited for.
+    Optional,
+}
+
+/// One checkbox of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// The line it stands on, from 1.
+    pub line: usize,
+    /// The bytes between `[` and `]` in the file it was read from.
+    pub mark: Range<usize>,
+    /// How the box is marked.
+    pub state: TaskState,
+    /// What the box is to the loop.
+    pub kind: TaskKind,
+    /// The description as `OpenSpec` gives it.
+    pub raw: String,
+    /// The id written in front of the description, such as `1.1`.
+    pub id: Option<String>,
+    /// The description without the id.
+    pub text: String,
+    /// Columns of white space before the bullet.
+    pub indent: usize,
+    /// The task it is nested under: an index into the same list.
+    pub parent: Option<usize>,
+}
+
+impl Task {
+    /// Whether `OpenSpec` lists it: text-less boxes are counted only.
+    pub fn is_listed(&self) -> bool {
+        !self.raw.is_empty()
+    }
+
+    /// Whether the loop has to see to it: boxes in fences are text.
+    pub fn is_work(&self) -> bool {
+        self.kind != TaskKind::Fenced
+    }
+
+    /// Whether its story is not done without it.
+    pub fn is_required(&self) -> bool {
+        self.is_work() && self.kind != TaskKind::Optional
+    }
+
+    /// Whether it is work that is neither done nor set aside.
+    pub fn is_open_work(&self) -> bool {
+        self.is_work() && self.state == TaskState::Open
+    }
+}
+
+/// Reads every task line of a file, in order, with byte ranges into `bytes`.
+///
+/// Parents and fences are unknown here: every task comes out without a parent and not fenced.
+pub fn read_tasks(bytes: &[u8]) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut start = 0;
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if let Some(found) = read_line(line) {
+            tasks.push(found.into_task(index + 1, start));
+        }
+        start += line.len() + 1;
+    }
+    tasks
+}
+
+/// A task line, with offsets from the start of the line.
+struct FoundBox {
+    mark: Range<usize>,
+    state: TaskState,
+    raw: String,
+    indent: usize,
+}
+
+impl FoundBox {
+    fn into_task(self, line: usize, start: usize) -> Task {
+        let (id, text) = task_id::split(&self.raw);
+        Task {
+            line,
+            mark: start + self.mark.start..start + self.mark.end,
+            state: self.state,
+            kind: if self.raw.is_empty() {
+                TaskKind::Textless
+            } else {
+                TaskKind::Work
+            },
+            id,
+            text,
+            raw: self.raw,
+            indent: self.indent,
+            parent: None,
+        }
+    }
+}
+
+/// Reads one line without its line feed.
+fn read_line(line: &[u8]) -> Option<FoundBox> {
+    // Most lines are prose: no bracket, no task, no decoding.
+    if !line.contains(&b'[') {
+        return None;
+    }
+    match String::from_utf8_lossy(line) {
+        Cow::Borrowed(text) => match_box(text),
+        Cow::Owned(text) => {
+            let mut found = match_box(&text)?;
+            found.mark =
+                original_offset(line, found.mark.start)..original_offset(line, found.mark.end);
+            Some(found)
+        }
+    }
+}
+
+/// Where an offset into the lossily decoded line lies in its bytes.
+fn original_offset(line: &[u8], decoded: usize) -> usize {
+    let (mut bytes, mut chars) = (0, 0);
+    for chunk in line.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if decoded <= chars + valid {
+            return bytes + (decoded - chars);
+        }
+        let invalid = chunk.invalid().len();
+        bytes += valid + invalid;
+        chars += valid
+            + if invalid == 0 {
+                0
+            } else {
+                char::REPLACEMENT_CHARACTER.len_utf8()
+            };
+    }
+    bytes
+}
+
+fn match_box(line: &str) -> Option<FoundBox> {
+    let bulleted = js::trim_start(line);
+    let rest = js::trim_start(skip_bullet(bulleted)?).strip_prefix('[')?;
+    let open = line.len() - rest.len();
+    let (mark, after) = split_mark(rest)?;
+    let text = js::trim_start(after);
+    let end = text.find(js::ends_line).unwrap_or(text.len());
+    Some(FoundBox {
+        mark: open..open + mark.len(),
+        state: state_of(mark),
+        raw: js::trim(&text[..end]).to_owned(),
+        indent: columns(&line[..line.len() - bulleted.len()]),
+    })
+}
+
+/// What follows `-`, `*`, `+`, `1.` or `1)`.
+fn skip_bullet(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix(['-', '*', '+']) {
+        return Some(rest);
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if !(1..=9).contains(&digits) {
+        return None;
+    }
+    text[digits..].strip_prefix(['.', ')'])
+}
+
+/// Splits `x] text` into what stands in the box and what follows it.
+fn split_mark(text: &str) -> Option<(&str, &str)> {
+    let spaced = js::trim_start(text);
+    let mut rest = spaced;
+    // One UTF-16 unit fits into a box: an astral character is two and makes it no box.
+    if let Some(c) = spaced
+        .chars()
+        .next()
+        .filter(|c| *c != ']' && c.len_utf16() == 1)
+    {
+        rest = js::trim_start(&spaced[c.len_utf8()..]);
+    }
+    let after = rest.strip_prefix(']')?;
+    let mark = &text[..text.len() - rest.len()];
+    // `[x](url)` and `[x][ref]` are links, but `[ ](…` is a box.
+    let blank_box = !mark.is_empty() && js::trim(mark).is_empty();
+    if after.starts_with(['(', '[']) && !blank_box {
+        return None;
+    }
+    Some((mark, after))
+}
+
+fn state_of(mark: &str) -> TaskState {
+    match js::trim(mark) {
+        "x" | "X" => TaskState::Done,
+        "~" | "-" | "/" => TaskState::Deferred,
+        _ => TaskState::Open,
+    }
+}
+
+fn columns(space: &str) -> usize {
+    space.chars().fold(0, |column, c| match c {
+        '\t' => (column / 4 + 1) * 4,
+        '\u{feff}' => column,
+        _ => column + 1,
+    })
+}
+
+#[cfg(test)]
+mod tests;

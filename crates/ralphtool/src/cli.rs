@@ -1,0 +1,141 @@
+//! How it is called: clap types, one file a command, no logic.
+
+mod afterwards;
+mod arguments;
+mod attach;
+mod attempts;
+mod audience;
+mod completions;
+mod context;
+mod crash;
+mod demo;
+mod doctor;
+mod finish;
+mod gc;
+mod init;
+mod launch;
+mod learnings;
+mod list;
+mod log;
+mod loop_command;
+mod man;
+mod output;
+mod prompt;
+mod resume;
+mod rewind;
+mod show;
+mod status;
+mod terminal;
+mod trust;
+mod tui;
+mod undo;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use crate::ui::failure::write_failure;
+use arguments::{Arguments, ColorArgument, Command, GlobalArguments};
+use context::{Context, unfit};
+use ralph_base::os;
+use ralph_process::guard;
+use ralph_process::watchman::duty;
+use ralph_run::demo::agent;
+use ralph_run::failure::{Failure, FailureKind};
+use ralph_run::settings::SettingsProblem;
+
+/// Parses the arguments and runs the command.
+pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // Before anything else: the guard must be quick and must not touch the world.
+    if let Some(code) = guard::dispatch(&args) {
+        return code;
+    }
+    if let Some(code) = duty::dispatch(&args) {
+        return code;
+    }
+    if let Some(code) = agent::dispatch(&args) {
+        return code;
+    }
+    crash::install();
+    os::started();
+    // The hook has told the user by then; what is left is the exit code.
+    catch_unwind(AssertUnwindSafe(|| parse_and_run(&args)))
+        .unwrap_or_else(|_| FailureKind::System.exit_code().into())
+}
+
+fn parse_and_run(args: &[OsString]) -> ExitCode {
+    let color = ColorArgument::find(args);
+    let parsed = Arguments::command()
+        .color(color.into())
+        .try_get_matches_from(args)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
+        Err(message) if asks_to_isolate(&message) => {
+            let global = GlobalArguments {
+                color,
+                ..GlobalArguments::default()
+            };
+            let problem = SettingsProblem::isolate_removed("--isolate");
+            return report(&unfit(problem), &Context::new(&global));
+        }
+        Err(message) => return explain(&message),
+    };
+    let context = Context::new(&arguments.global);
+    dispatch(&arguments, &context).unwrap_or_else(|failure| report(&failure, &context))
+}
+
+fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        None if tui::is_possible(context) => tui::pick(context),
+        None => list::run(&list::ListArguments::default(), context),
+        Some(Command::Loop(given)) => loop_command::run(given, context),
+        Some(Command::Resume(given)) => resume::run(given, context),
+        Some(Command::Finish(given)) => finish::run(given, context),
+        Some(Command::Undo(given)) => undo::run(given, context),
+        Some(Command::Rewind(given)) => rewind::run(given, context),
+        Some(Command::Attempts(given)) => attempts::run(given, context),
+        Some(Command::Log(given)) => log::run(given, context),
+        Some(Command::List(given)) => list::run(given, context),
+        Some(Command::Show(given)) => show::run(given, context),
+        Some(Command::Prompt(given)) => prompt::run(given, context),
+        Some(Command::Demo(given)) => demo::run(given, context),
+        Some(Command::Doctor(given)) => doctor::run(given, context),
+        Some(Command::Learnings(given)) => learnings::run(given, context),
+        Some(Command::Attach(given)) => attach::run(given, context),
+        Some(Command::Status(given)) => status::run(given, context),
+        Some(Command::Init(given)) => init::run(given, context),
+        Some(Command::Trust(given)) => trust::run(given, context),
+        Some(Command::Gc(given)) => gc::run(given, context),
+        Some(Command::Completions(given)) => completions::run(given),
+        Some(Command::Man(given)) => man::run(given),
+    }
+}
+
+/// Whether a usage error is about the removed flag `--isolate`.
+fn asks_to_isolate(message: &clap::Error) -> bool {
+    let flag = ContextValue::String("--isolate".to_owned());
+    message.kind() == ErrorKind::UnknownArgument
+        && message.get(ContextKind::InvalidArg) == Some(&flag)
+}
+
+/// Help, version or a usage error, as clap words it.
+fn explain(message: &clap::Error) -> ExitCode {
+    // A closed pipe is all that can go wrong, and then nobody reads.
+    let _ = message.print();
+    u8::try_from(message.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Tells the user, once, on stderr.
+fn report(failure: &Failure, context: &Context) -> ExitCode {
+    let mut stderr = std::io::stderr().lock();
+    // There is no further place to complain to.
+    let _ = write_failure(failure, &mut stderr, context.paint_for(&std::io::stderr()));
+    let _ = stderr.flush();
+    failure.kind.exit_code().into()
+}

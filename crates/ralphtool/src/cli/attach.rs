@@ -1,0 +1,46 @@
+//! `ralphtool attach`: the screen of a run in another terminal.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::context::Context;
+use super::launch::on_runtime;
+use super::{status, tui};
+use ralph_run::failure::Failure;
+use ralph_run::status::State;
+
+/// Flags of `attach`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool attach                  the run of this repository
+  ralphtool -C ~/code/api attach    the run of another one
+
+Where there is no terminal, `ralphtool status --watch` follows the run line by line.")]
+pub(super) struct AttachArguments {}
+
+/// Shows the run.
+pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Failure> {
+    if !tui::is_possible(context) {
+        return Err(Failure::refused("there is no terminal to show the run on")
+            .hint("`ralphtool status --watch` follows it line by line"));
+    }
+    on_runtime(async {
+        let mut watch = status::open(context).await?;
+        let so_far = watch.refresh(Timestamp::now())?;
+        let state = watch.status(Timestamp::now()).state;
+        if state.is_live() {
+            return Box::pin(tui::attach(watch, so_far, context)).await;
+        }
+        let failure = Failure::refused("no run is at work in this repository");
+        Err(match state {
+            State::None => failure.hint("start one with `ralphtool loop CHANGE`"),
+            State::Interrupted => failure
+                .hint("one was interrupted: `ralphtool resume` goes on with it")
+                .hint("`ralphtool log last --tui` shows how far it came"),
+            _ => failure.hint("`ralphtool log last --tui` shows the last one"),
+        })
+    })
+}

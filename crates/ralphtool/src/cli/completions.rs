@@ -1,0 +1,30 @@
+//! `ralphtool completions`: a script for the user's shell.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::arguments::Arguments;
+use super::output;
+use ralph_run::failure::Failure;
+
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool completions bash > ~/.local/share/bash-completion/completions/ralphtool
+  ralphtool completions zsh > ~/.zfunc/_ralphtool
+  ralphtool completions fish > ~/.config/fish/completions/ralphtool.fish")]
+pub(super) struct CompletionsArguments {
+    /// The shell
+    pub(super) shell: Shell,
+}
+
+/// Prints the script.
+pub(super) fn run(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    let mut command = Arguments::command();
+    clap_complete::generate(arguments.shell, &mut command, "ralphtool", &mut script);
+    output::print(&script)
+}

@@ -1,0 +1,136 @@
+//! What every command needs to know: where it works and what surrounds it.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use super::arguments::{ColorArgument, GlobalArguments};
+use super::terminal;
+use crate::ui::style::Paint;
+use ralph_plan::change::Change;
+use ralph_plan::source::{self, SourceError, Surroundings};
+use ralph_run::failure::Failure;
+use ralph_run::settings::files::{self, Loaded, Places};
+use ralph_run::settings::{PartialSettings, Settings, SettingsProblem};
+use ralph_vault::store::state_directory;
+
+/// What surrounds a command.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    /// The directory to work in.
+    pub(super) directory: PathBuf,
+    /// The configuration file asked for.
+    pub(super) config: Option<PathBuf>,
+    /// The environment, read once.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    color: ColorArgument,
+}
+
+impl Context {
+    /// Takes a look around.
+    pub(super) fn new(global: &GlobalArguments) -> Self {
+        Self {
+            directory: global.directory.clone().unwrap_or_else(|| ".".into()),
+            config: global.config.clone(),
+            environment: std::env::vars_os().collect(),
+            color: global.color,
+        }
+    }
+
+    /// Whether text for a stream is coloured.
+    pub(super) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
+        terminal::paint(self.color, stream.is_terminal(), &self.environment)
+    }
+
+    /// The directory to work in, whole and without links.
+    pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
+        let folder = &self.directory;
+        let whole = folder.canonicalize().map_err(|error| {
+            Failure::refused(format!("could not go to `{}`", folder.display())).because(error)
+        })?;
+        if whole.is_dir() {
+            return Ok(whole);
+        }
+        let message = format!("`{}` is not a directory", folder.display());
+        Err(Failure::refused(message))
+    }
+
+    /// Where changes are looked for.
+    pub(super) fn surroundings(&self) -> Result<Surroundings, Failure> {
+        Ok(Surroundings::from_environment(self.folder()?))
+    }
+
+    /// Reads what the user named: a plan by its name, its folder, or its file.
+    pub(super) fn change(&self, target: &str) -> Result<Change, Failure> {
+        let around = self.surroundings()?;
+        source::read_target(target, &around).map_err(|error| {
+            let missing = matches!(
+                error,
+                SourceError::NoRoot { .. } | SourceError::NoSuchChange { .. }
+            );
+            let failure = Failure::from(error);
+            if missing && around.folder.join(target).is_file() {
+                return failure.hint(format!("for the file of that name say `./{target}`"));
+            }
+            failure
+        })
+    }
+
+    /// All settings for a repository, the flags over all, to show them; and warnings for the user.
+    pub(super) fn settings(
+        &self,
+        root: &Path,
+        flags: PartialSettings,
+    ) -> Result<(Settings, Vec<String>), Failure> {
+        let loaded = self.load(root, false)?;
+        let settings = loaded.shown(flags).map_err(unfit)?;
+        Ok((settings, loaded.warnings))
+    }
+
+    /// What the files and variables say. With `trust`, what the repository's own file asks for is
+    /// allowed, this once.
+    pub(super) fn load(&self, root: &Path, trust: bool) -> Result<Loaded, Failure> {
+        let home = std::env::home_dir();
+        let state = state_directory(&self.environment).ok();
+        let places = Places {
+            root,
+            home: home.as_deref(),
+            config: self.config.as_deref(),
+            directory: &self.directory,
+            state: state.as_deref(),
+            trust,
+        };
+        files::load(&places, &self.environment).map_err(unfit)
+    }
+
+    /// What to type for another command with the same global flags.
+    pub(super) fn typed(&self, command: &str) -> String {
+        let mut words = vec!["ralphtool".to_owned()];
+        if self.directory != Path::new(".") {
+            words.push(format!("-C {}", quoted(&self.directory)));
+        }
+        words.push(command.to_owned());
+        if let Some(config) = &self.config {
+            words.push(format!("--config {}", quoted(config)));
+        }
+        words.join(" ")
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+pub(super) fn unfit(problem: SettingsProblem) -> Failure {
+    let failure = Failure::refused(problem.to_string());
+    match problem.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,136 @@
+//! `ralphtool demo`: the whole thing on a throw-away repository.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::context::Context;
+use super::launch::no_repository;
+use super::{launch, output, terminal};
+use crate::ui::demo::{self, DemoView};
+use crate::ui::plain::{NextSteps, Verbosity};
+use ralph_plan::source::{self, Surroundings};
+use ralph_run::agent::find_program;
+use ralph_run::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
+use ralph_run::engine::launch::{Order, Prepared, prepare};
+use ralph_run::failure::Failure;
+use ralph_run::settings::files::{self, Places};
+use ralph_run::settings::{PartialSettings, SettingsProblem};
+use ralph_vault::repo::repository::Repository;
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool demo                    a minute, and a folder to look around in
+  ralphtool demo -v                 with what the agent says")]
+pub(super) struct DemoArguments {
+    /// Show what the agent says, too
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// Makes the repository and runs the loop in it.
+pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
+    launch::on_runtime(play(arguments, context))
+}
+
+async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let mut stage = Stage::make().await.map_err(no_stage)?;
+    let order = order(&stage, context)?;
+    let stories = order.change.stories.len();
+    let Prepared::Ready(ready) = prepare(order)? else {
+        return Err(Failure::system("the demo has nothing to do"));
+    };
+    // From here on there is something to look at, whatever happens.
+    stage.keep();
+    let paint = context.paint_for(&std::io::stdout());
+    let folder = stage.path.to_string_lossy();
+    let view = DemoView {
+        folder: &folder,
+        repository: &stage.repository.to_string_lossy(),
+        change: CHANGE,
+        edited: EDITED,
+        untracked: UNTRACKED,
+        program: &program(context),
+    };
+    output::present(|out| demo::write_start(out, paint, &view, stories))?;
+    let run_folder = ready.run_folder();
+    let verbosity = if arguments.verbose {
+        Verbosity::Verbose
+    } else {
+        Verbosity::Normal
+    };
+    let face = terminal::plain(verbosity, NextSteps::Untold, context);
+    let code = launch::show_run(ready, face).await?;
+    if code != 0 {
+        output::present(|out| demo::write_cut_short(out, paint, &view))?;
+        return Ok(code.into());
+    }
+    let remains = stage
+        .remains(&run_folder)
+        .await
+        .map_err(|error| Failure::system("could not look at what the run left").because(error))?;
+    output::present(|out| demo::write_end(out, paint, &view, &remains))
+}
+
+/// What to type for this program: its name where the shell finds it, else where it is.
+fn program(context: &Context) -> String {
+    const NAME: &str = "ralphtool";
+    let path = context.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| value.as_os_str());
+    if find_program(NAME.as_ref(), path, &context.directory).is_some() {
+        return NAME.to_owned();
+    }
+    std::env::current_exe().map_or_else(
+        |_| NAME.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
+}
+
+/// The run of the demo's change, by the repository's own configuration and nobody else's.
+fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
+    let directory = stage.repository.clone();
+    let repository = Repository::discover(&directory).map_err(|error| no_repository(&error))?;
+    let places = Places {
+        root: &directory,
+        home: None,
+        config: None,
+        directory: &directory,
+        state: None,
+        // The demo has written it itself.
+        trust: true,
+    };
+    let loaded = files::load(&places, &[]).map_err(unfit)?;
+    let surroundings = Surroundings {
+        folder: directory.clone(),
+        home: None,
+        data_home: None,
+        config_home: None,
+        feature: None,
+    };
+    Ok(Order {
+        state: stage.state.clone(),
+        change: source::read_target(CHANGE, &surroundings)?,
+        settings: loaded.allowed(PartialSettings::default()).map_err(unfit)?,
+        only_story: None,
+        reopen: false,
+        mended: Vec::new(),
+        lock: None,
+        warnings: Vec::new(),
+        environment: context.environment.clone(),
+        surroundings,
+        repository,
+        attended: false,
+    })
+}
+
+fn no_stage(error: StageError) -> Failure {
+    Failure::refused("could not make a throw-away repository")
+        .because(error)
+        .hint("the demo needs `git`, and room in the folder for temporary files (`TMPDIR`)")
+}
+
+fn unfit(problem: SettingsProblem) -> Failure {
+    Failure::system("the demo's own configuration is not right").because(problem)
+}

@@ -1,0 +1,458 @@
+//! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::audience;
+use super::context::{Context, unfit};
+use super::loop_command::RunArguments;
+use super::{output, terminal, trust, tui};
+use crate::ui::Face;
+use crate::ui::list::{self, ChangeRow, ChangeState};
+use crate::ui::plain::Verbosity;
+use crate::ui::plan::{self, PlanView, PlannedStory};
+use crate::ui::style::DIM;
+use crate::ui::words;
+use ralph_base::ids::StoryId;
+use ralph_plan::change::{Change, SourceKind, StoryState};
+use ralph_plan::source::{self, Surroundings};
+use ralph_run::engine::launch::{Order, Prepared, Ready, prepare};
+use ralph_run::engine::mend::{Mended, Mending, mend};
+use ralph_run::failure::Failure;
+use ralph_run::records::event::Event;
+use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
+use ralph_run::settings::trust::TrustQuestion;
+use ralph_run::settings::{PartialSettings, Settings};
+use ralph_vault::checkpoint::{OpenRun, peek, peek_last, told_damaged, unfinished_at};
+use ralph_vault::repo::repository::{Repository, RepositoryError};
+use ralph_vault::store::{Vault, state_directory};
+
+/// What a run is asked for.
+pub(super) struct Wish<'a> {
+    /// The change.
+    pub(super) which: Which<'a>,
+    /// An open run is not gone on with.
+    pub(super) fresh: bool,
+    /// The flags.
+    pub(super) flags: &'a RunArguments,
+    /// What was chosen on the screen, over the flags.
+    pub(super) chosen: Option<&'a PartialSettings>,
+    /// Somebody looks at the screen and can be asked.
+    pub(super) attended: bool,
+    /// How the user is asked whether the repository's own file may run things.
+    pub(super) consent: Consent<'a>,
+}
+
+/// How the user allows what the repository's own settings file asks for.
+#[derive(Clone, Copy)]
+pub(super) enum Consent<'a> {
+    /// By an answer on the terminal.
+    Terminal,
+    /// Not at all: nobody can be asked.
+    Nobody,
+    /// On the screen, where this very content may have been allowed a moment ago.
+    Screen(Option<&'a str>),
+}
+
+impl Consent<'_> {
+    /// As the flags and the terminal have it.
+    pub(super) fn of(flags: &RunArguments) -> Self {
+        if trust::can_ask() && !flags.json {
+            Self::Terminal
+        } else {
+            Self::Nobody
+        }
+    }
+}
+
+/// What comes of a wish.
+pub(super) enum Outlook {
+    /// A loop that can run.
+    Ready(Box<Ready>),
+    /// There is nothing left to do in the change; this was mended on the way.
+    NothingLeft(Box<Change>, Vec<Event>),
+    /// It was only to be said what would be done.
+    Told(ExitCode),
+    /// The screen has to ask first; this was mended on the way.
+    Asks(Box<TrustQuestion>, Vec<Event>),
+}
+
+/// The change a run is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Which<'a> {
+    /// This one.
+    Named(&'a str),
+    /// The only one with work left.
+    Only,
+    /// That of the open run, else of the kept one.
+    Last,
+}
+
+/// Runs the loop, or says what it would do.
+pub(super) fn run(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(wish, context))
+}
+
+/// Waits for something on this thread.
+pub(super) fn on_runtime(
+    work: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::system("could not start").because(error))?;
+    let code = runtime.block_on(work);
+    // Whatever is still on a blocking thread must not hold up the exit.
+    runtime.shutdown_background();
+    code
+}
+
+async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    // To find the time zone for the first time means to list all there are; git is at work meanwhile.
+    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
+    match outlook(wish, context).await? {
+        Outlook::Told(code) => Ok(code),
+        Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
+        // Only a screen is answered so.
+        Outlook::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
+        Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
+        Outlook::Ready(ready) => {
+            let face = terminal::face(wish.flags, context);
+            let face = terminal::with_bell(face, ready.caller(), wish.flags, context);
+            let code = show_run(ready, face).await?;
+            Ok(code.into())
+        }
+    }
+}
+
+/// Makes a run ready, or says why there is none.
+pub(super) async fn outlook(wish: &Wish<'_>, context: &Context) -> Result<Outlook, Failure> {
+    let directory = context.folder()?;
+    let mended = mend_first(wish, context, &directory).await?;
+    let started = start_in(wish, context, &mended);
+    // What was mended is told by the run; where there is none, it must not go unsaid.
+    let told = mended.said.iter().filter_map(told);
+    started.map_err(|failure| told.fold(failure, Failure::hint))
+}
+
+/// Mends an interrupted run, before anything in the tree is believed.
+async fn mend_first(
+    wish: &Wish<'_>,
+    context: &Context,
+    directory: &Path,
+) -> Result<Mended, Failure> {
+    if wish.flags.dry_run {
+        let repository = match Repository::discover(directory) {
+            Ok(repository) => repository,
+            Err(error) => return Err(no_usable_repository(&error, directory, context)),
+        };
+        return Ok(Mended {
+            said: Vec::new(),
+            repository,
+            lock: None,
+        });
+    }
+    let surroundings = context.surroundings()?;
+    let change = match wish.which {
+        Which::Named(target) => Some(source::name_of(target, &surroundings)),
+        Which::Only | Which::Last => None,
+    };
+    let mending = Mending {
+        directory,
+        state: &state_directory(&context.environment)?,
+        change: change.as_deref(),
+        fresh: wish.fresh,
+    };
+    mend(mending).await
+}
+
+pub(super) fn told(event: &Event) -> Option<String> {
+    match event {
+        Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
+        _ => None,
+    }
+}
+
+fn start_in(wish: &Wish<'_>, context: &Context, mended: &Mended) -> Result<Outlook, Failure> {
+    let flags = wish.flags;
+    let repository = mended.repository.clone();
+    let last = match wish.which {
+        Which::Last => Some(last_run(context, &repository)?),
+        Which::Named(_) | Which::Only => None,
+    };
+    let layer = match wish.chosen {
+        Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
+        None => flags.settings(),
+    };
+    let mut loaded = context.load(&repository.work_tree, flags.trust)?;
+    let settings = loaded.shown(layer.clone()).map_err(unfit)?;
+    let surroundings = context.surroundings()?;
+    let change = match (wish.which, &last) {
+        (Which::Named(target), _) => context.change(target)?,
+        (_, Some(last)) => change_of(last, context, &surroundings)?,
+        (_, None) => only_change(&surroundings)?,
+    };
+    if change.task_tally().total == 0 {
+        return Err(Failure::refused(format!("`{}` has no tasks", change.name))
+            .hint(change.source.example()));
+    }
+    if flags.dry_run {
+        output::warn(context, loaded.warnings.iter().map(String::as_str));
+        output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
+        let only = flags.story.as_deref();
+        let told = dry_run(&change, &settings, context, (&repository, only, last))?;
+        return Ok(Outlook::Told(told));
+    }
+    if !wish.attended {
+        hint_at_gates(&settings, context, &repository, flags);
+    }
+    if let Some(question) = allow(&mut loaded, wish, context)? {
+        return Ok(Outlook::Asks(Box::new(question), mended.said.clone()));
+    }
+    let order = Order {
+        state: state_directory(&context.environment)?,
+        environment: context.environment.clone(),
+        only_story: flags.story.clone().map(StoryId),
+        reopen: last.is_some(),
+        mended: mended.said.clone(),
+        lock: mended.lock.clone(),
+        change: change.clone(),
+        repository,
+        surroundings,
+        settings: loaded.allowed(layer).map_err(unfit)?,
+        warnings: loaded.warnings,
+        attended: wish.attended,
+    };
+    Ok(match prepare(order)? {
+        Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.said.clone()),
+        Prepared::Ready(ready) => Outlook::Ready(ready),
+    })
+}
+
+/// Has the user allow what the repository's own file asks for. Gives the question where a screen has
+/// to ask it; whoever says no, and whoever cannot be asked, is refused.
+fn allow(
+    loaded: &mut Loaded,
+    wish: &Wish<'_>,
+    context: &Context,
+) -> Result<Option<TrustQuestion>, Failure> {
+    let Some(file) = loaded.unallowed() else {
+        return Ok(None);
+    };
+    match wish.consent {
+        Consent::Nobody => return Err(trust::refusal(file, context)),
+        Consent::Terminal => trust::ask_for(file, context)?,
+        Consent::Screen(Some(token)) if token == file.allowance.token() => {
+            trust::give(file, context)?;
+        }
+        Consent::Screen(_) => return Ok(Some(file.question())),
+    }
+    loaded.accept();
+    Ok(None)
+}
+
+/// One quiet line where nobody has configured anything: a first run without gates believes what the
+/// agent says.
+fn hint_at_gates(
+    settings: &Settings,
+    context: &Context,
+    repository: &Repository,
+    flags: &RunArguments,
+) {
+    let file = repository.work_tree.join(REPOSITORY_FILE);
+    let is_configured = context.config.is_some() || file.exists();
+    let is_unwanted = flags.json || flags.verbosity() == Verbosity::Quiet;
+    if is_configured || is_unwanted || !settings.gates.value.is_empty() {
+        return;
+    }
+    let text = "no gates are set; `ralphtool init` finds the tests of this repository";
+    let line = context.paint_for(&std::io::stderr()).apply(DIM, text);
+    // There is no further place to complain to.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Runs what is ready while a face shows it; gives the run's exit code.
+pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
+    let (audience, shown) = audience::start(face);
+    let end = Box::pin(ready.run(audience, None)).await;
+    finish_showing(shown)?;
+    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
+    Ok(end.exit_code)
+}
+
+fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
+    match shown.join() {
+        Ok(result) => {
+            result.map_err(|error| Failure::system("could not write the output").because(error))
+        }
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// The run to go on with.
+fn last_run(context: &Context, repository: &Repository) -> Result<OpenRun, Failure> {
+    peek_last(&state_directory(&context.environment)?, repository)
+        .map_err(|error| Failure::system("could not look for a run").because(error))?
+        .ok_or_else(|| {
+            Failure::refused("there is no run to resume here")
+                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
+        })
+}
+
+/// The change of a run, from where the run read it.
+fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<Change, Failure> {
+    match &run.plan {
+        Some(place) => Ok(source::read_from(Path::new(place), &run.change, around)?),
+        None => context.change(&run.change),
+    }
+}
+
+/// The only change with work left, or of several the feature spec-kit is at.
+pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
+    let mut ready = list::rows(source::survey(around)?.changes);
+    ready.retain(|row| row.state == ChangeState::Open);
+    let current = source::current_feature(around)?;
+    let is_current =
+        |row: &&ChangeRow| row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name);
+    if let Some(row) = ready.iter().find(is_current) {
+        return Ok(source::read_target(&row.target, around)?);
+    }
+    match ready.as_slice() {
+        [only] => Ok(source::read_target(&only.target, around)?),
+        [] => {
+            Err(Failure::refused("no change has work left")
+                .hint("`ralphtool list` shows all changes"))
+        }
+        several => Err(
+            Failure::refused("several changes have work left: say which one")
+                .hint(format!("they are: {}", said(several))),
+        ),
+    }
+}
+
+fn said(rows: &[ChangeRow]) -> String {
+    let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
+    targets.join(", ")
+}
+
+fn nothing_left(
+    change: &Change,
+    flags: &RunArguments,
+    mended: &[Event],
+) -> Result<ExitCode, Failure> {
+    let tally = change.story_tally();
+    let mut lines: Vec<String> = mended.iter().filter_map(told).collect();
+    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
+    if flags.json {
+        // Only records may appear on stdout, and no run took place.
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::print(format!("{}\n", lines.join("\n")).as_bytes())
+}
+
+fn dry_run(
+    change: &Change,
+    settings: &Settings,
+    context: &Context,
+    (repository, only, last): (&Repository, Option<&str>, Option<OpenRun>),
+) -> Result<ExitCode, Failure> {
+    let open = match last {
+        Some(last) => Some(last),
+        None => peek(&state_directory(&context.environment)?, repository)
+            .map_err(|error| Failure::system("could not look for an open run").because(error))?
+            .filter(|open| open.change == change.name),
+    };
+    let git = repository.git(settings.command_timeout.value.or_zero());
+    let refs = repository.refs(&git).map_err(broken_git)?;
+    let head = repository.head(&git, &refs).map_err(broken_git)?;
+    let stories = change
+        .stories
+        .iter()
+        .filter(|story| story.state == StoryState::Open)
+        .filter(|story| only.is_none_or(|only| story.id.0 == only))
+        .map(|story| PlannedStory {
+            id: &story.id.0,
+            title: &story.title,
+            open_tasks: story.open_tasks().count(),
+        })
+        .collect();
+    let view = PlanView {
+        change: &change.name,
+        branch: &format!("ralph/{}", change.name),
+        original: &head.shown(),
+        resumes: open.as_ref().map(|open| open.run.0.as_str()),
+        stories,
+        settings,
+    };
+    let paint = context.paint_for(&std::io::stdout());
+    output::present(|out| plan::write(out, paint, &view))
+}
+
+/// The repository at hand, for commands that only read what the vault has of it.
+pub(super) async fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
+    let (repository, warning) = readable_repository(context).await?;
+    output::warn(context, warning.as_deref());
+    Ok(repository)
+}
+
+/// The same, and a warning where an interrupted attempt left a git directory that git cannot use:
+/// the vault can be read nevertheless.
+pub(super) async fn readable_repository(
+    context: &Context,
+) -> Result<(Repository, Option<String>), Failure> {
+    let directory = context.folder()?;
+    let error = match Repository::discover(&directory) {
+        Ok(repository) => return Ok((repository, None)),
+        Err(error) => error,
+    };
+    let state = state_directory(&context.environment)?;
+    let Some(repository) = unfinished_at(&directory, &state) else {
+        return Err(no_repository(&error));
+    };
+    let (what, hint) = told_damaged(&repository);
+    let vault = Vault::unlocked(&Vault::folder_for(&state, &repository));
+    if !vault.belongs_to(&repository).unwrap_or(false) {
+        // What shows that the two belong together is gone.
+        return Err(Failure::refused(what).hint(hint));
+    }
+    Ok((repository, Some(format!("{what}; {hint}"))))
+}
+
+/// There is none, or one that the next run repairs.
+pub(super) fn no_usable_repository(
+    error: &RepositoryError,
+    directory: &Path,
+    context: &Context,
+) -> Failure {
+    let state = state_directory(&context.environment).ok();
+    let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
+        return no_repository(error);
+    };
+    let (what, hint) = told_damaged(&repository);
+    Failure::refused(what).hint(hint)
+}
+
+pub(super) fn no_repository(error: &RepositoryError) -> Failure {
+    let hint = match error {
+        RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
+        RepositoryError::Bare(_) => {
+            Some("clone it, or add a work tree with `git worktree add DIR`")
+        }
+        RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
+        RepositoryError::Pipe(_) => {
+            Some("run `ralphtool resume` where a run was interrupted; it moves the pipe aside")
+        }
+        RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
+    };
+    let failure = Failure::refused(error.to_string());
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn broken_git(error: ralph_vault::repo::git::GitError) -> Failure {
+    Failure::system("could not look at the repository").because(error)
+}

@@ -1,0 +1,208 @@
+//! `ralphtool learnings`: the notes agents keep for a change.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::context::Context;
+use super::launch::{on_runtime, only_change, repository_to_read};
+use super::output;
+use crate::ui::text::clean;
+use crate::ui::words::shell;
+use ralph_base::files::FileError;
+use ralph_run::failure::Failure;
+use ralph_run::learnings::file;
+use ralph_run::windows::file_lines::FileLines;
+use ralph_vault::store::{Vault, holder, state_directory};
+
+/// More of a line is not shown on a terminal.
+const LINE_CAP: usize = 16 << 10;
+
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool learnings               what was learnt in the one change with work left
+  ralphtool learnings add-retry     the same for this change
+  ralphtool learnings edit          add to it, or take out what is wrong";
+
+/// Flags of `learnings`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(super) struct LearningsArguments {
+    #[command(subcommand)]
+    command: Option<LearningsCommand>,
+    #[command(flatten)]
+    which: WhichChange,
+}
+
+/// What to do with the notes.
+#[derive(Debug, Subcommand)]
+enum LearningsCommand {
+    /// Edit the notes with `$VISUAL`, `$EDITOR` or vi
+    ///
+    /// The file is edited in place, and an agent at work may add to it at the same time: most
+    /// editors say so when the file has changed meanwhile.
+    Edit(WhichChange),
+    /// Print the path of the notes
+    Path(WhichChange),
+    /// Move the notes into the vault's trash
+    Clear(WhichChange),
+}
+
+/// The change the notes are of.
+#[derive(Debug, Args)]
+struct WhichChange {
+    /// The change; the only one with work left where left out
+    change: Option<String>,
+}
+
+/// Prints, edits or clears the notes.
+pub(super) fn run(arguments: &LearningsArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(async {
+        match &arguments.command {
+            None => print(&find(&arguments.which, context).await?),
+            Some(LearningsCommand::Edit(which)) => edit(&find(which, context).await?, context),
+            Some(LearningsCommand::Path(which)) => {
+                let path = find(which, context).await?.path;
+                output::present(|out| writeln!(out, "{}", path.display()))
+            }
+            Some(LearningsCommand::Clear(which)) => clear(&find(which, context).await?),
+        }
+    })
+}
+
+/// The notes of one change.
+struct Notes {
+    change: String,
+    vault: PathBuf,
+    path: PathBuf,
+}
+
+async fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
+    let repository = repository_to_read(context).await?;
+    let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
+    let is_ours = Vault::unlocked(&vault).belongs_to(&repository);
+    if !is_ours.unwrap_or(true) {
+        let message = "the notes here are of another repository that was at this path";
+        return Err(Failure::refused(message).hint("the next run puts them aside"));
+    }
+    let change = name(which.change.as_deref(), &vault, context)?;
+    Ok(Notes {
+        path: file::path(&vault, &change),
+        change,
+        vault,
+    })
+}
+
+/// The name of the change; notes outlive a change that is archived.
+fn name(asked: Option<&str>, vault: &Path, context: &Context) -> Result<String, Failure> {
+    let known = file::changes(vault);
+    let found = match asked {
+        Some(target) => context.change(target),
+        None => only_change(&context.surroundings()?),
+    };
+    match (found, asked, known.as_slice()) {
+        (Ok(change), ..) => Ok(change.name),
+        (Err(_), Some(asked), known) if known.iter().any(|it| it == asked) => Ok(asked.to_owned()),
+        (Err(_), None, [only]) => Ok(only.clone()),
+        (Err(failure), _, []) => Err(failure),
+        (Err(failure), _, known) => {
+            Err(failure.hint(format!("there are notes of: {}", known.join(", "))))
+        }
+    }
+}
+
+fn print(notes: &Notes) -> Result<ExitCode, Failure> {
+    let Some((mut file, length)) = file::open(&notes.path).map_err(unread)? else {
+        return Ok(say_none(notes));
+    };
+    if length == 0 {
+        return Ok(say_none(notes));
+    }
+    if !std::io::stdout().is_terminal() {
+        return output::present(|out| std::io::copy(&mut file, out).map(drop));
+    }
+    output::present(|out| {
+        let mut written = Ok(());
+        let mut lines = FileLines::at(0, LINE_CAP);
+        lines.read(&file, usize::MAX, |line| {
+            written = write_line(out, line.bytes);
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        })?;
+        written?;
+        match lines.unfinished() {
+            Some(rest) => write_line(out, rest.bytes),
+            None => Ok(()),
+        }
+    })
+}
+
+fn write_line(out: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
+    writeln!(out, "{}", clean(&String::from_utf8_lossy(line)))
+}
+
+fn say_none(notes: &Notes) -> ExitCode {
+    // Not to stdout: there is nothing to print.
+    let mut stderr = std::io::stderr();
+    let _ = writeln!(
+        stderr,
+        "no notes are kept for `{}` yet; agents add to {}",
+        clean(&notes.change),
+        clean(&notes.path.display().to_string())
+    );
+    ExitCode::SUCCESS
+}
+
+fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
+    if matches!(holder(&notes.vault), Ok(Some(_))) {
+        let text = "a run is at work: its agent may add notes while you edit them";
+        output::warn(context, Some(text));
+    }
+    let editor = editor(context);
+    let status = file::edit(&notes.path, &editor).map_err(|error| {
+        Failure::system(format!("could not start `{}`", editor.display())).because(error)
+    })?;
+    if status.success() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let message = format!("`{}` did not end well: {status}", editor.display());
+    Err(Failure::system(message)
+        .hint("the notes are as it left them")
+        .hint("`VISUAL` or `EDITOR` names another editor"))
+}
+
+fn editor(context: &Context) -> OsString {
+    let value = |name: &str| {
+        let found = context.environment.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value).filter(|it| !it.is_empty())
+    };
+    let found = value("VISUAL").or_else(|| value("EDITOR"));
+    found.cloned().unwrap_or_else(|| "vi".into())
+}
+
+fn clear(notes: &Notes) -> Result<ExitCode, Failure> {
+    let moved = file::clear(&notes.vault, &notes.path)
+        .map_err(|error| Failure::system("could not move the notes").because(error))?;
+    let Some(place) = moved else {
+        return Ok(say_none(notes));
+    };
+    output::present(|out| {
+        writeln!(
+            out,
+            "the notes of `{}` are in the trash now; `mv {} {}` brings them back",
+            clean(&notes.change),
+            shell(&place.display().to_string()),
+            shell(&notes.path.display().to_string())
+        )
+    })
+}
+
+fn unread(error: FileError) -> Failure {
+    Failure::system("could not read the notes").because(error)
+}

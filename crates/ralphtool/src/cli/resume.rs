@@ -1,0 +1,40 @@
+//! `ralphtool resume`: go on with the run that was interrupted, stopped or kept last.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::arguments::EXIT_CODES;
+use super::context::Context;
+use super::launch::{self, Consent, Which, Wish};
+use super::loop_command::RunArguments;
+use ralph_run::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  ralphtool resume                    goes on where the last run stopped
+  ralphtool resume --max-retries 5    with more retries than before
+  ralphtool resume --dry-run          what would be done; touches nothing
+
+";
+
+/// Flags of `resume`: those of `loop`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
+pub(super) struct ResumeArguments {
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// Goes on with the last run.
+pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let wish = Wish {
+        which: Which::Last,
+        fresh: false,
+        flags: &arguments.run,
+        chosen: None,
+        attended: arguments.run.is_attended(context),
+        consent: Consent::of(&arguments.run),
+    };
+    launch::run(&wish, context)
+}

@@ -1,0 +1,39 @@
+//! `ralphtool rewind`: back to the checkpoint before a story.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::afterwards::{Saying, carry_out, open, with_recovered};
+use super::context::Context;
+use super::launch::on_runtime;
+use ralph_base::ids::StoryId;
+use ralph_run::failure::Failure;
+
+/// Flags of `rewind`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ralphtool rewind 3 --dry-run      which checkpoints would go
+  ralphtool rewind 3                back to before story 3; then edit the plan, or
+  ralphtool resume                  do it again from there")]
+pub(super) struct RewindArguments {
+    /// The story that is to be done again; it and all after it go
+    story: String,
+    #[command(flatten)]
+    saying: Saying,
+}
+
+/// Goes back to before a story.
+pub(super) fn run(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(rewind(arguments, context))
+}
+
+async fn rewind(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let saying = arguments.saying;
+    let mut session = open(context, saying).await?;
+    match session.rewind(&StoryId(arguments.story.clone())) {
+        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
+        Err(failure) => Err(with_recovered(failure, &session, saying)),
+    }
+}

@@ -1,0 +1,171 @@
+//! Records on their way to the screen.
+//!
+//! The loop must never wait for a terminal, however slow it is, and a screen need not see each of a
+//! million words: it reads them from the transcript. So of what an agent says one after the other
+//! only the last is kept, and the last figures.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
+
+use ralph_agents::agent_event::AgentEvent;
+use ralph_run::records::event::{Event, Record};
+
+/// Records that wait to be shown.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mailbox {
+    waiting: Arc<Mutex<VecDeque<Record>>>,
+    bell: Arc<Notify>,
+}
+
+impl Mailbox {
+    /// Collects what comes until the sender is gone, and lets somebody else hear it first.
+    pub(super) fn collect(
+        &self,
+        mut records: Receiver<Vec<Record>>,
+        mut hear: impl FnMut(&Record) + Send + 'static,
+    ) -> std::thread::JoinHandle<()> {
+        let mailbox = self.clone();
+        std::thread::spawn(move || {
+            while let Some(records) = records.blocking_recv() {
+                for record in records {
+                    hear(&record);
+                    mailbox.put(record);
+                }
+            }
+        })
+    }
+
+    fn put(&self, record: Record) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = waiting
+            .iter()
+            .rev()
+            .take(2)
+            .position(|it| replaces(&record, it));
+        match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
+            // What it was at stays more telling.
+            Some(_) if is_blank(&record) => {}
+            Some(place) => {
+                waiting.remove(place);
+                waiting.push_back(record);
+            }
+            None => waiting.push_back(record),
+        }
+        drop(waiting);
+        self.bell.notify_one();
+    }
+
+    /// Waits until there is something.
+    pub(super) async fn rings(&self) {
+        self.bell.notified().await;
+    }
+
+    /// Takes everything out.
+    pub(super) fn take(&self) -> VecDeque<Record> {
+        std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn is_blank(record: &Record) -> bool {
+    match &record.event {
+        Event::Agent {
+            agent: AgentEvent::Text { text },
+            ..
+        } => text.trim().is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a record says all that an earlier one of the same attempt said.
+fn replaces(record: &Record, earlier: &Record) -> bool {
+    match (&record.event, &earlier.event) {
+        (
+            Event::Agent {
+                story,
+                attempt,
+                agent,
+            },
+            Event::Agent {
+                story: other_story,
+                attempt: other_attempt,
+                agent: before,
+            },
+        ) => {
+            let figures = |it: &AgentEvent| matches!(it, AgentEvent::Usage { .. });
+            story == other_story && attempt == other_attempt && figures(agent) == figures(before)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use ralph_agents::agent_event::Usage;
+    use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+    use ralph_run::records::event::WIRE_VERSION;
+
+    fn record(seq: u64, event: Event) -> Record {
+        Record {
+            v: WIRE_VERSION,
+            seq,
+            at: jiff::Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event,
+        }
+    }
+
+    fn said(seq: u64, attempt: u32, agent: AgentEvent) -> Record {
+        record(
+            seq,
+            Event::Agent {
+                story: StoryId("1".to_owned()),
+                attempt: AttemptNumber(attempt),
+                agent,
+            },
+        )
+    }
+
+    #[test]
+    fn of_what_an_agent_says_the_last_is_kept_and_of_all_else_everything() {
+        let mailbox = Mailbox::default();
+        let text = |seq| {
+            let text = format!("word {seq}");
+            said(seq, 1, AgentEvent::Text { text })
+        };
+        let figures = |seq| {
+            let usage = Usage {
+                output_tokens: seq,
+                ..Usage::default()
+            };
+            said(seq, 1, AgentEvent::usage(usage))
+        };
+        let warning = |seq: u64| {
+            let warning = Event::Warning {
+                code: "w".to_owned(),
+                message: seq.to_string(),
+            };
+            record(seq, warning)
+        };
+        for it in [
+            text(0),
+            text(1),
+            figures(2),
+            text(3),
+            figures(4),
+            warning(5),
+            warning(6),
+        ] {
+            mailbox.put(it);
+        }
+        mailbox.put(text(7));
+        mailbox.put(said(8, 2, AgentEvent::Final { is_error: false }));
+        let kept: Vec<u64> = mailbox.take().into_iter().map(|it| it.seq).collect();
+        assert_eq!(kept, [3, 4, 5, 6, 7, 8]);
+        assert!(mailbox.take().is_empty());
+    }
+}

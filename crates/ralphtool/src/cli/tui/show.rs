@@ -1,0 +1,301 @@
+//! The screen's own loop: messages into the app, its requests out, a picture when something
+//! changed, thirty a second at the most.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::process::Signal as Signals;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{self, Sender, UnboundedReceiver, UnboundedSender};
+use tokio::time::{Instant, sleep_until};
+
+use super::desk::Desk;
+use super::mailbox::Mailbox;
+use super::pace::Pace;
+use super::screen_guard::ScreenGuard;
+use super::{Ask, COMMANDS, input, panic_key};
+use crate::ui::tui::app::App;
+use crate::ui::tui::message::{Msg, Request};
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::Record;
+
+/// How often clocks are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Everything the screen is connected to.
+pub(super) struct Screen {
+    /// What it knows.
+    pub(super) app: App,
+    guard: ScreenGuard,
+    mailbox: Mailbox,
+    messages: UnboundedReceiver<Msg>,
+    desk: Desk,
+    /// Where runs are started.
+    asks: UnboundedSender<Ask>,
+    /// To the loop that runs now.
+    commands: Option<Sender<UserCommand>>,
+    pace: Pace,
+    /// The terminal is given back until the process goes on.
+    suspended: bool,
+}
+
+/// What a screen is made of.
+pub(super) struct Parts {
+    pub(super) app: App,
+    pub(super) guard: ScreenGuard,
+    pub(super) mailbox: Mailbox,
+    pub(super) desk: Desk,
+    pub(super) asks: UnboundedSender<Ask>,
+    pub(super) commands: Option<Sender<UserCommand>>,
+}
+
+impl Screen {
+    /// Puts it together; messages come from the keyboard and from whoever holds the sender.
+    pub(super) fn new(
+        parts: Parts,
+        sender: UnboundedSender<Msg>,
+        messages: UnboundedReceiver<Msg>,
+    ) -> Self {
+        input::listen(sender);
+        Self {
+            app: parts.app,
+            guard: parts.guard,
+            mailbox: parts.mailbox,
+            messages,
+            desk: parts.desk,
+            asks: parts.asks,
+            commands: parts.commands,
+            pace: Pace::default(),
+            suspended: false,
+        }
+    }
+
+    /// Shows until the app wants to quit or the terminal is gone; gives the app back.
+    pub(super) fn run(mut self) -> io::Result<App> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let shown = runtime.block_on(self.show());
+        runtime.shutdown_background();
+        shown.map(|()| self.app)
+    }
+
+    async fn show(&mut self) -> io::Result<()> {
+        let mut stops = signal(raw(Signals::TSTP))?;
+        let mut resumes = signal(raw(Signals::CONT))?;
+        let first = self.app.first_look();
+        if self.perform(first)? == Next::Quit {
+            return Ok(());
+        }
+        loop {
+            self.draw_if_due()?;
+            let mut batch = VecDeque::new();
+            match self.wait(&mut stops, &mut resumes).await {
+                Woken::Message(msg) => batch.push_back(msg),
+                Woken::Records | Woken::Time => {}
+                Woken::Suspend => self.suspend()?,
+                Woken::Resumed => self.resume()?,
+                Woken::Alone => return Ok(()),
+            }
+            while let Ok(msg) = self.messages.try_recv() {
+                batch.push_back(msg);
+            }
+            let batch = in_order(batch, self.mailbox.take());
+            self.app.update(Msg::Clock(Timestamp::now()));
+            let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
+            let was_input = batch.iter().any(is_input);
+            for msg in batch {
+                match &msg {
+                    Msg::Key(key) => panic_key::pressed(key),
+                    // It may have been another one in between, and cut off what was drawn.
+                    Msg::Resize { .. } if !self.suspended => self.guard.forget()?,
+                    _ => {}
+                }
+                let request = self.app.update(msg);
+                if self.perform(request)? == Next::Quit {
+                    return Ok(());
+                }
+            }
+            if was_input {
+                self.pace.pressed();
+                // What a key makes visible is there for the next picture, not for the one after.
+                let looks = self.app.update(Msg::Frame);
+                self.perform(looks)?;
+            }
+        }
+    }
+
+    async fn wait(&mut self, stops: &mut Signal, resumes: &mut Signal) -> Woken {
+        let due = self.next_wake();
+        tokio::select! {
+            // Keys before all else.
+            biased;
+            msg = self.messages.recv() => msg.map_or(Woken::Alone, Woken::Message),
+            _ = stops.recv() => Woken::Suspend,
+            _ = resumes.recv() => Woken::Resumed,
+            // Once there is something to draw, the rest can wait until it is time to draw it.
+            () = self.mailbox.rings(), if !self.app.has_changed() => Woken::Records,
+            () = until(due) => Woken::Time,
+        }
+    }
+
+    /// When to wake although nothing happened.
+    fn next_wake(&self) -> Option<Instant> {
+        if self.suspended {
+            return None;
+        }
+        let now = Instant::now();
+        if self.app.has_changed() {
+            return Some(self.pace.due(now));
+        }
+        self.app.is_ticking().then(|| now + TICK)
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let is_due = self.pace.due(now) <= now;
+        if self.suspended || !is_due || !self.app.take_changed() {
+            return Ok(());
+        }
+        let looks = self.app.update(Msg::Frame);
+        self.perform(looks)?;
+        self.guard.draw(&self.app)?;
+        self.pace.drew(Instant::now());
+        Ok(())
+    }
+
+    fn perform(&mut self, request: Option<Request>) -> io::Result<Next> {
+        match request {
+            None => {}
+            // The terminal is somebody else's at the moment.
+            Some(Request::Call(_)) if self.suspended => {}
+            Some(Request::Quit) => return Ok(Next::Quit),
+            Some(Request::Suspend) => self.suspend()?,
+            Some(Request::Redraw) => {
+                self.guard.forget()?;
+                self.draw_anew()?;
+            }
+            Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
+            Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
+            Some(Request::Call(message)) => ScreenGuard::call(&message)?,
+            Some(Request::Export(path, export)) => self.desk.export(path, export),
+            Some(Request::Look(looks)) => looks.into_iter().for_each(|look| self.desk.look(look)),
+            Some(Request::Command(command)) => self.command(command),
+            Some(Request::Start(start)) => {
+                let (sender, receiver) = mpsc::channel(COMMANDS);
+                self.commands = Some(sender);
+                // Nobody starts runs any more: the program is about to end.
+                let _ = self.asks.send(Ask::Start(start, receiver));
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    /// Gives the terminal back and stops; what the signal lets this thread still do on its way is
+    /// not to touch the terminal any more.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.suspended = true;
+        ScreenGuard::suspend()
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        self.suspended = false;
+        self.guard.resume()?;
+        self.draw_anew()
+    }
+
+    /// The terminal may have another size than before.
+    fn draw_anew(&mut self) -> io::Result<()> {
+        let (columns, rows) = self.guard.size()?;
+        self.app.update(Msg::Resize { columns, rows });
+        Ok(())
+    }
+
+    fn command(&mut self, command: UserCommand) {
+        if let Some(commands) = &self.commands {
+            // A loop that is over, or has sixty-four things to do already.
+            let _ = commands.try_send(command);
+        }
+    }
+}
+
+/// Keys first, then what the run says, and only then that it is over: all it said was in the
+/// mailbox before.
+fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
+    let is_end = |msg: &Msg| matches!(msg, Msg::RunOver(_) | Msg::Leave);
+    let (ends, mut batch): (Vec<Msg>, Vec<Msg>) = messages.into_iter().partition(is_end);
+    batch.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+    batch.extend(ends);
+    batch
+}
+
+/// Whether the screen goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Go,
+    Quit,
+}
+
+/// Why the screen woke.
+enum Woken {
+    Message(Msg),
+    Records,
+    Time,
+    Suspend,
+    Resumed,
+    /// Nobody can send anything any more.
+    Alone,
+}
+
+/// A signal by its number.
+fn raw(which: Signals) -> SignalKind {
+    SignalKind::from_raw(which.as_raw())
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::tui::message::RunOver;
+    use pretty_assertions::assert_eq;
+    use ralph_base::ids::RunId;
+    use ralph_run::records::event::{Event, WIRE_VERSION};
+
+    #[test]
+    fn a_run_is_over_only_after_its_last_record() {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: 0,
+            at: Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event: Event::NoteAdded {
+                text: "n".to_owned(),
+            },
+        };
+        let messages = VecDeque::from([
+            Msg::RunOver(RunOver::Ended(0)),
+            Msg::Leave,
+            Msg::Paste("p".to_owned()),
+        ]);
+        let order = in_order(messages, VecDeque::from([record]));
+        let names: Vec<&str> = order
+            .iter()
+            .map(|msg| match msg {
+                Msg::Paste(_) => "paste",
+                Msg::Record(_) => "record",
+                Msg::RunOver(_) => "over",
+                Msg::Leave => "leave",
+                _ => "other",
+            })
+            .collect();
+        assert_eq!(names, ["paste", "record", "over", "leave"]);
+    }
+}

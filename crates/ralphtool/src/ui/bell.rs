@@ -1,0 +1,91 @@
+//! The terminal calls its user: the bell, and a message of the terminal's own (OSC 9).
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use super::Face;
+use super::text::clean;
+use ralph_agents::hearing::DetailLevel;
+use ralph_run::records::event::Record;
+use ralph_run::records::notify::Listener;
+
+/// The longest message; terminals cut longer ones, or drop them.
+const LONGEST: usize = 200;
+
+/// What a terminal has to be sent to call its user.
+pub(crate) fn call(message: &str) -> String {
+    let message: String = clean(message).chars().take(LONGEST).collect();
+    // A number first would mean something else to some terminals, so the name comes first.
+    format!("\x1b]9;ralphtool: {message}\x1b\\\x07")
+}
+
+/// A face that calls as well.
+pub(crate) struct Bell<W> {
+    face: Box<dyn Face + Send>,
+    listener: Listener,
+    out: W,
+}
+
+impl<W: Write> Bell<W> {
+    /// Puts a bell on a face.
+    pub(crate) fn new(face: Box<dyn Face + Send>, listener: Listener, out: W) -> Self {
+        Self {
+            face,
+            listener,
+            out,
+        }
+    }
+}
+
+impl<W: Write> Face for Bell<W> {
+    fn detail_level(&self) -> DetailLevel {
+        self.face.detail_level()
+    }
+
+    fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
+        self.face.show(record, now)?;
+        if let Some(notification) = self.listener.hear(record) {
+            self.face.flush()?;
+            self.out.write_all(call(&notification.message).as_bytes())?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.face.flush()
+    }
+
+    fn tick(&mut self, now: Timestamp) -> io::Result<()> {
+        self.face.tick(now)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.face.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_call_cannot_be_broken_out_of() {
+        assert_eq!(
+            call("c: \u{1b}]0;x\u{7}done\nnow"),
+            format!(
+                "\x1b]9;ralphtool: {}\x1b\\\x07",
+                clean("c: \u{1b}]0;x\u{7}done\nnow")
+            )
+        );
+        let body = call("\u{1b}\u{7}\u{9c}\n");
+        let inner = &body["\x1b]9;".len()..body.len() - 3];
+        assert!(
+            !inner.contains(['\u{1b}', '\u{7}', '\u{9c}', '\n']),
+            "{inner:?}"
+        );
+        assert!(call(&"x".repeat(999)).len() < 250);
+    }
+}

@@ -1,0 +1,461 @@
+//! What the log says of each event: one line, perhaps with details, and how much it matters.
+
+use anstyle::Style;
+
+use super::style::{BAD, DIM, GOOD, STRONG, WARN};
+use super::text::{clean, clean_lines};
+use super::words::{self, Count, Noun};
+use ralph_agents::agent_event::AgentEvent;
+use ralph_run::records::event::{Event, FailureKind, GateResult, Record};
+use ralph_run::settings::TamperCheck;
+
+/// How many lines of a reason are shown.
+const REASON_LINES: usize = 12;
+
+/// How much a line matters, the most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Shown with `-q` too: warnings and failures.
+    Alert,
+    /// What the loop does.
+    Step,
+    /// What the agent does, one line each: on a terminal, or with `-v`.
+    Tool,
+    /// Everything else: only with `-v`.
+    Talk,
+}
+
+/// One entry of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// How much it matters.
+    pub(crate) weight: Weight,
+    /// How it looks.
+    pub(crate) style: Style,
+    /// What it says.
+    pub(crate) text: String,
+    /// Lines below it, wrapped when shown.
+    pub(crate) details: Vec<String>,
+}
+
+impl Line {
+    fn new(weight: Weight, style: Style, text: impl Into<String>) -> Self {
+        Self {
+            weight,
+            style,
+            text: text.into(),
+            details: Vec::new(),
+        }
+    }
+
+    fn with(mut self, details: Vec<String>) -> Self {
+        self.details = details;
+        self
+    }
+}
+
+/// The line of a record, where it has one.
+pub(crate) fn of(record: &Record) -> Option<Line> {
+    match &record.event {
+        Event::RunStarted { .. } => Some(run_started(record)),
+        Event::Recovered { found, done } => {
+            let text = format!("recovered: {}: {}", clean(found), clean(done));
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::Warning { message, .. } => Some(headed("warning: ", message, Weight::Alert, WARN)),
+        Event::TamperFound {
+            check,
+            message,
+            failed,
+            ..
+        } => Some(tamper_found(*check, message, *failed)),
+        Event::StoryStarted { .. } => Some(story_started(&record.event)),
+        Event::StorySkipped {
+            story,
+            title,
+            reason,
+        } => {
+            let text = format!(
+                "story {story} is skipped: {}: {}",
+                clean(title),
+                clean(reason)
+            );
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::AgentChanged { to, reason, .. } => {
+            let text = format!("{} takes over: {}", clean(&to.to_string()), clean(reason));
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::AttemptStarted {
+            attempt,
+            max_attempts,
+            ..
+        } => {
+            let text = format!("attempt {attempt}/{max_attempts}");
+            Some(Line::new(Weight::Step, Style::new(), text))
+        }
+        Event::Agent { agent, .. } => agent_line(agent),
+        Event::GateStarted {
+            gate,
+            baseline,
+            whole,
+            ..
+        } => {
+            let place = match (*baseline, *whole) {
+                (true, _) => " on the checkpoint",
+                (false, true) => " on the whole change",
+                (false, false) => "",
+            };
+            let text = format!("gate `{}` runs{place}", clean(gate));
+            Some(Line::new(Weight::Talk, DIM, text))
+        }
+        Event::GateFinished { .. } => Some(gate_finished(&record.event)),
+        Event::AttemptFailed { .. } => Some(attempt_failed(&record.event)),
+        Event::Waiting { reason, until, .. } => {
+            let left = u64::try_from(until.duration_since(record.at).as_millis()).unwrap_or(0);
+            let left = words::elapsed(left);
+            let text = format!("waiting {left}, until {until:.0}: {}", clean(reason));
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::StoryCompleted { .. } => Some(story_completed(&record.event)),
+        Event::StoryReopened { story, gate, .. } => {
+            let gate = clean(gate);
+            let text =
+                format!("story {story} is open again: gate `{gate}` judges the whole change");
+            Some(Line::new(Weight::Alert, BAD, text))
+        }
+        Event::Requested { request } => {
+            Some(Line::new(Weight::Step, WARN, words::request(*request)))
+        }
+        Event::Paused { story } => {
+            let text = format!("paused before the next attempt at story {story}");
+            Some(Line::new(Weight::Alert, WARN, text))
+        }
+        Event::NoteAdded { text } => Some(headed(
+            "note for the next attempt: ",
+            text,
+            Weight::Step,
+            STRONG,
+        )),
+        Event::FinishFailed { .. } => Some(finish_failed(&record.event)),
+        // The summary speaks of these.
+        Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => None,
+    }
+}
+
+fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
+    let (head, style) = if failed {
+        (format!("tampered, {check}: "), BAD)
+    } else {
+        (format!("warning: {check}: "), WARN)
+    };
+    headed(&head, message, Weight::Alert, style)
+}
+
+fn run_started(record: &Record) -> Line {
+    let Event::RunStarted {
+        change,
+        branch,
+        original,
+        original_commit: _,
+        agent,
+        model,
+        stories_total,
+        stories_done,
+        max_retries,
+        gates,
+        resumed,
+        stories: _,
+        budget,
+        story_budget,
+        fallback,
+    } = &record.event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let others = fallback
+        .iter()
+        .map(|name| format!(", else {}", clean(name)));
+    let others: String = others.collect();
+    let verb = if *resumed { "goes on" } else { "starts" };
+    let model = model.as_deref().map(clean);
+    let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
+    let text = format!(
+        "run {} {verb}: change `{}` with {}{model}{others}",
+        record.run,
+        clean(change),
+        clean(agent)
+    );
+    let done = match stories_done {
+        0 => String::new(),
+        _ => format!(", {stories_done} done"),
+    };
+    let mut details = vec![
+        format!(
+            "{}{done}; at most {} each",
+            Count(*stories_total, Noun::Story),
+            Count(u64::from(*max_retries) + 1, Noun::Attempt)
+        ),
+        format!("on branch {} from {}", clean(branch), clean(original)),
+    ];
+    if !gates.is_empty() {
+        let names: Vec<String> = gates
+            .iter()
+            .map(|gate| format!("`{}`", clean(gate)))
+            .collect();
+        details.push(format!("gates: {}", names.join(", ")));
+    }
+    details.extend(words::budget(budget).map(|budget| format!("budget: {budget}")));
+    details.extend(words::budget(story_budget).map(|it| format!("budget of a story: {it}")));
+    Line::new(Weight::Step, STRONG, text).with(details)
+}
+
+fn finish_failed(event: &Event) -> Line {
+    let Event::FinishFailed {
+        choice,
+        reason,
+        hint,
+        begun: _,
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let head = format!("{} did not work: ", words::finish(*choice));
+    let mut line = headed(&head, reason, Weight::Alert, BAD);
+    let hints = clean_lines(hint).into_iter();
+    line.details
+        .extend(hints.map(|hint| format!("hint: {hint}")));
+    line
+}
+
+fn story_started(event: &Event) -> Line {
+    let Event::StoryStarted {
+        story,
+        title,
+        position,
+        total,
+        open_tasks,
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    // A number that is the place as well need not be said twice.
+    let id = if story.0 == position.to_string() {
+        String::new()
+    } else {
+        format!("id {story}, ")
+    };
+    let text = format!(
+        "story {position}/{total}: {} ({id}{} open)",
+        clean(title),
+        Count(*open_tasks, Noun::Task)
+    );
+    Line::new(Weight::Step, STRONG, text)
+}
+
+fn story_completed(event: &Event) -> Line {
+    let Event::StoryCompleted {
+        story,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        usage,
+        ..
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let short: String = clean(commit).chars().take(10).collect();
+    let mut parts = vec![
+        Count(*attempts, Noun::Attempt).to_string(),
+        words::elapsed(*duration_ms),
+    ];
+    parts.extend(words::usage(usage));
+    parts.push(format!("{} changed", Count(*changed_files, Noun::File)));
+    let text = format!("story {story} done: commit {short} · {}", parts.join(" · "));
+    Line::new(Weight::Step, GOOD, text)
+}
+
+fn gate_finished(event: &Event) -> Line {
+    let Event::GateFinished {
+        gate,
+        baseline,
+        whole,
+        result,
+        duration_ms,
+        ..
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let (gate, took) = (clean(gate), words::elapsed(*duration_ms));
+    let place = if *whole { " on the whole change" } else { "" };
+    match (result, baseline) {
+        (GateResult::Passed, true) => {
+            let text = format!("gate `{gate}` passed on the checkpoint in {took}");
+            Line::new(Weight::Talk, DIM, text)
+        }
+        (GateResult::Passed, false) => Line::new(
+            Weight::Step,
+            GOOD,
+            format!("gate `{gate}` passed{place} in {took}"),
+        ),
+        (GateResult::Failed { how, .. }, true) => {
+            let text = format!(
+                "gate `{gate}` is red before the story begins ({}); it will not fail an attempt",
+                clean(how)
+            );
+            Line::new(Weight::Alert, WARN, text)
+        }
+        (GateResult::Failed { how, .. }, false) => {
+            let text = format!("gate `{gate}` failed{place} in {took}: {}", clean(how));
+            Line::new(Weight::Step, BAD, text)
+        }
+    }
+}
+
+fn attempt_failed(event: &Event) -> Line {
+    let Event::AttemptFailed {
+        story,
+        attempt,
+        kind,
+        reason,
+        parked,
+        changed_files,
+        retrying,
+        duration_ms,
+        usage,
+    } = event
+    else {
+        return Line::new(Weight::Step, Style::new(), String::new());
+    };
+    let mut parts = vec![words::elapsed(*duration_ms)];
+    parts.extend(words::usage(usage));
+    let verb = match kind {
+        FailureKind::Stopped | FailureKind::Interrupted | FailureKind::Skipped => "ended",
+        _ => "failed",
+    };
+    let text = format!(
+        "attempt {attempt} of story {story} {verb}: {} · {}",
+        words::failure(*kind),
+        parts.join(" · ")
+    );
+    let mut details = shortened(clean_lines(reason), *kind);
+    let next = if *retrying {
+        "trying again"
+    } else {
+        "no further attempt"
+    };
+    details.push(format!(
+        "parked as {} ({} changed); tree restored; {next}",
+        clean(parked),
+        Count(*changed_files, Noun::File)
+    ));
+    Line::new(Weight::Alert, BAD, text).with(details)
+}
+
+/// The lines that tell most: a gate's last ones, of all others the first.
+fn shortened(mut lines: Vec<String>, kind: FailureKind) -> Vec<String> {
+    if lines.len() <= REASON_LINES {
+        return lines;
+    }
+    if kind == FailureKind::Gate {
+        let mut kept = vec![lines.remove(0), "…".to_owned()];
+        kept.extend(lines.split_off(lines.len() + 2 - REASON_LINES));
+        return kept;
+    }
+    lines.truncate(REASON_LINES - 1);
+    lines.push("…".to_owned());
+    lines
+}
+
+fn agent_line(agent: &AgentEvent) -> Option<Line> {
+    let line = match agent {
+        AgentEvent::Session { id, model } => {
+            let model = model.as_deref().map(clean);
+            let model = model
+                .map(|model| format!(" with {model}"))
+                .unwrap_or_default();
+            let text = format!("agent session {}{model}", clean(id));
+            Line::new(Weight::Talk, DIM, text)
+        }
+        // Some agents speak in lines.
+        AgentEvent::Text { text } if text.trim().is_empty() => return None,
+        AgentEvent::Text { text } => headed("agent: ", text, Weight::Talk, Style::new()),
+        AgentEvent::Thinking { text } => headed("agent thinks: ", text, Weight::Talk, DIM),
+        AgentEvent::ToolCall { tool, summary } => {
+            let text = format!("{}: {}", clean(tool), clean(summary));
+            Line::new(Weight::Tool, DIM, text)
+        }
+        AgentEvent::ToolResult { bytes, is_error } => {
+            let verb = if *is_error { "failed" } else { "answered" };
+            let text = format!("tool {verb}: {}", words::bytes(*bytes));
+            Line::new(Weight::Talk, DIM, text)
+        }
+        AgentEvent::Retrying { message } => {
+            headed("agent tries again: ", message, Weight::Step, WARN)
+        }
+        AgentEvent::Limit { message, resets_at } => {
+            let mut line = headed("agent hit a limit: ", message, Weight::Step, WARN);
+            line.details
+                .extend(resets_at.map(|at| format!("it ends at {at:.0}")));
+            line
+        }
+        AgentEvent::Auth { message } => headed("agent was refused: ", message, Weight::Step, BAD),
+        AgentEvent::Overflow { message } => {
+            headed("agent ran out of context: ", message, Weight::Step, BAD)
+        }
+        AgentEvent::Error { message } => headed("agent error: ", message, Weight::Step, BAD),
+        AgentEvent::Unknown { line } => headed("agent line: ", line, Weight::Talk, DIM),
+        AgentEvent::Usage { .. } | AgentEvent::Final { .. } => return None,
+    };
+    Some(line)
+}
+
+/// A line that starts with a fixed word and goes on with somebody's text.
+fn headed(head: &str, body: &str, weight: Weight, style: Style) -> Line {
+    let mut lines = clean_lines(body).into_iter();
+    let text = format!("{head}{}", lines.next().unwrap_or_default());
+    Line::new(weight, style, text).with(lines.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_tampering_is_a_warning_or_a_failure_and_names_its_check() {
+        let message = "a test is gone:\u{1b}[31m `a`";
+        let told = |failed| {
+            let line = tamper_found(TamperCheck::Tests, message, failed);
+            (line.weight, line.style, line.text)
+        };
+        let text = |head: &str| format!("{head} a test is gone: `a`");
+        assert_eq!(told(false), (Weight::Alert, WARN, text("warning: tests:")));
+        assert_eq!(told(true), (Weight::Alert, BAD, text("tampered, tests:")));
+    }
+
+    #[test]
+    fn an_empty_line_of_an_agent_is_not_told() {
+        let says = |text: &str| agent_line(&AgentEvent::Text { text: text.into() }).is_some();
+        assert_eq!((says("hello"), says("")), (true, false));
+    }
+
+    #[test]
+    fn a_long_reason_keeps_what_tells_most() {
+        let lines: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
+        let first = shortened(lines.clone(), FailureKind::Failed);
+        assert_eq!(first.len(), REASON_LINES);
+        assert_eq!((first[0].as_str(), first[10].as_str()), ("1", "11"));
+        assert_eq!(first[11], "…");
+        let last = shortened(lines, FailureKind::Gate);
+        assert_eq!(last.len(), REASON_LINES);
+        assert_eq!((last[0].as_str(), last[1].as_str()), ("1", "…"));
+        assert_eq!(
+            last[2..],
+            (31..=40).map(|n| n.to_string()).collect::<Vec<_>>()
+        );
+    }
+}

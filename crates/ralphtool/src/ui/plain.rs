@@ -1,0 +1,235 @@
+//! The face for people without a full screen: a log, and on a terminal one live line below it.
+
+use std::io::{self, Write};
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::Face;
+use super::line::{self, Line, Weight};
+use super::status::Status;
+use super::style::{DIM, Paint};
+use super::summary::Summary;
+use super::text::{truncate, wrap};
+use ralph_agents::hearing::DetailLevel;
+use ralph_run::records::event::Record;
+
+#[cfg(test)]
+pub(crate) mod script;
+#[cfg(test)]
+mod tests;
+
+/// The live line is drawn at most ten times a second.
+const REDRAW: SignedDuration = SignedDuration::from_millis(100);
+
+/// Goes to the start of the line and clears it.
+const ERASE: &str = "\r\u{1b}[2K";
+
+/// How wide a log is that nobody has told the width of.
+const PIPE_WIDTH: usize = 100;
+
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Warnings, failures and the summary.
+    Quiet,
+    /// What the loop does.
+    Normal,
+    /// What the agent says and does, too.
+    Verbose,
+}
+
+/// Whether the closing words say what to type next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextSteps {
+    /// They do.
+    Told,
+    /// Somebody else does.
+    Untold,
+}
+
+/// Where the text ends up.
+pub(crate) enum Screen {
+    /// A terminal that can redraw a line, with a way to ask for its width.
+    Terminal(Box<dyn Fn() -> usize + Send>),
+    /// A terminal that cannot.
+    DumbTerminal,
+    /// A file or another program.
+    Pipe,
+}
+
+/// How the log looks.
+pub(crate) struct Look {
+    /// Where the text ends up.
+    pub(crate) screen: Screen,
+    /// Whether it is coloured.
+    pub(crate) paint: Paint,
+    /// How much is said.
+    pub(crate) verbosity: Verbosity,
+    /// Whether the closing words say what to type next.
+    pub(crate) next: NextSteps,
+    /// The zone of times on a terminal; a log has UTC.
+    pub(crate) zone: TimeZone,
+}
+
+/// Shows a run as a log.
+pub(crate) struct Plain {
+    out: Box<dyn Write + Send>,
+    look: Look,
+    status: Status,
+    summary: Summary,
+    drawn_at: Option<Timestamp>,
+    frame: usize,
+    on_screen: bool,
+}
+
+impl Plain {
+    /// A face that writes there.
+    pub(crate) fn new(out: Box<dyn Write + Send>, look: Look) -> Self {
+        Self {
+            out,
+            look,
+            status: Status::new(),
+            summary: Summary::default(),
+            drawn_at: None,
+            frame: 0,
+            on_screen: false,
+        }
+    }
+
+    fn shows(&self, weight: Weight) -> bool {
+        match self.look.verbosity {
+            Verbosity::Quiet => weight <= Weight::Alert,
+            Verbosity::Normal if matches!(self.look.screen, Screen::Pipe) => weight <= Weight::Step,
+            Verbosity::Normal => weight <= Weight::Tool,
+            Verbosity::Verbose => true,
+        }
+    }
+
+    fn write_line(&mut self, line: &Line, at: Timestamp) -> io::Result<()> {
+        self.erase()?;
+        let time = self.time(at);
+        let room = self.width().saturating_sub(time.len() + 1);
+        let mut text = line.text.clone();
+        if line.weight == Weight::Tool && self.look.verbosity != Verbosity::Verbose {
+            text = truncate(&text, room);
+        }
+        let paint = self.look.paint;
+        let stamp = paint.apply(DIM, &time);
+        let mut rows = match self.look.screen {
+            Screen::Terminal(_) => wrap(&text, room),
+            // A line of a log is one line, for those who search it.
+            Screen::DumbTerminal | Screen::Pipe => vec![text],
+        }
+        .into_iter();
+        let first = rows.next().unwrap_or_default();
+        writeln!(self.out, "{stamp} {}", paint.apply(line.style, first))?;
+        for row in rows {
+            let margin = " ".repeat(time.len());
+            writeln!(self.out, "{margin} {}", paint.apply(line.style, row))?;
+        }
+        let margin = match self.look.screen {
+            Screen::Pipe => stamp,
+            Screen::Terminal(_) | Screen::DumbTerminal => " ".repeat(time.len()),
+        };
+        for detail in &line.details {
+            for part in wrap(detail, room.saturating_sub(4)) {
+                let row = format!("{margin}     {part}");
+                writeln!(self.out, "{}", row.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A log says the whole time, a terminal the time of day.
+    fn time(&self, at: Timestamp) -> String {
+        match self.look.screen {
+            Screen::Pipe => format!("{at:.0}"),
+            Screen::Terminal(_) | Screen::DumbTerminal => at
+                .to_zoned(self.look.zone.clone())
+                .strftime("%H:%M:%S")
+                .to_string(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match &self.look.screen {
+            Screen::Terminal(width) => width().max(20),
+            Screen::DumbTerminal | Screen::Pipe => PIPE_WIDTH,
+        }
+    }
+
+    fn erase(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.on_screen) {
+            write!(self.out, "{ERASE}")?;
+        }
+        Ok(())
+    }
+
+    /// Draws the live line, if there is one and it is time.
+    fn draw(&mut self, now: Timestamp) -> io::Result<()> {
+        let live = matches!(self.look.screen, Screen::Terminal(_));
+        if !live || self.look.verbosity == Verbosity::Quiet {
+            return Ok(());
+        }
+        let recent = |at: Timestamp| now.duration_since(at).abs() < REDRAW;
+        if self.drawn_at.is_some_and(recent) {
+            return Ok(());
+        }
+        // The last column stays free: some terminals wrap as soon as it is filled.
+        let room = self.width() - 3;
+        let Some(text) = self.status.line(now, room) else {
+            return self.erase();
+        };
+        let spinner = SPINNER[self.frame % SPINNER.len()];
+        let text = format!("{spinner} {text}");
+        write!(self.out, "{ERASE}{}", self.look.paint.apply(DIM, text))?;
+        self.frame += 1;
+        self.drawn_at = Some(now);
+        self.on_screen = true;
+        Ok(())
+    }
+}
+
+impl Face for Plain {
+    fn detail_level(&self) -> DetailLevel {
+        if self.shows(Weight::Talk) {
+            DetailLevel::All
+        } else if self.shows(Weight::Tool) {
+            DetailLevel::ToolCalls
+        } else {
+            DetailLevel::Latest
+        }
+    }
+
+    fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
+        self.status.apply(record);
+        self.summary.apply(record);
+        if let Some(line) = line::of(record)
+            && self.shows(line.weight)
+        {
+            self.write_line(&line, record.at)?;
+        }
+        self.draw(now)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn tick(&mut self, now: Timestamp) -> io::Result<()> {
+        self.draw(now)?;
+        self.out.flush()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.erase()?;
+        self.summary.write(&mut *self.out, self.look.paint)?;
+        if self.look.next == NextSteps::Told {
+            self.summary.write_next(&mut *self.out, self.look.paint)?;
+        }
+        self.out.flush()
+    }
+}

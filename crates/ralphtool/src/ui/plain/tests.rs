@@ -1,0 +1,180 @@
+//! A whole scripted run as each kind of log shows it.
+
+use super::script::{self, Script, Sink, completed, ended, id, started};
+use super::*;
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
+
+fn look(screen: Screen, paint: Paint, verbosity: Verbosity) -> Look {
+    Look {
+        screen,
+        paint,
+        verbosity,
+        next: NextSteps::Told,
+        zone: TimeZone::UTC,
+    }
+}
+
+fn terminal(width: usize) -> Screen {
+    Screen::Terminal(Box::new(move || width))
+}
+
+/// What the log of these records is.
+fn log(records: &[Record], look: Look) -> String {
+    let sink = Sink::default();
+    let mut face = Plain::new(Box::new(sink.clone()), look);
+    for record in records {
+        face.show(record, record.at).unwrap();
+    }
+    face.close().unwrap();
+    sink.text()
+}
+
+/// Escape codes made visible.
+fn visible(text: &str) -> String {
+    text.replace('\u{1b}', "␛").replace('\r', "␍")
+}
+
+#[test]
+fn a_piped_log_is_plain_timestamped_lines() {
+    let text = log(
+        &script::run(),
+        look(Screen::Pipe, Paint::Plain, Verbosity::Normal),
+    );
+    assert!(!text.contains(['\u{1b}', '\r']));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_quiet_log_has_warnings_failures_and_the_summary() {
+    let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+    insta::assert_snapshot!(log(&script::run(), quiet));
+}
+
+#[test]
+fn a_verbose_log_has_what_the_agent_says_and_does() {
+    let verbose = look(Screen::Pipe, Paint::Plain, Verbosity::Verbose);
+    let text = log(&script::run(), verbose);
+    assert!(!text.contains(['\u{1b}', '\r']));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_terminal_has_colours_and_one_live_line() {
+    let colored = look(terminal(80), Paint::Colored, Verbosity::Normal);
+    insta::assert_snapshot!(visible(&log(&script::run(), colored)));
+}
+
+#[test]
+fn a_terminal_without_redrawing_has_no_live_line() {
+    let dumb = look(Screen::DumbTerminal, Paint::Plain, Verbosity::Normal);
+    let text = log(&script::run(), dumb);
+    assert!(!text.contains(['\u{1b}', '\r', '⠋']));
+    assert!(text.contains("21:59:01 story 2/3: Retry the upload"));
+}
+
+#[test]
+fn the_live_line_is_drawn_ten_times_a_second_at_most_and_fits() {
+    let sink = Sink::default();
+    let look = look(terminal(30), Paint::Plain, Verbosity::Normal);
+    let mut face = Plain::new(Box::new(sink.clone()), look);
+    let records = script::run();
+    for record in &records[..8] {
+        face.show(record, record.at).unwrap();
+    }
+    let before = sink.text().matches(ERASE).count();
+    let start = records[7].at;
+    for ms in (0..1000).step_by(10) {
+        face.tick(start + SignedDuration::from_millis(ms)).unwrap();
+    }
+    let text = sink.text();
+    assert_eq!(text.matches(ERASE).count() - before, 9);
+    let last = text.rsplit(ERASE).next().unwrap();
+    assert_eq!(last.chars().count(), 29, "{last}");
+}
+
+#[test]
+fn the_live_line_shows_place_time_tokens_and_cost() {
+    let mut status = Status::new();
+    let mut lines = vec![];
+    for record in script::run() {
+        status.apply(&record);
+        let line = status.line(record.at + SignedDuration::from_secs(7), 120);
+        lines.push(line.unwrap_or_else(|| "-".to_owned()));
+    }
+    lines.dedup();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_quiet_terminal_has_no_live_line() {
+    let quiet = look(terminal(80), Paint::Plain, Verbosity::Quiet);
+    assert!(!log(&script::run(), quiet).contains(ERASE));
+}
+
+#[test]
+fn every_kind_of_failure_has_its_words() {
+    use FailureKind::{
+        Auth, Crashed, Failed, Gate, Interrupted, Limit, NoSignal, Stopped, Tasks, Timeout,
+    };
+    let mut script = Script::new();
+    for kind in [
+        Failed,
+        Gate,
+        Tasks,
+        NoSignal,
+        Crashed,
+        Timeout,
+        Limit,
+        Auth,
+        Stopped,
+        Interrupted,
+    ] {
+        script.failed(4, kind, "");
+    }
+    let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+    insta::assert_snapshot!(log(&script.records(), quiet));
+}
+
+#[test]
+fn the_summary_says_why_and_what_to_type() {
+    let exhausted = Outcome::Exhausted {
+        story: id("2"),
+        kind: FailureKind::Gate,
+        reason: "gate `tests` ended with exit code 101\na\nb\nc\nd".to_owned(),
+    };
+    let limited = Outcome::Limited {
+        reason: "the limit ends in 5h00m, more than `--max-wait 1h` allows".to_owned(),
+    };
+    let broken = Outcome::Broken {
+        reason: "could not write the checkpoint of story 2: no space left on device".to_owned(),
+        hint: "make room, then run `ralphtool loop add-retry` again".to_owned(),
+    };
+    let cases = [
+        (Outcome::AllDone, 3, Some(FinishChoice::Cleanup)),
+        (Outcome::StoryDone, 2, Some(FinishChoice::Keep)),
+        (exhausted, 2, Some(FinishChoice::Keep)),
+        (Outcome::Stopped, 2, Some(FinishChoice::Keep)),
+        (limited, 2, Some(FinishChoice::Cleanup)),
+        (broken, 2, None),
+    ];
+    let mut all = String::new();
+    for (outcome, done, finish) in cases {
+        let mut script = Script::new();
+        script.then(0, started()).then(1, completed());
+        script.then(1, ended(outcome, done));
+        if let Some(choice) = finish {
+            script.then(
+                1,
+                Event::Finished {
+                    choice,
+                    head: "main".to_owned(),
+                    branch: "ralph/add-retry".to_owned(),
+                    changed_files: 9,
+                },
+            );
+        }
+        let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+        all.push_str(&log(&script.records(), quiet));
+    }
+    insta::assert_snapshot!(all);
+}

@@ -1,0 +1,307 @@
+//! The receipt of a run for people at a terminal.
+
+use std::io::{self, Write};
+
+use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use super::text::{clean, clean_lines, pad};
+use super::words::{self, Count, Noun};
+use ralph_run::policy::prices::heading;
+use ralph_run::records::receipt::{
+    AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
+    Spending, StoryReceipt, StoryResult,
+};
+
+/// How many lines of a reason are shown.
+const REASON_LINES: usize = 6;
+
+/// How much of a commit's id is shown.
+const SHORT_ID: usize = 10;
+
+/// Writes the receipt.
+pub(crate) fn write(out: &mut dyn Write, paint: Paint, receipt: &Receipt) -> io::Result<()> {
+    let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
+    let state = words::run_state(receipt.state, receipt.finish);
+    writeln!(out, "{}, {state}", paint.apply(STRONG, head))?;
+    for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
+        writeln!(out, "  {line}")?;
+    }
+    for (name, value) in figures(receipt) {
+        writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 8)))?;
+    }
+    for gate in &receipt.gates_at_end {
+        let name = paint.apply(DIM, pad("the end", 8));
+        writeln!(out, "  {name} {}", gate_line(gate))?;
+    }
+    for story in &receipt.stories {
+        writeln!(out)?;
+        write_story(out, paint, story)?;
+    }
+    if !receipt.warnings.is_empty() {
+        writeln!(out)?;
+        writeln!(out, "{}", paint.apply(STRONG, "warnings"))?;
+    }
+    for warning in &receipt.warnings {
+        let line = warning_line(&warning.code, &warning.message);
+        writeln!(out, "  {}", paint.apply(WARN, line))?;
+    }
+    Ok(())
+}
+
+fn warning_line(code: &str, message: &str) -> String {
+    format!("{}: {}", clean(code), clean_lines(message).join(" "))
+}
+
+fn figures(receipt: &Receipt) -> Vec<(&'static str, String)> {
+    let totals = &receipt.totals;
+    let (done, total) = (receipt.stories_done, receipt.stories_total);
+    let mut figures = vec![
+        ("stories", format!("{done} of {total} done")),
+        (
+            "attempts",
+            attempts(totals.attempts, totals.failed_attempts),
+        ),
+        ("time", words::elapsed(totals.duration_ms)),
+    ];
+    figures.extend(tokens_apart(&totals.spending).map(|it| ("tokens", it)));
+    figures.extend(cost_and_source(&totals.spending).map(|it| ("cost", it)));
+    figures.extend(words::budget(&receipt.budget).map(|it| ("budget", it)));
+    let of_story = words::budget(&receipt.story_budget);
+    figures.extend(of_story.map(|it| ("a story", format!("at most {it}"))));
+    if totals.commits > 0 {
+        let files = totals.changed_files;
+        let files = files.map(|it| format!(", {} changed", Count(it, Noun::File)));
+        let commits = Count(totals.commits, Noun::Commit);
+        figures.push(("commits", format!("{commits}{}", files.unwrap_or_default())));
+    }
+    figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
+    figures
+}
+
+fn write_story(out: &mut dyn Write, paint: Paint, story: &StoryReceipt) -> io::Result<()> {
+    let (mark, style) = mark(story.state);
+    let head = format!("{mark} {} {}", clean(&story.id.0), clean(&story.title));
+    let mut parts = vec![story_state(story)];
+    if !story.attempts.is_empty() {
+        parts.push(Count(story.attempts.len(), Noun::Attempt).to_string());
+        parts.push(words::elapsed(story.duration_ms));
+    }
+    parts.extend(spending(&story.spending));
+    writeln!(out, "{}", paint.apply(style, head))?;
+    writeln!(out, "    {}", paint.apply(DIM, parts.join(" · ")))?;
+    for commit in &story.commits {
+        writeln!(out, "    {}", commit_line(commit))?;
+    }
+    for gate in &story.gates_before {
+        writeln!(out, "    before: {}", gate_line(gate))?;
+    }
+    for attempt in &story.attempts {
+        write_attempt(out, paint, attempt)?;
+    }
+    Ok(())
+}
+
+fn write_attempt(out: &mut dyn Write, paint: Paint, attempt: &AttemptReceipt) -> io::Result<()> {
+    let style = match attempt.result {
+        AttemptResult::Completed => GOOD,
+        AttemptResult::Running => STRONG,
+        AttemptResult::Failed | AttemptResult::Interrupted => BAD,
+    };
+    let head = format!("attempt {}: {}", attempt.number, result(attempt));
+    let mut parts: Vec<String> = attempt
+        .duration_ms
+        .map(words::elapsed)
+        .into_iter()
+        .collect();
+    parts.extend(attempt.agent.as_deref().map(clean));
+    parts.extend(spending(&attempt.spending));
+    parts.extend(
+        attempt
+            .changed_files
+            .map(|it| format!("{} changed", Count(it, Noun::File))),
+    );
+    parts.extend(
+        attempt
+            .parked
+            .as_deref()
+            .map(|it| format!("parked as {}", clean(it))),
+    );
+    let tail = paint.apply(DIM, parts.join(" · "));
+    writeln!(out, "    {}  {tail}", paint.apply(style, head))?;
+    let reason = clean_lines(attempt.reason.as_deref().unwrap_or_default());
+    for line in reason.iter().take(REASON_LINES) {
+        writeln!(out, "        {line}")?;
+    }
+    if reason.len() > REASON_LINES {
+        writeln!(out, "        …")?;
+    }
+    for gate in &attempt.gates {
+        writeln!(out, "        {}", gate_line(gate))?;
+    }
+    Ok(())
+}
+
+/// The sign of a story and how it looks.
+const fn mark(state: StoryResult) -> (&'static str, anstyle::Style) {
+    match state {
+        StoryResult::Completed => ("✓", GOOD),
+        StoryResult::DoneBefore => ("✓", DIM),
+        StoryResult::Running => ("▶", STRONG),
+        StoryResult::Unfinished => ("✗", BAD),
+        StoryResult::Skipped => ("⊘", WARN),
+        StoryResult::Deferred => ("⊘", DIM),
+        StoryResult::Open => ("○", DIM),
+    }
+}
+
+/// How a story stands.
+pub(super) fn story_state(story: &StoryReceipt) -> String {
+    let state = match story.state {
+        StoryResult::Completed => "done",
+        StoryResult::DoneBefore => "done before",
+        StoryResult::Running => "at work",
+        StoryResult::Unfinished => "not done",
+        StoryResult::Skipped => "skipped",
+        StoryResult::Deferred => "set aside",
+        StoryResult::Open => "open",
+    };
+    match &story.reason {
+        Some(reason) => format!("{state}: {}", clean(reason)),
+        None => state.to_owned(),
+    }
+}
+
+/// How an attempt ended.
+pub(super) fn result(attempt: &AttemptReceipt) -> &'static str {
+    match (attempt.result, attempt.kind) {
+        (AttemptResult::Completed, _) => "done",
+        (AttemptResult::Running, _) => "at work",
+        (_, Some(kind)) => words::failure(kind),
+        (AttemptResult::Failed | AttemptResult::Interrupted, None) => "interrupted",
+    }
+}
+
+/// How many attempts, and how many of them failed.
+pub(super) fn attempts(all: usize, failed: usize) -> String {
+    let all = Count(all, Noun::Attempt);
+    match failed {
+        0 => all.to_string(),
+        _ => format!("{all}, {failed} failed"),
+    }
+}
+
+/// What a gate said, with its name.
+pub(super) fn gate_line(gate: &GateReceipt) -> String {
+    format!("gate `{}` {}", clean(&gate.name), verdict(gate))
+}
+
+/// What a gate said.
+pub(super) fn verdict(gate: &GateReceipt) -> String {
+    let how = gate.how.as_deref().map(clean);
+    let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
+    let took = gate.duration_ms.map(words::elapsed);
+    let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
+    match gate.verdict {
+        GateVerdict::Passed => format!("passed{took}"),
+        GateVerdict::Failed => format!("failed{took}{how}"),
+        GateVerdict::RedBefore => format!("red before{how}"),
+        GateVerdict::Unknown => "did not end".to_owned(),
+    }
+}
+
+fn commit_line(commit: &CommitReceipt) -> String {
+    let files = Count(commit.changed_files, Noun::File);
+    let note = if commit.superseded {
+        ", done again since"
+    } else {
+        ""
+    };
+    format!("commit {}, {files} changed{note}", short(&commit.id))
+}
+
+/// The start of a commit's id.
+pub(super) fn short(commit: &str) -> String {
+    clean(commit).chars().take(SHORT_ID).collect()
+}
+
+/// Tokens and cost in short, the cached ones apart.
+fn spending(spending: &Spending) -> Vec<String> {
+    let tokens = tokens(spending, " tokens");
+    tokens
+        .into_iter()
+        .chain(cost_and_source(spending))
+        .collect()
+}
+
+/// Tokens in short: `72k tokens (30k cached)`.
+pub(super) fn tokens(spending: &Spending, unit: &str) -> Option<String> {
+    let total = spending.total_tokens();
+    let cached = match spending.cache_read_tokens {
+        0 => String::new(),
+        cached => format!(" ({} cached)", words::tokens(cached)),
+    };
+    (total > 0).then(|| format!("{}{unit}{cached}", words::tokens(total)))
+}
+
+/// All sorts of tokens.
+pub(super) fn tokens_apart(spending: &Spending) -> Option<String> {
+    let sorts = [
+        (spending.input_tokens, "in"),
+        (spending.output_tokens, "out"),
+        (spending.cache_read_tokens, "read from a cache"),
+        (spending.cache_write_tokens, "written to a cache"),
+    ];
+    let sorts: Vec<String> = sorts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, sort)| format!("{} {sort}", words::tokens(count)))
+        .collect();
+    let total = words::tokens(spending.total_tokens());
+    (!sorts.is_empty()).then(|| format!("{total}: {}", sorts.join(", ")))
+}
+
+/// The cost as a figure: `$0.42`, or `at least $0.42` where not all of it is known.
+pub(super) fn cost(spending: &Spending) -> Option<String> {
+    let cost = words::cost(spending.cost_usd?);
+    Some(if spending.cost_is_partial {
+        format!("at least {cost}")
+    } else {
+        cost
+    })
+}
+
+/// The cost and where it comes from.
+pub(super) fn cost_and_source(spending: &Spending) -> Option<String> {
+    let cost = cost(spending)?;
+    let sources: Vec<String> = spending.cost_from.iter().map(source).collect();
+    Some(format!("{cost}, {}", sources.join(" and ")))
+}
+
+fn source(source: &CostSource) -> String {
+    match source {
+        CostSource::Agent => "told by the agent".to_owned(),
+        CostSource::Prices { name } => format!("computed from `{}`", clean(&heading(name))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_run::history::RunState;
+    use ralph_run::records::receipt::examples::{everything, receipt};
+
+    fn text(receipt: &Receipt) -> String {
+        let mut out = Vec::new();
+        write(&mut out, Paint::Plain, receipt).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_receipt_is_told_story_by_story() {
+        insta::assert_snapshot!(text(&everything()));
+    }
+
+    #[test]
+    fn a_receipt_without_stories_is_short() {
+        insta::assert_snapshot!(text(&receipt("", RunState::Interrupted)));
+    }
+}

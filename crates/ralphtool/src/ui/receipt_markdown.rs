@@ -1,0 +1,269 @@
+//! The receipt of a run as Markdown, fit for the body of a pull request.
+//!
+//! Whatever comes from agents or files is escaped: it cannot break the page, mention anybody or
+//! refer to anything. What does not fit is left out, details first, and that is said.
+
+mod escape;
+
+use self::escape::{fenced, in_html, inline};
+use super::receipt::{
+    attempts, cost, cost_and_source, gate_line, result, short, story_state, tokens, tokens_apart,
+    verdict,
+};
+use super::text::clean;
+use super::words::{self, Count, Noun};
+use ralph_run::records::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
+
+/// How long the page may get: a body may have 65,536 characters, and people want to add some.
+const LIMIT: usize = 60_000;
+
+/// Room for the notes that say what was left out.
+const NOTES: usize = 400;
+
+/// How much of a title, a reason in a line, and a reason in a block is shown, in characters.
+const TITLE: usize = 200;
+const LINE: usize = 600;
+const BLOCK: usize = 4_000;
+
+const HEAD: &str = "| Story | Result | Attempts | Time | Tokens | Cost | Gates | Files | Commit |
+| --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |
+";
+
+/// The page.
+pub(crate) fn page(receipt: &Receipt) -> String {
+    let top = top(receipt);
+    let bottom = bottom(receipt);
+    let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
+    // What matters most gets its room first; the details go in the middle all the same.
+    let rows = fitting(receipt.stories.iter().map(row), &mut left);
+    let warnings = fitting(receipt.warnings.iter().map(warning), &mut left);
+    let failures = receipt.stories.iter().flat_map(failures);
+    let details = fitting(failures.map(|(story, it)| detail(story, it)), &mut left);
+
+    let mut page = top;
+    if !receipt.stories.is_empty() {
+        page += HEAD;
+        page += &rows.text;
+        page += &left_out(rows.left_out, Noun::Story);
+        page.push('\n');
+    }
+    if details.count() > 0 {
+        page += "### Attempts that failed\n\n";
+        page += &details.text;
+        page += &left_out(details.left_out, Noun::Attempt);
+    }
+    if warnings.count() > 0 {
+        page += "### Warnings\n\n";
+        page += &warnings.text;
+        page += &left_out(warnings.left_out, Noun::Warning);
+        page.push('\n');
+    }
+    page + &bottom
+}
+
+/// The parts that fit, one after the other.
+struct Fitting {
+    text: String,
+    taken: usize,
+    left_out: usize,
+}
+
+impl Fitting {
+    const fn count(&self) -> usize {
+        self.taken + self.left_out
+    }
+}
+
+fn fitting(parts: impl Iterator<Item = String>, left: &mut usize) -> Fitting {
+    let mut fitting = Fitting {
+        text: String::new(),
+        taken: 0,
+        left_out: 0,
+    };
+    for part in parts {
+        if fitting.left_out > 0 || part.len() > *left {
+            fitting.left_out += 1;
+            continue;
+        }
+        *left -= part.len();
+        fitting.taken += 1;
+        fitting.text += &part;
+    }
+    fitting
+}
+
+fn left_out(count: usize, noun: Noun) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(
+            "\n*{} left out for length; `ralphtool log RUN` tells all.*\n\n",
+            Count(count, noun)
+        ),
+    }
+}
+
+fn top(receipt: &Receipt) -> String {
+    let (done, total) = (receipt.stories_done, receipt.stories_total);
+    let totals = &receipt.totals;
+    let mut parts = vec![
+        format!("**{done} of {} done**", Count(total, Noun::Story)),
+        words::run_state(receipt.state, receipt.finish),
+        attempts(totals.attempts, totals.failed_attempts),
+        words::elapsed(totals.duration_ms),
+    ];
+    parts.extend(tokens(&totals.spending, " tokens"));
+    parts.extend(cost(&totals.spending).map(|it| inline(&it, LINE)));
+    let mut text = format!(
+        "## {}\n\n{}\n\n",
+        inline(&receipt.change, TITLE),
+        parts.join(" · ")
+    );
+    if let Some(reason) = &receipt.reason {
+        text += &fenced(reason, BLOCK);
+        text.push('\n');
+    }
+    text
+}
+
+fn bottom(receipt: &Receipt) -> String {
+    let totals = &receipt.totals;
+    let mut lines = vec!["### Totals\n".to_owned()];
+    let mut line = |name: &str, value: String| lines.push(format!("- {name}: {value}"));
+    line("time", words::elapsed(totals.duration_ms));
+    if let Some(tokens) = tokens_apart(&totals.spending) {
+        line("tokens", tokens);
+    }
+    if let Some(cost) = cost_and_source(&totals.spending) {
+        line("cost", inline(&cost, LINE));
+    }
+    if totals.commits > 0 {
+        line("commits", totals.commits.to_string());
+    }
+    if let Some(files) = totals.changed_files {
+        line("files changed", files.to_string());
+    }
+    for gate in &receipt.gates_at_end {
+        line("at the end", inline(&gate_line(gate), LINE));
+    }
+    if let Some(branch) = &receipt.branch {
+        line("branch", inline(branch, TITLE));
+    }
+    line("run", inline(&receipt.run.0, TITLE));
+    lines.join("\n") + "\n"
+}
+
+fn row(story: &StoryReceipt) -> String {
+    let last = story.attempts.last();
+    let gates = last.map(|it| it.gates.as_slice()).unwrap_or_default();
+    let gates: Vec<String> = gates
+        .iter()
+        .map(|gate| format!("{}: {}", clean(&gate.name), verdict(gate)))
+        .collect();
+    let commit = story.commits.iter().rfind(|it| !it.superseded);
+    let dash = || "–".to_owned();
+    let time = (!story.attempts.is_empty()).then(|| words::elapsed(story.duration_ms));
+    let cells = [
+        inline(&format!("{} {}", story.id, story.title), TITLE),
+        inline(&story_state(story), LINE),
+        story.attempts.len().to_string(),
+        time.unwrap_or_else(dash),
+        tokens(&story.spending, "").unwrap_or_else(dash),
+        cost(&story.spending).map_or_else(dash, |it| inline(&it, LINE)),
+        match gates.len() {
+            0 => dash(),
+            _ => inline(&gates.join(", "), LINE),
+        },
+        commit.map_or_else(dash, |it| it.changed_files.to_string()),
+        commit.map_or_else(dash, |it| inline(&short(&it.id), TITLE)),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn failures(story: &StoryReceipt) -> impl Iterator<Item = (&StoryReceipt, &AttemptReceipt)> {
+    let did_fail = |it: &&AttemptReceipt| {
+        matches!(
+            it.result,
+            AttemptResult::Failed | AttemptResult::Interrupted
+        )
+    };
+    let failed = story.attempts.iter().filter(did_fail);
+    failed.map(move |attempt| (story, attempt))
+}
+
+fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
+    let id = in_html(&story.id.0, TITLE);
+    let summary = format!(
+        "Attempt {} of story {id}: {}",
+        attempt.number,
+        result(attempt)
+    );
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(attempt.duration_ms.map(words::elapsed));
+    parts.extend(attempt.agent.clone());
+    parts.extend(tokens(&attempt.spending, " tokens"));
+    parts.extend(cost_and_source(&attempt.spending));
+    let files = attempt.changed_files;
+    parts.extend(files.map(|it| format!("{} changed", Count(it, Noun::File))));
+    parts.extend(attempt.parked.as_ref().map(|it| format!("parked as {it}")));
+    let gates = attempt.gates.iter();
+    parts.extend(gates.map(|gate| format!("{}: {}", gate.name, verdict(gate))));
+    let mut text = format!("<details>\n<summary>{summary}</summary>\n\n");
+    if !parts.is_empty() {
+        text += &inline(&parts.join(" · "), LINE);
+        text += "\n\n";
+    }
+    if let Some(reason) = &attempt.reason {
+        text += &fenced(reason, BLOCK);
+        text.push('\n');
+    }
+    text + "</details>\n\n"
+}
+
+fn warning(warning: &ralph_run::records::receipt::WarningReceipt) -> String {
+    let story = warning.story.as_ref();
+    let story = story.map(|it| format!("story {it}, ")).unwrap_or_default();
+    let text = format!("{story}{}: {}", warning.code, warning.message);
+    format!("- {}\n", inline(&text, LINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use ralph_run::history::RunState;
+    use ralph_run::records::receipt::examples::{everything, receipt};
+
+    #[test]
+    fn a_receipt_is_a_page() {
+        insta::assert_snapshot!(page(&everything()));
+    }
+
+    #[test]
+    fn a_receipt_without_stories_is_a_short_page() {
+        insta::assert_snapshot!(page(&receipt("", RunState::Interrupted)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_details_first() {
+        let mut long = everything();
+        let mut failed = long.stories[1].attempts[0].clone();
+        failed.reason = Some("x".repeat(100_000));
+        long.stories[1].attempts = vec![failed; 50];
+        let text = page(&long);
+        assert!(text.len() <= LIMIT, "{}", text.len());
+        assert!(text.contains("attempts left out for length"), "{text}");
+        assert!(text.contains("### Warnings"), "warnings come first");
+
+        long.warnings = vec![long.warnings[0].clone(); 5_000];
+        let story = long.stories[2].clone();
+        long.stories = vec![story; 3_000];
+        let text = page(&long);
+        assert!(text.len() <= LIMIT, "{}", text.len());
+        assert!(text.contains("stories left out for length"));
+        assert!(text.contains("### Totals"));
+        assert_eq!(
+            text.matches("<details>").count(),
+            text.matches("</details>").count()
+        );
+    }
+}

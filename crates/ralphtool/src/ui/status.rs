@@ -1,0 +1,184 @@
+//! The one live line: where the run is right now, folded from its records.
+
+use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::text::{clean, truncate};
+use super::words;
+use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_run::records::event::{Event, Record, Request};
+
+/// A title keeps this many columns, however narrow the terminal is.
+const SHORTEST_TITLE: usize = 8;
+
+/// What the loop is doing.
+#[derive(Debug, Clone, PartialEq)]
+enum Doing {
+    /// Nothing that takes time.
+    Nothing,
+    /// An agent works.
+    Attempt { label: String, since: Timestamp },
+    /// A gate runs.
+    Gate { label: String, since: Timestamp },
+    /// A limit has to pass.
+    Waiting { until: Timestamp },
+    /// The agent is being ended.
+    Stopping { since: Timestamp },
+    /// The user has to say that it goes on.
+    Paused { since: Timestamp },
+}
+
+/// Where the run is right now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Status {
+    /// `story 2/5` and the title, which gives way where there is no room.
+    story: Option<(String, String)>,
+    doing: Doing,
+    /// What finished attempts used.
+    past: Usage,
+    /// What the running attempt used so far.
+    current: Usage,
+}
+
+impl Status {
+    /// Before the first record.
+    pub(crate) fn new() -> Self {
+        Self {
+            story: None,
+            doing: Doing::Nothing,
+            past: Usage::default(),
+            current: Usage::default(),
+        }
+    }
+
+    /// Takes one record in.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::StoryStarted {
+                title,
+                position,
+                total,
+                ..
+            } => self.story = Some((format!("story {position}/{total}"), clean(title))),
+            Event::AttemptStarted {
+                attempt,
+                max_attempts,
+                ..
+            } => {
+                self.settle();
+                let label = format!("attempt {attempt}/{max_attempts}");
+                self.doing = Doing::Attempt {
+                    label,
+                    since: record.at,
+                };
+            }
+            Event::Agent {
+                agent: AgentEvent::Usage { usage, .. },
+                ..
+            } => self.current = *usage,
+            Event::GateStarted { gate, .. } => {
+                let label = format!("gate {}", clean(gate));
+                self.doing = Doing::Gate {
+                    label,
+                    since: record.at,
+                };
+            }
+            Event::AttemptFailed { usage, .. } => {
+                self.current = *usage;
+                self.settle();
+            }
+            Event::GateFinished { .. } => self.doing = Doing::Nothing,
+            Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
+            Event::Requested { request } => self.on_requested(*request, record.at),
+            Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
+            Event::StoryCompleted { .. }
+            | Event::StoryReopened { .. }
+            | Event::StorySkipped { .. } => {
+                self.settle();
+                self.story = None;
+            }
+            Event::RunEnded { .. } | Event::Finished { .. } => *self = Self::new(),
+            Event::RunStarted { .. }
+            | Event::NoteAdded { .. }
+            | Event::ChoiceNeeded
+            | Event::FinishFailed { .. }
+            | Event::Recovered { .. }
+            | Event::AgentChanged { .. }
+            | Event::Warning { .. }
+            | Event::TamperFound { .. }
+            | Event::Agent { .. } => {}
+        }
+    }
+
+    fn on_requested(&mut self, request: Request, since: Timestamp) {
+        match request {
+            Request::Stop | Request::StopNow | Request::Skip => {
+                self.doing = Doing::Stopping { since };
+            }
+            Request::GoOn if matches!(self.doing, Doing::Paused { .. }) => {
+                self.doing = Doing::Nothing;
+            }
+            Request::TryNow => self.doing = Doing::Nothing,
+            Request::Pause | Request::GoOn => {}
+        }
+    }
+
+    /// The attempt is over; what it used is added up.
+    fn settle(&mut self) {
+        self.past.add(&self.current);
+        self.current = Usage::default();
+        self.doing = Doing::Nothing;
+    }
+
+    /// The line, where there is something to say, in so many columns.
+    pub(crate) fn line(&self, now: Timestamp, columns: usize) -> Option<String> {
+        let mut parts: Vec<String> = Vec::new();
+        match &self.doing {
+            Doing::Nothing => {}
+            Doing::Attempt { label, since } | Doing::Gate { label, since } => {
+                parts.push(label.clone());
+                parts.push(words::clock(millis(*since, now)));
+            }
+            Doing::Waiting { until } => {
+                parts.push(format!(
+                    "waiting, {} left",
+                    words::clock(millis(now, *until))
+                ));
+            }
+            Doing::Paused { since } => {
+                parts.push("paused".to_owned());
+                parts.push(words::clock(millis(*since, now)));
+            }
+            Doing::Stopping { since } => {
+                parts.push("stopping".to_owned());
+                parts.push(words::clock(millis(*since, now)));
+            }
+        }
+        if parts.is_empty() && self.story.is_none() {
+            return None;
+        }
+        let mut used = self.past;
+        used.add(&self.current);
+        parts.extend(words::usage(&used));
+        let mut tail = String::new();
+        for part in parts {
+            let gap = if self.story.is_none() && tail.is_empty() {
+                ""
+            } else {
+                " · "
+            };
+            tail.push_str(gap);
+            tail.push_str(&part);
+        }
+        let Some((number, title)) = &self.story else {
+            return Some(truncate(&tail, columns));
+        };
+        let room = columns.saturating_sub(number.width() + 1 + tail.width());
+        let title = truncate(title, room.max(SHORTEST_TITLE));
+        Some(truncate(&format!("{number} {title}{tail}"), columns))
+    }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
+}

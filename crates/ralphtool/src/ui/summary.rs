@@ -1,0 +1,313 @@
+//! The closing words of a run: why it ended, what it took, where the work is, what to type.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use super::text::{clean, clean_lines, columns, pad};
+use super::words::{self, shell};
+use ralph_agents::agent_event::Usage;
+use ralph_run::records::event::{Event, FinishChoice, GateResult, Outcome, Record};
+
+/// Folds what the closing words need.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    change: String,
+    branch: String,
+    original: String,
+    /// There was no commit when the run began.
+    is_unborn: bool,
+    transcript: Option<String>,
+    completed: usize,
+    /// Gates that were red when they last judged work.
+    red_gates: BTreeSet<String>,
+    ended: Option<Ended>,
+    finished: Option<Finished>,
+}
+
+#[derive(Debug)]
+struct Ended {
+    outcome: Outcome,
+    stories_done: usize,
+    stories_total: usize,
+    attempts: u32,
+    duration_ms: u64,
+    usage: Usage,
+}
+
+#[derive(Debug)]
+struct Finished {
+    choice: FinishChoice,
+    head: String,
+}
+
+impl Summary {
+    /// Takes one record in.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::RunStarted {
+                change,
+                branch,
+                original,
+                original_commit,
+                ..
+            } => {
+                self.change = clean(change);
+                self.branch = clean(branch);
+                self.original = clean(original);
+                self.is_unborn = original_commit.is_none();
+            }
+            Event::AttemptStarted { transcript, .. } => self.transcript = Some(clean(transcript)),
+            Event::StoryCompleted { .. } => self.completed += 1,
+            Event::GateFinished {
+                gate,
+                baseline: false,
+                result,
+                ..
+            } => {
+                match result {
+                    GateResult::Passed => self.red_gates.remove(gate),
+                    GateResult::Failed { .. } => self.red_gates.insert(gate.clone()),
+                };
+            }
+            Event::RunEnded {
+                outcome,
+                stories_done,
+                stories_total,
+                attempts,
+                duration_ms,
+                usage,
+            } => {
+                self.ended = Some(Ended {
+                    outcome: outcome.clone(),
+                    stories_done: *stories_done,
+                    stories_total: *stories_total,
+                    attempts: *attempts,
+                    duration_ms: *duration_ms,
+                    usage: *usage,
+                });
+            }
+            Event::Finished { choice, head, .. } => {
+                self.finished = Some(Finished {
+                    choice: *choice,
+                    head: clean(head),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the closing words; nothing if the run did not come to an end.
+    pub(crate) fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+        let Some(ended) = &self.ended else {
+            return Ok(());
+        };
+        let style = match ended.outcome {
+            Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
+            Outcome::Stopped | Outcome::Limited { .. } | Outcome::Skipped { .. } => WARN.bold(),
+            Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
+        };
+        let open = ended.stories_total.saturating_sub(ended.stories_done);
+        let headline = words::outcome(&ended.outcome, open);
+        let headline = format!("`{}`: {headline}", self.change);
+        writeln!(out)?;
+        writeln!(out, "{}", paint.apply(style, headline))?;
+        for line in reason(&ended.outcome) {
+            writeln!(out, "  {line}")?;
+        }
+        writeln!(out)?;
+        for (name, value) in self.figures(ended) {
+            writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 10)))?;
+        }
+        Ok(())
+    }
+
+    fn figures(&self, ended: &Ended) -> Vec<(&'static str, String)> {
+        let mut figures = vec![
+            (
+                "stories",
+                format!("{} of {} done", ended.stories_done, ended.stories_total),
+            ),
+            ("attempts", ended.attempts.to_string()),
+            ("time", words::elapsed(ended.duration_ms)),
+        ];
+        let tokens = ended.usage.total_tokens();
+        if tokens > 0 {
+            figures.push(("tokens", words::tokens(tokens)));
+        }
+        if let Some(usd) = ended.usage.cost_usd {
+            figures.push(("cost", words::cost(usd)));
+        }
+        // What was red before lets stories pass; nobody should have to find that in the log.
+        let is_done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        if is_done {
+            let red = self.red_gates.iter().map(String::as_str);
+            figures.extend(words::still_red(red).map(|told| ("gates", told)));
+        }
+        figures.push(("branch", self.whereabouts()));
+        if let (Outcome::Exhausted { .. }, Some(path)) = (&ended.outcome, &self.transcript) {
+            figures.push(("transcript", path.clone()));
+        }
+        figures
+    }
+
+    /// Where the work is and where HEAD is.
+    fn whereabouts(&self) -> String {
+        match &self.finished {
+            Some(Finished {
+                choice: FinishChoice::Cleanup,
+                head,
+            }) => format!("{head}, the work as uncommitted changes"),
+            Some(Finished {
+                choice: FinishChoice::Keep,
+                ..
+            }) => format!("{}, one commit a story", self.branch),
+            Some(Finished {
+                choice: FinishChoice::Abandon,
+                head,
+            }) => format!("{head}, everything as it was before the run"),
+            None => self.branch.clone(),
+        }
+    }
+
+    /// Writes what to type next, where there is something.
+    pub(crate) fn write_next(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+        let next = self.ended.as_ref().map(|ended| self.next(ended));
+        let next = next.unwrap_or_default();
+        if next.is_empty() {
+            return Ok(());
+        }
+        writeln!(out)?;
+        writeln!(out, "{}", paint.apply(STRONG, "next"))?;
+        let widest = next.iter().map(|(what, _)| columns(what)).max();
+        for (what, why) in &next {
+            let command = pad(what, widest.unwrap_or(0));
+            writeln!(
+                out,
+                "  {}  {}",
+                paint.apply(NAME, command),
+                paint.apply(DIM, why)
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What to type, and what it does.
+    fn next(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+        let mut next = self.look(ended);
+        let open = ended.stories_done < ended.stories_total;
+        if open && ended.outcome != Outcome::AllDone {
+            // Where the work went home, the run is over.
+            let command = if self.went_home() {
+                format!("ralphtool loop {}", shell(&self.change))
+            } else {
+                "ralphtool resume".to_owned()
+            };
+            next.push((command, "goes on with the next open story"));
+        }
+        if self.completed > 0 {
+            let command = "ralphtool log last --markdown".to_owned();
+            // After what to look at first, before what ends the run.
+            let place = next.len().min(1);
+            next.insert(place, (command, "the receipt, fit for a pull request"));
+        }
+        next
+    }
+
+    fn went_home(&self) -> bool {
+        let finished = self.finished.as_ref();
+        finished.is_some_and(|finished| finished.choice == FinishChoice::Cleanup)
+    }
+
+    /// How to look at the work, where this run did any.
+    fn look(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+        let done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        if self.completed == 0 && !done {
+            return Vec::new();
+        }
+        let (branch, original) = (&self.branch, &self.original);
+        match &self.finished {
+            Some(finished) if finished.choice == FinishChoice::Cleanup => vec![
+                ("git status".to_owned(), "what changed"),
+                ("git diff".to_owned(), "the changes to tracked files"),
+                (
+                    "ralphtool undo".to_owned(),
+                    "back to the branch with its commits",
+                ),
+            ],
+            // Without a commit there is nothing to compare with or to go back to.
+            _ if self.is_unborn => vec![
+                (
+                    format!("git log --stat {}", shell(branch)),
+                    "the commits and their files",
+                ),
+                (
+                    "ralphtool finish --cleanup".to_owned(),
+                    "back to where the run began with the work, uncommitted",
+                ),
+            ],
+            _ => vec![
+                (
+                    format!(
+                        "git log --oneline {}",
+                        shell(&format!("{original}..{branch}"))
+                    ),
+                    "the commits",
+                ),
+                (
+                    format!("git diff {}", shell(&format!("{original}...{branch}"))),
+                    "the whole change",
+                ),
+                (
+                    format!("git switch {}", self.switch_target()),
+                    "back to where the run began",
+                ),
+                (
+                    "ralphtool finish --cleanup".to_owned(),
+                    "back there with the work, uncommitted",
+                ),
+            ],
+        }
+    }
+
+    /// A commit can only be switched to with `--detach`.
+    fn switch_target(&self) -> String {
+        let is_commit = matches!(self.original.len(), 40 | 64)
+            && self.original.chars().all(|c| c.is_ascii_hexdigit());
+        let target = shell(&self.original);
+        if is_commit {
+            format!("--detach {target}")
+        } else {
+            target
+        }
+    }
+}
+
+/// The lines below the headline.
+fn reason(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped => Vec::new(),
+        Outcome::Skipped { stories } => {
+            let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
+            vec![format!("skipped: {}", ids.join(", "))]
+        }
+        Outcome::Exhausted { reason, .. } => {
+            let mut lines = clean_lines(reason);
+            if lines.len() > 3 {
+                lines.truncate(3);
+                lines.push("…".to_owned());
+            }
+            lines
+        }
+        Outcome::Limited { reason } => clean_lines(reason),
+        Outcome::Broken { reason, hint } => {
+            let mut lines = clean_lines(reason);
+            lines.extend(
+                clean_lines(hint)
+                    .into_iter()
+                    .map(|line| format!("hint: {line}")),
+            );
+            lines
+        }
+    }
+}

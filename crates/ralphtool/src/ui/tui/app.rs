@@ -1,0 +1,453 @@
+//! Everything the terminal UI knows, as one value: messages go in, requests come out.
+
+mod acting;
+mod typing;
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use ratatui::crossterm::event::KeyEventKind;
+use ratatui::layout::Rect;
+
+use super::keys::{Action, Place};
+use super::message::{Answer, Asked, Look, Msg, Request, RunOver, Told};
+use super::palette::Palette;
+use super::quit::Quit;
+use super::screen::Sure;
+use super::screen::changes::Changes;
+use super::screen::completion::Completion;
+use super::screen::preview::Preview;
+use super::screen::result::ResultScreen;
+use super::screen::run::{Run, Seat};
+use crate::ui::summary::Summary;
+use ralph_run::records::event::{Event, Record};
+use typing::TypingLine;
+
+/// How long a notice stays.
+const NOTICE: Duration = Duration::from_secs(6);
+
+/// How long keys are not taken for a choice after the screen changed under busy hands.
+const SHIELD_MS: i64 = 1_500;
+
+/// What follows when the run at hand is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Then {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// The list of changes comes back.
+    Back,
+    /// The program ends.
+    Leave,
+}
+
+/// Which screen is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Changes,
+    Preview,
+    Run,
+    Completion,
+    Result,
+}
+
+/// Where the UI begins, and where it goes when a screen is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The list of changes.
+    Changes,
+    /// A run that is about to start.
+    Run,
+    /// A run in another terminal.
+    Attach,
+    /// A run of the past.
+    Replay,
+}
+
+/// What a terminal is like.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    /// Columns and lines.
+    pub(crate) size: (u16, u16),
+    /// Colours are wanted.
+    pub(crate) colored: bool,
+    /// Where times are told.
+    pub(crate) zone: TimeZone,
+    /// The folder an export goes to unless the user says another.
+    pub(crate) exports: String,
+}
+
+/// The whole of it.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(super) palette: Palette,
+    pub(super) now: Timestamp,
+    pub(super) size: (u16, u16),
+    pub(super) screen: Screen,
+    pub(super) changes: Changes,
+    pub(super) preview: Option<Preview>,
+    pub(super) run: Option<Run>,
+    pub(super) completion: Completion,
+    pub(super) result: ResultScreen,
+    pub(super) typing: Option<TypingLine>,
+    pub(super) sure: Option<Sure>,
+    pub(super) trouble: Option<Told>,
+    /// A run waits for the user to allow what the repository's settings file asks for.
+    pub(super) asked: Option<Box<Asked>>,
+    /// The first line of the help that is shown.
+    pub(super) help: Option<usize>,
+    pub(super) quit: Quit,
+    pub(super) mouse: bool,
+    notice: Option<(String, Timestamp)>,
+    home: Home,
+    zone: TimeZone,
+    exports: String,
+    /// What follows when the run is over.
+    then: Then,
+    /// When a key was last pressed.
+    last_key: Option<Timestamp>,
+    /// Until then a key may still be meant for the run that has just ended.
+    shielded_until: Option<Timestamp>,
+    changed: bool,
+}
+
+impl App {
+    /// An app that shows its first screen.
+    pub(crate) fn new(home: Home, look: Terminal, now: Timestamp) -> Self {
+        let palette = Palette::new(look.colored);
+        let seat = match home {
+            Home::Changes => None,
+            Home::Run => Some(Seat::Here),
+            Home::Attach => Some(Seat::Elsewhere { orphaned: false }),
+            Home::Replay => Some(Seat::Past),
+        };
+        let run = seat.map(|seat| Run::new(palette, look.zone.clone(), seat));
+        let mut app = Self {
+            screen: if run.is_some() {
+                Screen::Run
+            } else {
+                Screen::Changes
+            },
+            palette,
+            now,
+            size: look.size,
+            changes: Changes::default(),
+            preview: None,
+            run,
+            completion: Completion::default(),
+            result: ResultScreen::default(),
+            typing: None,
+            sure: None,
+            trouble: None,
+            asked: None,
+            help: None,
+            quit: Quit::default(),
+            mouse: true,
+            notice: None,
+            home,
+            zone: look.zone,
+            exports: look.exports,
+            then: Then::default(),
+            last_key: None,
+            shielded_until: None,
+            changed: true,
+        };
+        app.fit();
+        app
+    }
+
+    /// What is to be looked at first.
+    pub(crate) fn first_look(&self) -> Option<Request> {
+        (self.home == Home::Changes).then(|| Request::Look(vec![Look::Changes]))
+    }
+
+    /// Whether something changed that can be seen.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether something changed that can be seen; asking forgets it.
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether a clock runs on the screen, so that it must be drawn as time passes.
+    pub(crate) fn is_ticking(&self) -> bool {
+        let running = self.run.as_ref().is_some_and(Run::is_ticking);
+        self.notice.is_some() || self.quit.is_asking(self.now) || running
+    }
+
+    /// The closing words of the last run; none of one that was only looked at.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        let run = self.run.as_ref().filter(|run| run.seat == Seat::Here)?;
+        Some(&run.summary)
+    }
+
+    /// What the user should know for a moment.
+    pub(super) fn notice(&self) -> Option<&str> {
+        self.notice.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The area of the screens: all but the last line.
+    pub(super) fn area(&self) -> Rect {
+        let (columns, rows) = self.size;
+        Rect::new(0, 0, columns, rows.saturating_sub(1))
+    }
+
+    /// Where keys are looked up.
+    pub(super) fn place(&self) -> Place {
+        match self.screen {
+            Screen::Changes => Place::Changes,
+            Screen::Preview => Place::Preview,
+            Screen::Run => match self.run.as_ref().map(|run| run.seat) {
+                None | Some(Seat::Here) => Place::Run,
+                Some(Seat::Elsewhere { .. }) => Place::Attached,
+                Some(Seat::Past) => Place::Replay,
+            },
+            Screen::Completion => Place::Completion,
+            Screen::Result => Place::Result,
+        }
+    }
+
+    /// Whether the run at hand is steered in another terminal.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.home == Home::Attach
+    }
+
+    /// Whether a key would do something now.
+    pub(super) fn offers(&self, action: Action) -> bool {
+        let Some(run) = &self.run else {
+            return true;
+        };
+        match action {
+            Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
+            Action::Enter if self.screen == Screen::Completion => {
+                self.completion.offers(action, run)
+            }
+            Action::Follow => !run.is_following(),
+            Action::Pause | Action::Stop | Action::Skip | Action::Note => {
+                run.over.is_none() && run.progress.outcome.is_none()
+            }
+            _ => true,
+        }
+    }
+
+    /// Takes in a message and says what is to be done.
+    pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
+        let request = match msg {
+            Msg::Clock(now) => {
+                self.on_clock(now);
+                return None;
+            }
+            Msg::Frame => {
+                let looks = self.looks();
+                return (!looks.is_empty()).then_some(Request::Look(looks));
+            }
+            Msg::Record(record) => self.on_record(&record),
+            Msg::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
+            Msg::Key(_) => return None,
+            Msg::Paste(text) => self.on_paste(&text),
+            Msg::Wheel(wheel) => self.on_wheel(wheel),
+            Msg::Resize { columns, rows } => {
+                self.size = (columns, rows);
+                None
+            }
+            Msg::RunOver(over) => self.on_run_over(over),
+            Msg::Orphaned(orphaned) => {
+                if let Some(run) = &mut self.run {
+                    run.seat = Seat::Elsewhere { orphaned };
+                }
+                None
+            }
+            Msg::Answer(answer) => self.on_answer(*answer),
+            Msg::Call(message) => Some(Request::Call(message)),
+            Msg::Leave => Some(Request::Quit),
+        };
+        self.changed = true;
+        self.fit();
+        request
+    }
+
+    fn on_clock(&mut self, now: Timestamp) {
+        // What is shown changes with the second, not before.
+        if self.is_ticking() && self.now.as_second() != now.as_second() {
+            self.changed = true;
+        }
+        self.now = now;
+        let is_over = |(_, until): &(String, Timestamp)| now >= *until;
+        if self.notice.as_ref().is_some_and(is_over) {
+            self.notice = None;
+            self.changed = true;
+        }
+        if self.changed {
+            self.fit();
+        }
+    }
+
+    fn looks(&mut self) -> Vec<Look> {
+        let Some(run) = &mut self.run else {
+            return Vec::new();
+        };
+        let look = match self.screen {
+            Screen::Run => run.look(self.now),
+            Screen::Completion => self.completion.look(run),
+            Screen::Result => self.result.look(run),
+            Screen::Changes | Screen::Preview => None,
+        };
+        look.into_iter().collect()
+    }
+
+    fn fit(&mut self) {
+        let area = self.area();
+        self.changes.set_size(area.height);
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Preview, Some(preview), _) => preview.fit(area, self.palette),
+            (Screen::Run, _, Some(run)) => run.fit(area, self.now),
+            (Screen::Result, _, Some(run)) => self.result.fit(area, run, self.palette),
+            _ => {}
+        }
+    }
+
+    fn on_record(&mut self, record: &Record) -> Option<Request> {
+        let run = self.run.as_mut()?;
+        if run.seat != Seat::Here {
+            self.look_on(record);
+            return None;
+        }
+        run.take(record);
+        match &record.event {
+            Event::RunStarted { .. } => {
+                self.completion = Completion::default();
+                self.result = ResultScreen::default();
+                self.quit = Quit::default();
+                self.screen = Screen::Run;
+            }
+            Event::RunEnded { .. } => {
+                self.sure = None;
+                self.screen = Screen::Completion;
+                self.shield();
+                if self.then == Then::Leave {
+                    return self.completion.keep().map(Request::Command);
+                }
+            }
+            // The question was about the story that was at hand then.
+            Event::StoryStarted { .. } if self.sure == Some(Sure::Skip) => {
+                self.sure = None;
+                self.say("nothing was skipped: the next story has begun");
+            }
+            Event::FinishFailed { .. } => {
+                self.completion.reopen();
+                self.then = Then::Stay;
+            }
+            Event::Finished { .. } => self.screen = Screen::Result,
+            _ => {}
+        }
+        None
+    }
+
+    /// Takes in a record of a run that is not run here.
+    fn look_on(&mut self, record: &Record) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        let header = run.progress.header.as_ref();
+        if header.is_some_and(|header| header.run != record.run) {
+            // The one that was looked at is over, and another has begun.
+            *run = Run::new(self.palette, self.zone.clone(), run.seat);
+        }
+        run.take(record);
+        match (&record.event, run.seat) {
+            (Event::RunStarted { .. }, Seat::Elsewhere { .. }) => {
+                self.result = ResultScreen::default();
+                self.screen = Screen::Run;
+            }
+            (Event::Finished { .. }, Seat::Elsewhere { .. }) => self.screen = Screen::Result,
+            _ => {}
+        }
+    }
+
+    /// Whoever is pressing keys when the screen changes under their hands has chosen nothing yet.
+    fn shield(&mut self) {
+        let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
+        self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
+            self.now
+                .saturating_add(SignedDuration::from_millis(SHIELD_MS))
+                .ok()
+        });
+    }
+
+    fn on_run_over(&mut self, over: RunOver) -> Option<Request> {
+        let began = self
+            .run
+            .as_ref()
+            .is_some_and(|run| run.progress.header.is_some());
+        if self.then == Then::Leave {
+            return Some(Request::Quit);
+        }
+        if let Some(run) = self.run.as_mut().filter(|_| began) {
+            run.over = Some(over);
+            // Nobody does any more what was chosen at the last moment.
+            self.completion.reopen();
+            if run.progress.finish.is_none() {
+                self.screen = Screen::Completion;
+            }
+            let goes_back = std::mem::take(&mut self.then) == Then::Back;
+            return goes_back.then(|| self.go_back()).flatten();
+        }
+        // It did not even begin: the screen before says why.
+        self.run = None;
+        match over {
+            RunOver::Failed(told) => self.trouble = Some(told),
+            RunOver::Asks(asked) => self.asked = Some(asked),
+            RunOver::NothingLeft => self.say("nothing is left to do in this change"),
+            RunOver::Ended(_) => {}
+        }
+        match self.home {
+            Home::Changes => {
+                self.screen = Screen::Preview;
+                let look = self.preview.as_ref().map(Preview::look)?;
+                Some(Request::Look(vec![look]))
+            }
+            Home::Run | Home::Attach | Home::Replay => Some(Request::Quit),
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer) -> Option<Request> {
+        match answer {
+            Answer::Changes(found) => self.changes.take(found),
+            Answer::Preview(found) => {
+                if let Some(preview) = &mut self.preview {
+                    preview.take(found);
+                }
+            }
+            Answer::Result(found) => self.result.take(found),
+            Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
+            Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
+            answer => {
+                if matches!(answer, Answer::Found(..)) {
+                    self.notice = None;
+                }
+                if let Answer::Diff(id, Ok(diff)) = &answer {
+                    self.completion.take(id, diff);
+                }
+                let step = self.run.as_mut().and_then(|run| run.answer(answer));
+                return step.and_then(|step| self.carry_on(step));
+            }
+        }
+        None
+    }
+
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        self.say_for(text, NOTICE);
+    }
+
+    /// Says something for so long.
+    fn say_for(&mut self, text: impl Into<String>, time: Duration) {
+        let until = self.now.saturating_add(time).unwrap_or(Timestamp::MAX);
+        self.notice = Some((text.into(), until));
+    }
+}
+
+#[cfg(test)]
+mod tests;

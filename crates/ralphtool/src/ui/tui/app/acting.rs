@@ -1,0 +1,309 @@
+//! What keys and the wheel do to the app.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::{App, Home, Screen, Then};
+use crate::ui::tui::keys::{self, Action};
+use crate::ui::tui::message::{Asked, Look, Request, Start, Wheel};
+use crate::ui::tui::quit::{self, Pressed, Quit};
+use crate::ui::tui::screen::preview::Preview;
+use crate::ui::tui::screen::run::{Run, Seat};
+use crate::ui::tui::screen::{Step, Sure};
+use crate::ui::tui::view;
+use ralph_run::machine::UserCommand;
+
+impl App {
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Option<Request> {
+        if self.typing.is_some() {
+            return self.type_key(key);
+        }
+        self.last_key = Some(self.now);
+        let action = keys::action(self.place(), key);
+        // These work whatever is in front.
+        match action {
+            Some(Action::Suspend) => return Some(Request::Suspend),
+            Some(Action::Redraw) => return Some(Request::Redraw),
+            _ => {}
+        }
+        if self.trouble.take().is_some() {
+            return None;
+        }
+        if let Some(asked) = self.asked.take() {
+            return self.answer_trust(*asked, key);
+        }
+        if let Some(sure) = self.sure.take() {
+            return self.answer_question(sure, key);
+        }
+        if self.help.is_some() {
+            self.act_on_help(action);
+            return None;
+        }
+        action.and_then(|action| self.act(action))
+    }
+
+    pub(super) fn act(&mut self, action: Action) -> Option<Request> {
+        if self.screen == Screen::Completion && self.is_shielded(action) {
+            self.say("the run is over: choose what becomes of it");
+            return None;
+        }
+        match action {
+            Action::Help => self.help = Some(0),
+            Action::Quit => return self.leave(),
+            Action::Mouse => {
+                self.mouse = !self.mouse;
+                self.say(if self.mouse {
+                    "the wheel scrolls; select text with Shift"
+                } else {
+                    "the terminal has the mouse: select text as usual"
+                });
+                return Some(Request::Mouse(self.mouse));
+            }
+            Action::Export => self.type_export(),
+            Action::Copy => return self.copy(),
+            action => {
+                let step = self.act_on_screen(action);
+                return self.carry_on(step);
+            }
+        }
+        None
+    }
+
+    fn is_shielded(&self, action: Action) -> bool {
+        let chooses = matches!(
+            action,
+            Action::Enter | Action::Cleanup | Action::Keep | Action::Again | Action::Quit
+        );
+        chooses && self.shielded_until.is_some_and(|until| self.now < until)
+    }
+
+    fn act_on_screen(&mut self, action: Action) -> Step {
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Changes, ..) => self.changes.act(action),
+            (Screen::Preview, Some(preview), _) => preview.act(action),
+            (Screen::Run, _, Some(run)) => {
+                let is_over = run.progress.outcome.is_some() && run.seat == Seat::Here;
+                if action == Action::Back && is_over {
+                    self.screen = Screen::Completion;
+                    return Step::Stay;
+                }
+                run.act(action)
+            }
+            (Screen::Completion, _, Some(run)) => {
+                if action == Action::Back {
+                    self.screen = Screen::Run;
+                    return Step::Stay;
+                }
+                self.completion.act(action, run)
+            }
+            (Screen::Result, ..) => self.result.act(action),
+            _ => Step::Stay,
+        }
+    }
+
+    /// Does what a screen wants.
+    pub(super) fn carry_on(&mut self, step: Step) -> Option<Request> {
+        match step {
+            Step::Stay => None,
+            Step::Ask(Request::Start(start)) => {
+                self.run = Some(Run::new(self.palette, self.zone.clone(), Seat::Here));
+                self.quit = Quit::default();
+                self.screen = Screen::Run;
+                Some(Request::Start(start))
+            }
+            Step::Ask(request) => {
+                if is_search(&request) {
+                    self.say("searching …");
+                }
+                Some(request)
+            }
+            Step::Type(what) => {
+                self.start_typing(what);
+                None
+            }
+            Step::Confirm(sure) => {
+                self.sure = Some(sure);
+                None
+            }
+            Step::Say(text) => {
+                self.say(text);
+                None
+            }
+            Step::Open(change) => {
+                let preview = Preview::new(change);
+                let look = preview.look();
+                self.preview = Some(preview);
+                self.screen = Screen::Preview;
+                Some(Request::Look(vec![look]))
+            }
+            Step::Back => self.go_back(),
+            Step::Restart => self.restart(),
+        }
+    }
+
+    pub(super) fn go_back(&mut self) -> Option<Request> {
+        if self.is_at_work() {
+            // The loop says its last words; its end must not be taken for that of another run.
+            self.then = match (&self.home, self.screen) {
+                (Home::Changes, Screen::Result) => Then::Back,
+                (Home::Changes, _) => Then::Stay,
+                _ => Then::Leave,
+            };
+            return None;
+        }
+        match (&self.home, self.screen) {
+            (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
+                self.screen = Screen::Changes;
+                self.run = None;
+                Some(Request::Look(vec![Look::Changes]))
+            }
+            (_, Screen::Changes) => None,
+            (Home::Attach, Screen::Result) => {
+                self.screen = Screen::Run;
+                None
+            }
+            _ => Some(Request::Quit),
+        }
+    }
+
+    /// Starts a run again that broke; where it was not started here, the user has to.
+    fn restart(&mut self) -> Option<Request> {
+        let Some(preview) = &self.preview else {
+            self.say("leave with q, and go on with `ralphtool resume`");
+            return None;
+        };
+        let step = preview.start(false);
+        self.carry_on(step)
+    }
+
+    /// The user wants to leave.
+    fn leave(&mut self) -> Option<Request> {
+        let at_work = self.is_at_work();
+        match self.screen {
+            Screen::Run if at_work && !self.is_choosing() => match self.quit.press(self.now) {
+                Pressed::Ask => {
+                    let text = "press q again within 3 seconds to stop the run; nothing is lost";
+                    self.say_for(text, quit::PATIENCE);
+                    None
+                }
+                Pressed::Stop => {
+                    self.say("stopping the run …");
+                    Some(Request::Command(UserCommand::Stop))
+                }
+                Pressed::Force => {
+                    self.then = Then::Leave;
+                    self.say("stopping at once …");
+                    Some(Request::Command(UserCommand::StopNow))
+                }
+            },
+            Screen::Run | Screen::Completion if at_work => {
+                self.then = if self.completion.is_going_on() {
+                    Then::Stay
+                } else {
+                    Then::Leave
+                };
+                self.completion.keep().map(Request::Command)
+            }
+            _ if at_work => {
+                self.then = Then::Leave;
+                None
+            }
+            _ => Some(Request::Quit),
+        }
+    }
+
+    /// Whether the loop has not told its end yet.
+    fn is_at_work(&self) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| run.seat == Seat::Here && run.over.is_none())
+    }
+
+    /// Whether the loop is over and waits for a choice.
+    fn is_choosing(&self) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| run.progress.outcome.is_some())
+    }
+
+    fn answer_question(&mut self, sure: Sure, key: KeyEvent) -> Option<Request> {
+        let yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        if !yes {
+            return None;
+        }
+        match sure {
+            Sure::Stop => {
+                self.quit.stopping();
+                Some(Request::Command(UserCommand::Stop))
+            }
+            Sure::Skip => Some(Request::Command(UserCommand::Skip)),
+            Sure::Fresh => {
+                let step = self.preview.as_ref().map(|preview| preview.start(true))?;
+                self.carry_on(step)
+            }
+        }
+    }
+
+    /// A yes is for the very content that was shown.
+    fn answer_trust(&mut self, asked: Asked, key: KeyEvent) -> Option<Request> {
+        if !matches!(key.code, KeyCode::Char('y' | 'Y')) {
+            self.say("not allowed: nothing was run");
+            return None;
+        }
+        let start = Start {
+            allowed: Some(asked.question.token),
+            ..asked.start
+        };
+        self.carry_on(Step::Ask(Request::Start(Box::new(start))))
+    }
+
+    fn act_on_help(&mut self, action: Option<Action>) {
+        let top = self.help.unwrap_or(0);
+        self.help = match action {
+            Some(Action::Up) => Some(top.saturating_sub(1)),
+            Some(Action::Down) => Some(top + 1),
+            Some(Action::PageUp) => Some(top.saturating_sub(10)),
+            Some(Action::PageDown) => Some(top + 10),
+            Some(Action::Home) => Some(0),
+            Some(Action::End) => Some(usize::MAX),
+            _ => None,
+        };
+        let last = view::last_help_line(self);
+        self.help = self.help.map(|top| top.min(last));
+    }
+
+    pub(super) fn on_wheel(&mut self, wheel: Wheel) -> Option<Request> {
+        if self.help.is_some() {
+            let action = if wheel.up { Action::Up } else { Action::Down };
+            self.act_on_help(Some(action));
+            return None;
+        }
+        let area = self.area();
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Changes, ..) => self.changes.wheel(wheel.up),
+            (Screen::Preview, Some(preview), _) => preview.wheel(wheel.up),
+            (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
+            (Screen::Result, ..) => self.result.wheel(wheel.up),
+            _ => {}
+        }
+        None
+    }
+
+    fn copy(&mut self) -> Option<Request> {
+        let text = match (self.screen, &self.preview, &self.run) {
+            (Screen::Preview, Some(preview), _) => preview.pane().text_of_item(),
+            (Screen::Run, _, Some(run)) => run.pane().text_of_item(),
+            (Screen::Result, ..) => self.result.pane().text_of_item(),
+            _ => String::new(),
+        };
+        let text = text.trim_end();
+        if text.is_empty() {
+            return None;
+        }
+        self.say(format!("copied {} characters", text.chars().count()));
+        Some(Request::Copy(text.to_owned()))
+    }
+}
+
+/// A long transcript takes its time.
+fn is_search(request: &Request) -> bool {
+    let is_find = |look: &Look| matches!(look, Look::Find(..));
+    matches!(request, Request::Look(looks) if looks.iter().any(is_find))
+}

@@ -1,0 +1,122 @@
+//! The attempts at a story: how each ended, and why.
+
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+use crate::ui::text::{clean, clean_lines};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::text_pane::PaneLine;
+use crate::ui::tui::wrap;
+use crate::ui::words::{self, Count, Noun};
+use ralph_base::ids::AttemptNumber;
+use ralph_run::records::event::FailureKind;
+use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
+
+/// The lines of all attempts; each attempt is a thing of its own.
+pub(crate) fn lines(
+    story: Option<&StoryProgress>,
+    columns: usize,
+    palette: Palette,
+    now: Timestamp,
+) -> Vec<PaneLine> {
+    let attempts = story.map_or(&[][..], |story| &story.attempts);
+    if attempts.is_empty() {
+        let text = "no attempt was made at this story";
+        let line = Line::from(Span::styled(text, palette.dim()));
+        let lines = wrap::wrap(&line, columns, 2).into_iter();
+        return lines.map(|line| PaneLine::new(0, line)).collect();
+    }
+    let attempts = attempts.iter().enumerate();
+    attempts
+        .flat_map(|(item, attempt)| {
+            let lines = of(attempt, columns, palette, now);
+            lines.into_iter().map(move |line| PaneLine::new(item, line))
+        })
+        .collect()
+}
+
+fn of(
+    attempt: &AttemptProgress,
+    columns: usize,
+    palette: Palette,
+    now: Timestamp,
+) -> Vec<Line<'static>> {
+    let (mark, what, style) = match &attempt.state {
+        AttemptStanding::Running => ("●", "at work".to_owned(), palette.active()),
+        AttemptStanding::Succeeded => ("✓", "done".to_owned(), palette.good()),
+        AttemptStanding::Failed { kind, .. } => {
+            ("✗", words::failure(*kind).to_owned(), bad(*kind, palette))
+        }
+        AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), palette.warn()),
+    };
+    let mut facts = Vec::new();
+    if let Some(agent) = &attempt.agent {
+        let model = agent.model.as_deref().map(|model| format!(" {model}"));
+        facts.push(clean(&format!(
+            "{}{}",
+            agent.agent,
+            model.unwrap_or_default()
+        )));
+    }
+    match &attempt.state {
+        AttemptStanding::Running => facts.push(words::clock(ms_since(attempt.started_at, now))),
+        AttemptStanding::Failed {
+            changed_files,
+            duration,
+            parked,
+            ..
+        } => {
+            facts.push(words::elapsed(ms(*duration)));
+            facts.push(Count(*changed_files, Noun::File).to_string());
+            facts.push(format!("parked as {parked}"));
+        }
+        AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}
+    }
+    facts.extend(words::usage(&attempt.usage));
+    let title = Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::styled(format!("attempt {}  ", attempt.number), palette.strong()),
+        Span::styled(what, style),
+    ]);
+    let mut lines = wrap::wrap(&title, columns, 2);
+    if !facts.is_empty() {
+        let facts = Line::from(Span::styled(
+            format!("  {}", facts.join(" · ")),
+            palette.dim(),
+        ));
+        lines.extend(wrap::wrap(&facts, columns, 2));
+    }
+    if let AttemptStanding::Failed { reason, .. } = &attempt.state {
+        for line in clean_lines(reason) {
+            lines.extend(wrap::wrap(&Line::from(format!("  {line}")), columns, 2));
+        }
+        let hint = Span::styled("  Enter shows what it had changed", palette.dim());
+        lines.push(Line::from(hint));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// A limit or a wish of the user is no fault of the agent.
+fn bad(kind: FailureKind, palette: Palette) -> ratatui::style::Style {
+    match kind {
+        FailureKind::Limit
+        | FailureKind::Stopped
+        | FailureKind::Skipped
+        | FailureKind::Interrupted => palette.warn(),
+        _ => palette.bad(),
+    }
+}
+
+/// The attempt of a thing.
+pub(crate) fn at(story: Option<&StoryProgress>, item: usize) -> Option<AttemptNumber> {
+    Some(story?.attempts.get(item)?.number)
+}
+
+fn ms(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn ms_since(from: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.duration_since(from).as_millis()).unwrap_or(0)
+}

@@ -1,0 +1,253 @@
+//! What an attempt changed, file by file.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::ui::text::clean;
+use crate::ui::tui::diff_view::{self, DiffKind};
+use crate::ui::tui::message::{DiffId, Look};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::text_pane::{PaneLine, TextPane};
+use crate::ui::tui::wrap;
+use crate::ui::words::{Count, Noun};
+use ralph_vault::diff::{Cut, Diff, FileDiff, FileStatus, LineKind};
+
+/// How long a diff of the tree as it is now is believed.
+const BELIEVED_MS: i128 = 2_000;
+
+/// Changes.
+#[derive(Debug)]
+pub(crate) struct DiffPane {
+    id: Option<DiffId>,
+    diff: Option<Result<Box<Diff>, String>>,
+    /// Files that are folded in.
+    folded: BTreeSet<String>,
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    columns: usize,
+    palette: Palette,
+    /// When it was asked for.
+    asked: Option<Timestamp>,
+    waiting: bool,
+    /// Something happened since.
+    stale: bool,
+}
+
+impl DiffPane {
+    /// A pane without a diff.
+    pub(crate) fn new(palette: Palette) -> Self {
+        Self {
+            id: None,
+            diff: None,
+            folded: BTreeSet::new(),
+            text: TextPane::default(),
+            columns: 80,
+            palette,
+            asked: None,
+            waiting: false,
+            stale: true,
+        }
+    }
+
+    /// Something happened that may have changed files.
+    pub(crate) fn grew(&mut self) {
+        self.stale = true;
+    }
+
+    /// What is missing, unless it was asked for already.
+    pub(crate) fn look(&mut self, now: Timestamp) -> Option<Look> {
+        let id = self.id.clone()?;
+        let is_due = match self.asked {
+            None => true,
+            Some(at) => {
+                let is_old = now.duration_since(at).as_millis() >= BELIEVED_MS;
+                matches!(id, DiffId::Live { .. }) && self.stale && is_old
+            }
+        };
+        if self.waiting || !is_due {
+            return None;
+        }
+        self.asked = Some(now);
+        self.stale = false;
+        self.waiting = true;
+        Some(Look::Diff(id))
+    }
+
+    /// Shows another diff, or none.
+    pub(crate) fn show(&mut self, id: Option<DiffId>) {
+        if self.id == id {
+            return;
+        }
+        self.asked = None;
+        self.waiting = false;
+        self.id = id;
+        self.diff = None;
+        self.text.rewind();
+        self.lay_out();
+    }
+
+    /// Takes in a diff.
+    pub(crate) fn take(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
+        if self.id.as_ref() != Some(id) {
+            return;
+        }
+        self.waiting = false;
+        // A look that failed while files were on the move does not hide the last good one.
+        if found.is_err() && matches!(self.diff, Some(Ok(_))) {
+            return;
+        }
+        self.diff = Some(found);
+        self.lay_out();
+    }
+
+    /// Has so much room.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
+        self.text.set_height(height);
+        if self.columns != columns {
+            self.columns = columns.max(8);
+            self.lay_out();
+        }
+    }
+
+    /// Folds the file at the cursor in or out.
+    pub(crate) fn toggle(&mut self) {
+        let (Some(Ok(diff)), Some(item)) = (&self.diff, self.text.item()) else {
+            return;
+        };
+        let Some(file) = item.checked_sub(1).and_then(|place| diff.files.get(place)) else {
+            return;
+        };
+        if !self.folded.remove(&file.path) {
+            self.folded.insert(file.path.clone());
+        }
+        self.lay_out();
+        self.text.go_to(item, 0);
+    }
+
+    fn lay_out(&mut self) {
+        let lines = match &self.diff {
+            None => {
+                let text = match &self.id {
+                    Some(_) => "looking …",
+                    None => "nothing was changed yet",
+                };
+                self.note(text.to_owned(), self.palette.dim())
+            }
+            Some(Err(problem)) => {
+                let text = format!("the changes cannot be shown: {}", clean(problem));
+                self.note(text, self.palette.bad())
+            }
+            Some(Ok(diff)) => self.of(diff),
+        };
+        self.text.set(lines);
+    }
+
+    fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
+        let line = Line::from(Span::styled(text, style));
+        let lines = wrap::wrap(&line, self.columns, 2).into_iter();
+        lines.map(|line| PaneLine::new(0, line)).collect()
+    }
+
+    fn of(&self, diff: &Diff) -> Vec<PaneLine> {
+        let mut lines = vec![PaneLine::new(0, summary(diff, self.palette))];
+        for (place, file) in diff.files.iter().enumerate() {
+            let item = place + 1;
+            let folded = self.folded.contains(&file.path);
+            let title = self.title(file, folded);
+            lines.push(PaneLine::new(item, title));
+            if folded {
+                continue;
+            }
+            let rows = diff_view::rows(
+                file.lines
+                    .iter()
+                    .map(|it| (kind(it.kind), it.text.as_str())),
+            );
+            let shown = diff_view::lines(&rows, self.columns, self.palette);
+            lines.extend(shown.into_iter().map(|line| PaneLine::new(item, line)));
+        }
+        if let Some(cut) = &diff.cut {
+            let item = diff.files.len() + 1;
+            let line = Line::from(Span::styled(left_out(*cut), self.palette.warn()));
+            let wrapped = wrap::wrap(&line, self.columns, 2).into_iter();
+            lines.extend(wrapped.map(|line| PaneLine::new(item, line)));
+        }
+        lines
+    }
+
+    fn title(&self, file: &FileDiff, folded: bool) -> Line<'static> {
+        let mark = if folded { "▸" } else { "▾" };
+        let (letter, style) = letter(file.status, self.palette);
+        let old = file
+            .old_path
+            .as_deref()
+            .map(|old| format!("{} → ", clean(old)));
+        let line = Line::from(vec![
+            Span::styled(format!("{mark} "), self.palette.dim()),
+            Span::styled(format!("{letter} "), style),
+            Span::styled(
+                format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
+                self.palette.file(),
+            ),
+            Span::styled(format!("  +{}", file.added), self.palette.added()),
+            Span::styled(format!(" -{}", file.removed), self.palette.removed()),
+        ]);
+        wrap::cut(&line, self.columns)
+    }
+}
+
+/// The letter of a file's status and its colour.
+pub(crate) fn letter(status: FileStatus, palette: Palette) -> (char, Style) {
+    match status {
+        FileStatus::Added => ('A', palette.status_added()),
+        FileStatus::Modified => ('M', palette.status_modified()),
+        FileStatus::Deleted => ('D', palette.status_deleted()),
+        FileStatus::Renamed => ('R', palette.status_modified()),
+        FileStatus::TypeChanged => ('T', palette.status_modified()),
+    }
+}
+
+/// How much was changed, in a line.
+pub(crate) fn summary(diff: &Diff, palette: Palette) -> Line<'static> {
+    if diff.files.is_empty() {
+        return Line::from(Span::styled("nothing was changed yet", palette.dim()));
+    }
+    let added: usize = diff.files.iter().map(|file| file.added).sum();
+    let removed: usize = diff.files.iter().map(|file| file.removed).sum();
+    Line::from(vec![
+        Span::raw(format!("{} ", Count(diff.files.len(), Noun::File))),
+        Span::styled(format!("+{added}"), palette.added()),
+        Span::raw(" "),
+        Span::styled(format!("-{removed}"), palette.removed()),
+    ])
+}
+
+/// What is not shown of a diff, in words.
+fn left_out(cut: Cut) -> String {
+    let mut parts = Vec::new();
+    match cut.lines {
+        0 => {}
+        1 => parts.push("1 line".to_owned()),
+        lines => parts.push(format!("{lines} lines")),
+    }
+    if cut.new_files > 0 {
+        parts.push(format!("{} that are new", Count(cut.new_files, Noun::File)));
+    }
+    if cut.unread {
+        parts.push("perhaps more files".to_owned());
+    }
+    format!("… not shown: {}", parts.join(", "))
+}
+
+fn kind(kind: LineKind) -> DiffKind {
+    match kind {
+        LineKind::Hunk => DiffKind::Hunk,
+        LineKind::Context => DiffKind::Context,
+        LineKind::Added => DiffKind::Added,
+        LineKind::Removed => DiffKind::Removed,
+        LineKind::Note => DiffKind::Note,
+    }
+}

@@ -1,0 +1,204 @@
+//! The gates that ran for a story, and what one of them printed.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+use crate::ui::text::clean;
+use crate::ui::tui::message::{FileWindow, Look, Span as Part};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::text_pane::{PaneLine, TextPane};
+use crate::ui::tui::wrap;
+use crate::ui::words;
+use ralph_run::records::event::GateResult;
+use ralph_run::records::progress::{GateProgress, StoryProgress};
+
+/// How many lines of a gate's output are shown.
+const TAIL: usize = 500;
+
+/// The gates of a story.
+#[derive(Debug)]
+pub(crate) struct GatesPane {
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    /// The gate whose output is shown, by its place; the last one where nobody chose.
+    chosen: Option<usize>,
+    output: Option<(PathBuf, FileWindow)>,
+    problem: Option<String>,
+    waiting: bool,
+    stale: bool,
+    asked: Option<PathBuf>,
+    palette: Palette,
+}
+
+impl GatesPane {
+    /// No gate has run.
+    pub(crate) fn new(palette: Palette) -> Self {
+        Self {
+            // The end of an output is what tells.
+            text: TextPane::following(),
+            chosen: None,
+            output: None,
+            problem: None,
+            waiting: false,
+            stale: true,
+            asked: None,
+            palette,
+        }
+    }
+
+    /// Another story is shown.
+    pub(crate) fn forget(&mut self) {
+        *self = Self {
+            text: std::mem::take(&mut self.text),
+            ..Self::new(self.palette)
+        };
+        self.text.follow();
+    }
+
+    /// Its output may have grown.
+    pub(crate) fn grew(&mut self) {
+        self.stale = true;
+    }
+
+    /// Shows the output of the gate at the cursor.
+    pub(crate) fn toggle(&mut self) {
+        self.chosen = self.text.item();
+        self.stale = true;
+    }
+
+    fn open(&self, story: &StoryProgress) -> Option<usize> {
+        let last = story.gates.len().checked_sub(1)?;
+        Some(self.chosen.unwrap_or(last).min(last))
+    }
+
+    /// What is missing, unless it was asked for already.
+    pub(crate) fn look(&mut self, story: Option<&StoryProgress>) -> Option<Look> {
+        let story = story?;
+        let gate = story.gates.get(self.open(story)?)?;
+        if self.waiting || gate.log.is_empty() {
+            return None;
+        }
+        let path = PathBuf::from(&gate.log);
+        if !self.stale && self.asked.as_ref() == Some(&path) {
+            return None;
+        }
+        self.waiting = true;
+        self.stale = false;
+        self.asked = Some(path.clone());
+        Some(Look::File(path, Part::Last(TAIL)))
+    }
+
+    /// Takes in an output.
+    pub(crate) fn take(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
+        self.waiting = false;
+        match found {
+            Ok(window) => {
+                self.output = Some((path, window));
+                self.problem = None;
+            }
+            Err(problem) => self.problem = Some(problem),
+        }
+    }
+
+    /// Lays its lines out.
+    pub(crate) fn fit(
+        &mut self,
+        story: Option<&StoryProgress>,
+        (columns, height): (usize, usize),
+        now: Timestamp,
+    ) {
+        self.text.set_height(height);
+        let lines = match story.filter(|story| !story.gates.is_empty()) {
+            None => {
+                let text = Span::styled("no gate ran for this story", self.palette.dim());
+                vec![PaneLine::new(0, text)]
+            }
+            Some(story) => self.lines(story, columns, now),
+        };
+        self.text.set(lines);
+    }
+
+    fn lines(&self, story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<PaneLine> {
+        let open = self.open(story);
+        let mut lines = Vec::new();
+        for (item, gate) in story.gates.iter().enumerate() {
+            let is_open = Some(item) == open;
+            let title = self.title(gate, is_open, now);
+            lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
+            if is_open {
+                let output = self.output(gate, columns).into_iter();
+                lines.extend(output.map(|line| PaneLine::new(item, line)));
+            }
+        }
+        lines
+    }
+
+    fn title(&self, gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
+        let palette = self.palette;
+        let (mark, how, style) = match &gate.result {
+            Some(GateResult::Passed) => ("✓", String::new(), palette.good()),
+            Some(GateResult::Failed { how, .. }) => {
+                ("✗", format!("  {}", clean(how)), palette.bad())
+            }
+            None if gate.duration.is_none() => ("●", "  runs".to_owned(), palette.active()),
+            None => ("·", "  ended".to_owned(), palette.dim()),
+        };
+        let place = match gate.attempt {
+            Some(attempt) => format!("attempt {attempt}"),
+            None => "on the checkpoint".to_owned(),
+        };
+        let since = now.duration_since(gate.started_at).as_millis();
+        let took = match gate.duration {
+            Some(duration) => words::elapsed(u64::try_from(duration.as_millis()).unwrap_or(0)),
+            None => words::clock(u64::try_from(since).unwrap_or(0)),
+        };
+        Line::from(vec![
+            Span::styled(if open { "▾ " } else { "▸ " }, palette.dim()),
+            Span::styled(format!("{mark} "), style),
+            Span::styled(clean(&gate.name), palette.strong()),
+            Span::styled(how, style),
+            Span::styled(format!("  {place} · {took}"), palette.dim()),
+        ])
+    }
+
+    fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
+        let dim = self.palette.dim();
+        if let Some(problem) = &self.problem {
+            let text = format!("  the output cannot be read: {}", clean(problem));
+            return vec![Line::from(Span::styled(text, dim))];
+        }
+        let shown = self.output.as_ref();
+        let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
+        let Some((_, window)) = shown else {
+            return recorded_tail(gate, columns);
+        };
+        let mut lines = Vec::new();
+        if window.first > 0 {
+            let text = format!("  … {} lines before, in {}", window.first, clean(&gate.log));
+            lines.push(Line::from(Span::styled(text, dim)));
+        }
+        for text in &window.lines {
+            lines.extend(wrap::wrap(
+                &Line::from(format!("  {}", clean(text))),
+                columns,
+                2,
+            ));
+        }
+        if window.lines.is_empty() {
+            lines.push(Line::from(Span::styled("  it has printed nothing", dim)));
+        }
+        lines
+    }
+}
+
+/// Old records know only the last lines of a gate that failed.
+fn recorded_tail(gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
+    let Some(GateResult::Failed { tail, .. }) = &gate.result else {
+        return Vec::new();
+    };
+    tail.lines()
+        .flat_map(|text| wrap::wrap(&Line::from(format!("  {}", clean(text))), columns, 2))
+        .collect()
+}

@@ -1,0 +1,107 @@
+//! What happened, a line an event: the words of the plain log.
+
+use std::collections::VecDeque;
+
+use jiff::tz::TimeZone;
+use ratatui::text::{Line, Span};
+
+use crate::ui::line;
+use crate::ui::style;
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::text_pane::{PaneLine, TextPane};
+use crate::ui::tui::wrap;
+use ralph_run::records::event::{Event, Record};
+
+/// How many events are kept; all of them are in the record of the run.
+const MOST: usize = 5_000;
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct LogPane {
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    entries: VecDeque<Entry>,
+    zone: TimeZone,
+    columns: usize,
+    palette: Palette,
+    stale: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    time: String,
+    line: line::Line,
+}
+
+impl LogPane {
+    /// An empty log.
+    pub(crate) fn new(palette: Palette, zone: TimeZone) -> Self {
+        Self {
+            text: TextPane::following(),
+            entries: VecDeque::new(),
+            zone,
+            columns: 80,
+            palette,
+            stale: false,
+        }
+    }
+
+    /// Takes in a record; what agents say is in their transcripts.
+    pub(crate) fn take(&mut self, record: &Record) {
+        if matches!(record.event, Event::Agent { .. }) {
+            return;
+        }
+        let Some(line) = line::of(record) else {
+            return;
+        };
+        let time = record.at.to_zoned(self.zone.clone()).strftime("%H:%M:%S");
+        if self.entries.len() == MOST {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(Entry {
+            time: time.to_string(),
+            line,
+        });
+        self.stale = true;
+    }
+
+    /// Has so much room.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
+        self.text.set_height(height);
+        if self.columns == columns && !self.stale {
+            return;
+        }
+        self.columns = columns.max(8);
+        self.stale = false;
+        let entries = self.entries.iter().enumerate();
+        let lines = entries.flat_map(|(item, entry)| {
+            let lines = self.lines(entry);
+            lines.into_iter().map(move |line| PaneLine::new(item, line))
+        });
+        let lines = lines.collect();
+        self.text.set(lines);
+    }
+
+    fn lines(&self, entry: &Entry) -> Vec<Line<'static>> {
+        const TIME: usize = 9;
+        let style = match entry.line.style {
+            style::GOOD => self.palette.good(),
+            style::BAD => self.palette.bad(),
+            style::WARN => self.palette.warn(),
+            style::STRONG => self.palette.strong(),
+            style::DIM => self.palette.dim(),
+            _ => self.palette.plain(),
+        };
+        let first = Line::from(vec![
+            Span::styled(format!("{} ", entry.time), self.palette.dim()),
+            Span::styled(entry.line.text.clone(), style),
+        ]);
+        let mut lines = wrap::wrap(&first, self.columns, TIME);
+        for detail in &entry.line.details {
+            let text = format!("{}{detail}", " ".repeat(TIME));
+            let line = Line::from(Span::styled(text, self.palette.dim()));
+            lines.extend(wrap::wrap(&line, self.columns, TIME));
+        }
+        lines
+    }
+}

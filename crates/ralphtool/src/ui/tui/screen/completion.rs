@@ -1,0 +1,346 @@
+//! A run that is over: why, how far it came, and what is to become of the branch.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::changes::{draw_lines, wrapped};
+use super::run::Run;
+use super::{Step, range_of};
+use crate::ui::text::{clean, clean_lines};
+use crate::ui::tui::keys::Action;
+use crate::ui::tui::message::{DiffId, Look, Request, RunOver};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::pane::diff;
+use crate::ui::words::{self, Count, Noun};
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::{FinishChoice, Outcome};
+use ralph_run::records::progress::{Header, Progress};
+use ralph_vault::diff::Diff;
+
+/// How many lines of the last reason are shown.
+const REASON_LINES: usize = 6;
+
+/// From this height on there is an empty line below the title.
+const ROOMY: u16 = 16;
+
+/// How far the text is from the left.
+const MARGIN: u16 = 1;
+
+/// What can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Cleanup,
+    Keep,
+    Again,
+    /// The loop broke: start it again.
+    Restart,
+    /// To where the UI began.
+    Leave,
+}
+
+/// The end of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Completion {
+    selected: usize,
+    /// What was chosen and is being done.
+    doing: Option<Choice>,
+    stat: Option<Box<Diff>>,
+    /// The changes that were asked for.
+    asked: Option<DiffId>,
+}
+
+impl Completion {
+    /// Takes in what the run changed altogether; other changes are not its business.
+    pub(crate) fn take(&mut self, id: &DiffId, diff: &Diff) {
+        if self.asked.as_ref() == Some(id) {
+            self.stat = Some(Box::new(diff.clone()));
+        }
+    }
+
+    /// What is missing.
+    pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
+        if self.asked.is_some() {
+            return None;
+        }
+        let (from, to) = range_of(&run.progress)?;
+        let id = DiffId::Between { from, to };
+        self.asked = Some(id.clone());
+        Some(Look::Diff(id))
+    }
+
+    /// The choice did not work, or the run goes on: it is open again.
+    pub(crate) fn reopen(&mut self) {
+        self.doing = None;
+    }
+
+    /// Chooses to keep the branch, unless something was chosen already.
+    pub(crate) fn keep(&mut self) -> Option<UserCommand> {
+        if self.doing.is_some() {
+            return None;
+        }
+        self.doing = Some(Choice::Keep);
+        Some(UserCommand::Finish(FinishChoice::Keep))
+    }
+
+    /// Whether the run is about to go on.
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.doing == Some(Choice::Again)
+    }
+
+    fn choices(run: &Run) -> Vec<Choice> {
+        if run.over.is_some() {
+            return vec![Choice::Restart, Choice::Leave];
+        }
+        // Nobody is asked then: the loop is about to end.
+        if matches!(run.progress.outcome, Some(Outcome::Broken { .. })) {
+            return Vec::new();
+        }
+        let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
+        if let Some(failure) = half_done {
+            return vec![match failure.choice {
+                FinishChoice::Keep => Choice::Keep,
+                FinishChoice::Cleanup | FinishChoice::Abandon => Choice::Cleanup,
+            }];
+        }
+        let mut choices = vec![Choice::Cleanup, Choice::Keep];
+        let left = run.progress.stories_done < run.progress.stories_total;
+        // What the loop would not heed must not be offered: nothing would come of it.
+        let can_go_on = run
+            .progress
+            .outcome
+            .as_ref()
+            .is_some_and(Outcome::can_go_on);
+        if left && can_go_on {
+            choices.push(Choice::Again);
+        }
+        choices
+    }
+
+    /// Whether a key would do something now.
+    pub(crate) fn offers(&self, action: Action, run: &Run) -> bool {
+        let choice = match action {
+            Action::Cleanup => Choice::Cleanup,
+            Action::Keep => Choice::Keep,
+            Action::Again => return self.doing.is_none() && again(run).is_some(),
+            Action::Enter => return self.doing.is_none(),
+            _ => return true,
+        };
+        self.doing.is_none() && Self::choices(run).contains(&choice)
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
+        let choices = Self::choices(run);
+        let last = choices.len().saturating_sub(1);
+        let chosen = match action {
+            Action::Up => {
+                self.selected = self.selected.saturating_sub(1);
+                None
+            }
+            Action::Down => {
+                self.selected = (self.selected + 1).min(last);
+                None
+            }
+            Action::Cleanup => Some(Choice::Cleanup),
+            Action::Keep => Some(Choice::Keep),
+            Action::Again => again(run),
+            Action::Enter => choices.get(self.selected).copied(),
+            _ => None,
+        };
+        match chosen {
+            Some(choice) if self.doing.is_none() && choices.contains(&choice) => {
+                self.choose(choice)
+            }
+            _ => Step::Stay,
+        }
+    }
+
+    fn choose(&mut self, choice: Choice) -> Step {
+        let command = match choice {
+            Choice::Cleanup => UserCommand::Finish(FinishChoice::Cleanup),
+            Choice::Keep => UserCommand::Finish(FinishChoice::Keep),
+            Choice::Again => UserCommand::Again,
+            Choice::Restart => return Step::Restart,
+            Choice::Leave => return Step::Back,
+        };
+        self.doing = Some(choice);
+        Step::Ask(Request::Command(command))
+    }
+
+    /// Draws it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run, palette: Palette) {
+        let progress = &run.progress;
+        let mut lines = failure(progress, palette);
+        lines.extend(why(run, palette));
+        lines.push(Line::default());
+        lines.extend(self.figures(progress, palette));
+        let below = self.below(run, palette);
+        // Whatever there is to say, the choice is seen.
+        let rows = |lines: &[Line<'static>]| {
+            let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
+            u16::try_from(rows).unwrap_or(u16::MAX)
+        };
+        let [first, told, _, choice] = Layout::vertical([
+            Constraint::Length(if area.height < ROOMY { 1 } else { 2 }),
+            Constraint::Max(rows(&lines)),
+            Constraint::Length(1),
+            Constraint::Length(rows(&below)),
+        ])
+        .flex(Flex::Start)
+        .areas(area);
+        frame.render_widget(Paragraph::new(title(progress, palette)), first);
+        draw_lines(frame, told, &lines, MARGIN);
+        draw_lines(frame, choice, &below, MARGIN);
+    }
+
+    fn figures(&self, progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
+        let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
+        let elapsed = progress.elapsed(end).as_millis();
+        let mut facts = vec![
+            format!(
+                "{} of {} done",
+                progress.stories_done,
+                Count(progress.stories_total, Noun::Story)
+            ),
+            Count(progress.attempts, Noun::Attempt).to_string(),
+            words::elapsed(u64::try_from(elapsed).unwrap_or(0)),
+        ];
+        facts.extend(words::usage(&progress.usage()));
+        let mut lines = vec![Line::from(facts.join(" · "))];
+        if let Some(stat) = &self.stat {
+            lines.push(diff::summary(stat, palette));
+        }
+        lines
+    }
+
+    fn below(&self, run: &Run, palette: Palette) -> Vec<Line<'static>> {
+        let Some(header) = &run.progress.header else {
+            return Vec::new();
+        };
+        if let Some(doing) = self.doing {
+            let text = match doing {
+                Choice::Cleanup => format!("Returning to {}…", clean(&header.original)),
+                Choice::Keep => format!("Staying on {}…", clean(&header.branch)),
+                Choice::Again | Choice::Restart | Choice::Leave => "Going on…".to_owned(),
+            };
+            return vec![Line::from(Span::styled(text, palette.active()))];
+        }
+        let mut lines = Vec::new();
+        for (place, choice) in Self::choices(run).into_iter().enumerate() {
+            let is_selected = place == self.selected;
+            lines.push(choice_line(choice, is_selected, header, palette));
+        }
+        lines
+    }
+}
+
+/// What going on with a run means, where something is left to do.
+fn again(run: &Run) -> Option<Choice> {
+    let choices = Completion::choices(run);
+    let goes_on = |choice: &Choice| matches!(choice, Choice::Again | Choice::Restart);
+    choices.into_iter().find(goes_on)
+}
+
+fn title(progress: &Progress, palette: Palette) -> Line<'static> {
+    let change = progress.header.as_ref().map(|header| clean(&header.change));
+    Line::from(vec![
+        Span::styled(" ralphtool ", palette.title()),
+        Span::raw("  "),
+        Span::styled(change.unwrap_or_default(), palette.strong()),
+        Span::raw("  the run is over"),
+    ])
+}
+
+/// Why the last choice did not work.
+fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
+    let Some(failure) = &progress.finish_failure else {
+        return Vec::new();
+    };
+    let text = format!("✗ {}", clean(&failure.reason));
+    vec![
+        Line::from(Span::styled(text, palette.bad())),
+        Line::from(format!("→ {}", clean(&failure.hint))),
+        Line::default(),
+    ]
+}
+
+/// Why it ended.
+fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
+    let progress = &run.progress;
+    if let Some(RunOver::Failed(told)) = &run.over {
+        return super::changes::told_lines(told, palette);
+    }
+    let Some(outcome) = &progress.outcome else {
+        return Vec::new();
+    };
+    let open = progress.stories_total.saturating_sub(progress.stories_done);
+    let headline = words::outcome(outcome, open);
+    let (mark, style) = match outcome {
+        Outcome::AllDone | Outcome::StoryDone => ("✓", palette.good()),
+        Outcome::Stopped | Outcome::Skipped { .. } => ("‖", palette.warn()),
+        Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => {
+            ("✗", palette.bad())
+        }
+    };
+    let mut lines = vec![Line::from(Span::styled(
+        format!("{mark} {headline}"),
+        style,
+    ))];
+    if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
+        let red = progress.red_gates.iter().map(String::as_str);
+        lines.extend(words::still_red(red).map(|told| {
+            let told = format!("! gates: {told}");
+            Line::from(Span::styled(told, palette.warn()))
+        }));
+    }
+    let (reason, hint) = match outcome {
+        Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
+        Outcome::Broken { reason, hint } => (Some(reason), Some(hint)),
+        _ => (None, None),
+    };
+    if let Some(reason) = reason {
+        let mut told = clean_lines(reason);
+        let more = told.len() > REASON_LINES;
+        told.truncate(REASON_LINES);
+        lines.extend(told.into_iter().map(|line| Line::from(format!("  {line}"))));
+        if more {
+            lines.push(Line::from(Span::styled("  …", palette.dim())));
+        }
+    }
+    if let Some(hint) = hint {
+        lines.push(Line::from(format!("→ {}", clean(hint))));
+    }
+    lines
+}
+
+fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette) -> Line<'static> {
+    let (key, text) = match choice {
+        Choice::Cleanup => (
+            "c",
+            format!(
+                "Return to {} with changes uncommitted",
+                clean(&header.original)
+            ),
+        ),
+        Choice::Keep => (
+            "k",
+            format!("Stay on {} with checkpoint commits", clean(&header.branch)),
+        ),
+        Choice::Again => ("r", "Go on with what is left".to_owned()),
+        Choice::Restart => ("r", "Try to go on with the run".to_owned()),
+        Choice::Leave => (" ", "Leave it for now; nothing is lost".to_owned()),
+    };
+    let line = Line::from(vec![
+        Span::raw(if selected { "▌ " } else { "  " }),
+        Span::styled(key, palette.key()),
+        Span::raw("  "),
+        Span::raw(text),
+    ]);
+    if selected {
+        line.style(palette.strong())
+    } else {
+        line
+    }
+}

@@ -1,0 +1,518 @@
+//! One change before its run: what it says, what a run of it would be like, and what to know first.
+
+pub(crate) mod fields;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Paragraph};
+
+use self::fields::{Fields, Shown};
+use super::changes::{draw_lines, told_lines};
+use super::{Step, Sure, Typing};
+use crate::ui::text::clean;
+use crate::ui::tui::keys::Action;
+use crate::ui::tui::markdown;
+use crate::ui::tui::message::{Look, Previewed, Request, Start, Told};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
+use crate::ui::tui::{tabs, wrap};
+use crate::ui::words::{Count, Noun};
+use ralph_plan::change::{Change, Story, StoryState};
+use ralph_plan::tasks::TaskState;
+use ralph_run::preview::{Remark, Weight};
+use ralph_run::settings::PartialSettings;
+
+/// The tabs, in order.
+const TABS: [&str; 5] = ["Stories", "Specs", "Proposal", "Design", "Prompt"];
+
+/// From this width on the settings stand beside the text.
+const WIDE: u16 = 72;
+
+/// How high the settings are below the text.
+const STACKED: u16 = 9;
+
+/// One change before its run.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    /// The change's name.
+    pub(crate) name: String,
+    data: Option<Result<Box<Previewed>, Told>>,
+    fields: Fields,
+    on_settings: bool,
+    tab: usize,
+    panes: [TextPane; 5],
+    needle: String,
+    /// For which width the panes were laid out.
+    laid_out: Option<u16>,
+}
+
+impl Preview {
+    /// A change that is not read yet.
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            data: None,
+            fields: Fields::default(),
+            on_settings: false,
+            tab: 0,
+            panes: Default::default(),
+            needle: String::new(),
+            laid_out: None,
+        }
+    }
+
+    /// What is to be looked at for it.
+    pub(crate) fn look(&self) -> Look {
+        Look::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
+    }
+
+    /// Takes in what was found.
+    pub(crate) fn take(&mut self, found: Result<Box<Previewed>, Told>) {
+        if let Ok(data) = &found {
+            self.fields.learn(&data.settings);
+        }
+        self.data = Some(found);
+        self.laid_out = None;
+    }
+
+    fn known(&self) -> Option<&Previewed> {
+        match &self.data {
+            Some(Ok(data)) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane(&self) -> &TextPane {
+        &self.panes[self.tab]
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
+        &mut self.panes[self.tab]
+    }
+
+    /// What the pane that is shown is called in the name of a file.
+    pub(crate) fn pane_name(&self) -> String {
+        format!("{}-{}", self.name, TABS[self.tab].to_lowercase())
+    }
+
+    /// Lays the panes out for a screen of this size.
+    pub(crate) fn fit(&mut self, area: Rect, palette: Palette) {
+        let text = Areas::of(area).text;
+        for pane in &mut self.panes {
+            pane.set_height(text.height.into());
+        }
+        if self.laid_out == Some(text.width) {
+            return;
+        }
+        let Some(Ok(data)) = &self.data else {
+            return;
+        };
+        // Letters do not touch the frame beside them.
+        let gap = u16::from(area.width >= WIDE);
+        let columns = usize::from(text.width.saturating_sub(GUTTER + gap)).max(8);
+        let lines = [
+            stories(&data.change, columns, palette),
+            documents(data, "specs", columns, palette),
+            documents(data, "proposal", columns, palette),
+            documents(data, "design", columns, palette),
+            prompt(&data.prompt, columns, palette),
+        ];
+        for (pane, lines) in self.panes.iter_mut().zip(lines) {
+            pane.set(lines);
+        }
+        self.laid_out = Some(text.width);
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Step {
+        match action {
+            Action::Start => return self.start(false),
+            Action::Fresh => return self.fresh(),
+            Action::Settings => self.on_settings = !self.on_settings,
+            Action::Reload => return Step::Ask(Request::Look(vec![self.look()])),
+            Action::Search => return Step::Type(Typing::Search),
+            Action::NextHit => return self.find(true),
+            Action::PreviousHit => return self.find(false),
+            Action::Back if self.on_settings => self.on_settings = false,
+            Action::Back => return Step::Back,
+            Action::NextTab => self.tab = (self.tab + 1) % TABS.len(),
+            Action::PreviousTab => self.tab = (self.tab + TABS.len() - 1) % TABS.len(),
+            Action::Tab(number) => self.tab = (number - 1).min(TABS.len() - 1),
+            action if self.on_settings => return self.act_on_settings(action),
+            Action::Left => self.tab = self.tab.saturating_sub(1),
+            Action::Right => self.tab = (self.tab + 1).min(TABS.len() - 1),
+            action => {
+                self.pane_mut().act(action);
+            }
+        }
+        Step::Stay
+    }
+
+    fn act_on_settings(&mut self, action: Action) -> Step {
+        let Some(Ok(data)) = &self.data else {
+            return Step::Stay;
+        };
+        let step = match action {
+            Action::Up => {
+                self.fields.go(false);
+                None
+            }
+            Action::Down => {
+                self.fields.go(true);
+                None
+            }
+            Action::Left => self.fields.step(false, &data.settings),
+            Action::Right | Action::PageDown => self.fields.step(true, &data.settings),
+            Action::Enter => self.fields.enter(&data.settings),
+            _ => None,
+        };
+        match step {
+            // A choice may change what there is to know, the prompt too.
+            Some(Step::Stay) => Step::Ask(Request::Look(vec![self.look()])),
+            Some(step) => step,
+            None => Step::Stay,
+        }
+    }
+
+    /// What is searched for from now on.
+    pub(crate) fn search(&mut self, needle: &str) -> Step {
+        needle.clone_into(&mut self.needle);
+        for pane in &mut self.panes {
+            pane.set_needle(needle);
+        }
+        self.find(true)
+    }
+
+    fn find(&mut self, forward: bool) -> Step {
+        if self.pane_mut().find(forward) {
+            Step::Stay
+        } else {
+            Step::Say(format!("`{}` is not in this pane", self.needle))
+        }
+    }
+
+    /// The wheel was turned.
+    pub(crate) fn wheel(&mut self, up: bool) {
+        self.pane_mut().wheel(up);
+    }
+
+    /// What is typed for the current setting: its title and first text.
+    pub(crate) fn to_type(&self) -> (&'static str, String) {
+        let settings = self.known().map(|data| &data.settings);
+        settings.map_or(("", String::new()), |settings| {
+            self.fields.to_type(settings)
+        })
+    }
+
+    /// A setting was typed.
+    pub(crate) fn typed(&mut self, text: &str) -> Step {
+        match self.fields.typed(text) {
+            Ok(()) => Step::Ask(Request::Look(vec![self.look()])),
+            Err(problem) => Step::Say(problem),
+        }
+    }
+
+    fn fresh(&self) -> Step {
+        match self.known() {
+            Some(data) if data.open => Step::Confirm(Sure::Fresh),
+            _ => self.start(false),
+        }
+    }
+
+    /// Starts the run, or says why it cannot.
+    pub(crate) fn start(&self, fresh: bool) -> Step {
+        let Some(data) = self.known() else {
+            return Step::Stay;
+        };
+        let stopper = data.remarks.iter().find(|it| it.weight == Weight::Stops);
+        if let Some(remark) = stopper {
+            return Step::Say(format!("it cannot start: {}", remark.text));
+        }
+        Step::Ask(Request::Start(Box::new(Start {
+            change: self.name.clone(),
+            chosen: self.chosen(),
+            fresh,
+            allowed: None,
+        })))
+    }
+
+    fn chosen(&self) -> PartialSettings {
+        self.fields.chosen.clone()
+    }
+
+    /// Draws it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
+        let areas = Areas::of(area);
+        frame.render_widget(
+            Paragraph::new(self.title(areas.title, palette)),
+            areas.title,
+        );
+        match &self.data {
+            None => {
+                let text = Span::styled("  reading the change …", palette.dim());
+                frame.render_widget(Paragraph::new(text), areas.text);
+            }
+            Some(Err(told)) => {
+                let whole = areas.text.union(areas.side);
+                draw_lines(frame, whole, &told_lines(told, palette), 2);
+            }
+            Some(Ok(data)) => {
+                let titles = tabs::tabs(&TABS, self.tab, areas.tabs.width.into(), palette);
+                frame.render_widget(Paragraph::new(titles), areas.tabs);
+                self.pane()
+                    .draw(frame, areas.text, !self.on_settings, palette);
+                self.draw_side(frame, areas.side, data, palette);
+            }
+        }
+    }
+
+    fn title(&self, area: Rect, palette: Palette) -> Line<'static> {
+        let mut spans = vec![
+            Span::styled(" ralphtool ", palette.title()),
+            Span::raw("  "),
+            Span::styled(clean(&self.name), palette.strong()),
+        ];
+        if let Some(data) = self.known() {
+            let stories = data.change.story_tally();
+            let tasks = data.change.task_tally();
+            spans.push(Span::styled(
+                format!(
+                    "  {}/{}, {}/{} done",
+                    stories.done,
+                    Count(stories.total, Noun::Story),
+                    tasks.done,
+                    Count(tasks.total, Noun::Task)
+                ),
+                palette.dim(),
+            ));
+        }
+        wrap::cut(&Line::from(spans), area.width.into())
+    }
+
+    fn draw_side(&self, frame: &mut Frame<'_>, area: Rect, data: &Previewed, palette: Palette) {
+        let style = if self.on_settings {
+            palette.border_focused()
+        } else {
+            palette.border()
+        };
+        let block = Block::bordered()
+            .border_style(style)
+            .title(verdict(&data.remarks, palette));
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let selected = self.fields.current();
+        let mut cursor = 0;
+        let mut lines = Vec::new();
+        for field in self.fields.all() {
+            let shown = self.fields.shown(field, &data.settings);
+            let is_selected = self.on_settings && field == selected;
+            if is_selected {
+                cursor = lines.len();
+            }
+            lines.push(field_line(&shown, is_selected, inner.width, palette));
+        }
+        lines.push(Line::default());
+        lines.extend(remarks(&data.remarks, inner, palette));
+        // The selected setting stays in sight.
+        let height = usize::from(inner.height);
+        let skip = (cursor + 1).saturating_sub(height);
+        let mut lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();
+        if lines.len() > height {
+            let more = format!("… {} lines more", lines.len() + 1 - height);
+            lines.truncate(height.saturating_sub(1));
+            lines.push(Line::from(Span::styled(more, palette.dim())));
+        }
+        frame.render_widget(Paragraph::new(lines), inner);
+    }
+}
+
+/// Whether a run could start, for the border.
+fn verdict(remarks: &[Remark], palette: Palette) -> Line<'static> {
+    let has = |weight| remarks.iter().any(|remark| remark.weight == weight);
+    let (text, style) = if has(Weight::Stops) {
+        (" Run: it cannot start ", palette.bad())
+    } else if has(Weight::Warns) {
+        (" Run: ready, with warnings ", palette.warn())
+    } else {
+        (" Run: ready ", palette.good())
+    };
+    Line::from(Span::styled(text, style))
+}
+
+/// What there is to know before a start.
+fn remarks(remarks: &[Remark], area: Rect, palette: Palette) -> Vec<Line<'static>> {
+    let columns = usize::from(area.width).max(8);
+    let remarks = remarks.iter();
+    remarks
+        .flat_map(|remark| remark_lines(remark, columns, palette))
+        .collect()
+}
+
+/// Where things are.
+struct Areas {
+    title: Rect,
+    tabs: Rect,
+    text: Rect,
+    side: Rect,
+}
+
+impl Areas {
+    fn of(area: Rect) -> Self {
+        let [title, body] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
+        let (main, side) = if area.width >= WIDE {
+            let side = (area.width * 2 / 5).clamp(28, 60);
+            let [main, side] =
+                Layout::horizontal([Constraint::Min(20), Constraint::Length(side)]).areas(body);
+            (main, side)
+        } else {
+            let high = STACKED.min(body.height / 2);
+            let [main, side] =
+                Layout::vertical([Constraint::Min(1), Constraint::Length(high)]).areas(body);
+            (main, side)
+        };
+        let [tabs, text] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(main);
+        Self {
+            title,
+            tabs,
+            text,
+            side,
+        }
+    }
+}
+
+fn field_line(shown: &Shown, selected: bool, width: u16, palette: Palette) -> Line<'static> {
+    const LABEL: usize = 11;
+    let mark = if selected { "▌" } else { " " };
+    let value = if shown.changed {
+        Span::styled(format!("{} *", clean(&shown.value)), palette.warn())
+    } else {
+        Span::raw(clean(&shown.value))
+    };
+    let line = Line::from(vec![
+        Span::styled(mark, palette.active()),
+        Span::styled(format!("{:LABEL$}", shown.label), palette.dim()),
+        value,
+    ]);
+    let line = wrap::cut(&line, width.into());
+    if selected {
+        line.style(palette.strong())
+    } else {
+        line
+    }
+}
+
+fn remark_lines(remark: &Remark, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    let (mark, style) = match remark.weight {
+        Weight::Stops => ("✗ ", palette.bad()),
+        Weight::Warns => ("! ", palette.warn()),
+        Weight::Tells => ("· ", palette.dim()),
+    };
+    let text = Line::from(vec![
+        Span::styled(mark, style),
+        Span::styled(clean(&remark.text), style),
+    ]);
+    let mut lines = wrap::wrap(&text, columns, 2);
+    if let Some(hint) = &remark.hint {
+        let hint = Line::from(vec![Span::raw("  → "), Span::raw(clean(hint))]);
+        lines.extend(wrap::wrap(&hint, columns, 4));
+    }
+    lines
+}
+
+/// The stories with their boxes.
+pub(crate) fn stories(change: &Change, columns: usize, palette: Palette) -> Vec<PaneLine> {
+    let mut lines = Vec::new();
+    for (index, story) in change.stories.iter().enumerate() {
+        let title = story_title(story, palette);
+        let title = wrap::wrap(&title, columns, 2);
+        lines.extend(title.into_iter().map(|line| PaneLine::new(index, line)));
+        for task in &story.tasks {
+            let (mark, style) = match task.state {
+                TaskState::Open => ("☐", palette.plain()),
+                TaskState::Done => ("☑", palette.dim()),
+                TaskState::Deferred => ("⊟", palette.dim()),
+            };
+            let indent = "  ".repeat(1 + task.indent / 2);
+            let id = task.id.as_deref().map(|id| format!("{id} "));
+            let text = format!(
+                "{indent}{mark} {}{}",
+                clean(&id.unwrap_or_default()),
+                clean(&task.text)
+            );
+            let hang = indent.len() + 2;
+            let line = Line::from(Span::styled(text, style));
+            let wrapped = wrap::wrap(&line, columns, hang);
+            lines.extend(wrapped.into_iter().map(|line| PaneLine::new(index, line)));
+        }
+        lines.push(PaneLine::new(index, Line::default()));
+    }
+    if lines.is_empty() {
+        lines.push(PaneLine::new(0, "no tasks yet"));
+    }
+    lines
+}
+
+fn story_title(story: &Story, palette: Palette) -> Line<'static> {
+    let (mark, style) = match story.state {
+        StoryState::Done => ("✓", palette.good()),
+        StoryState::Open => ("○", palette.name()),
+        StoryState::Deferred => ("⊘", palette.dim()),
+    };
+    let done = story.tasks.iter().filter(|it| it.state == TaskState::Done);
+    Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::styled(
+            format!("{} {}", clean(&story.id.0), clean(&story.title)),
+            palette.strong(),
+        ),
+        Span::styled(
+            format!("  {}/{}", done.count(), story.tasks.len()),
+            palette.dim(),
+        ),
+    ])
+}
+
+/// The texts of one artifact, rendered.
+fn documents(data: &Previewed, artifact: &str, columns: usize, palette: Palette) -> Vec<PaneLine> {
+    let of_it = |it: &&crate::ui::tui::message::DocumentText| it.artifact == artifact;
+    let documents: Vec<_> = data.documents.iter().filter(of_it).collect();
+    if documents.is_empty() {
+        let text = format!("this change has no {artifact}");
+        let line = Line::from(Span::styled(text, palette.dim()));
+        return vec![PaneLine::new(0, line)];
+    }
+    let mut lines = Vec::new();
+    for (index, document) in documents.iter().enumerate() {
+        if documents.len() > 1 {
+            let path = Span::styled(clean(&document.path), palette.file());
+            lines.push(PaneLine::new(index, Line::from(path)));
+        }
+        let rendered = markdown::render(&document.text, columns, palette);
+        lines.extend(rendered.into_iter().map(|line| PaneLine::new(index, line)));
+        lines.push(PaneLine::new(index, Line::default()));
+    }
+    lines
+}
+
+/// The prompt as it is: an agent reads it so.
+fn prompt(text: &str, columns: usize, palette: Palette) -> Vec<PaneLine> {
+    if text.is_empty() {
+        let line = Line::from(Span::styled("nothing is left to ask for", palette.dim()));
+        return vec![PaneLine::new(0, line)];
+    }
+    let lines = text.lines().enumerate();
+    lines
+        .flat_map(|(index, line)| {
+            let line = Line::from(clean(line));
+            let wrapped = wrap::wrap(&line, columns, 0);
+            wrapped
+                .into_iter()
+                .map(move |line| PaneLine::new(index, line))
+        })
+        .collect()
+}

@@ -1,0 +1,377 @@
+//! A run while it happens, or afterwards: the stories on the left, what is behind the selected one
+//! on the right.
+
+mod acting;
+mod draw;
+mod story_list;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
+
+use super::Step;
+use crate::ui::summary::Summary;
+use crate::ui::tui::message::{Answer, DiffId, Export, Look, Request, RunOver, TranscriptId};
+use crate::ui::tui::palette::Palette;
+use crate::ui::tui::pane::agent::AgentPane;
+use crate::ui::tui::pane::attempts;
+use crate::ui::tui::pane::diff::DiffPane;
+use crate::ui::tui::pane::gates::GatesPane;
+use crate::ui::tui::pane::log::LogPane;
+use crate::ui::tui::text_pane::TextPane;
+use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_run::records::event::{Event, Record};
+use ralph_run::records::progress::{
+    AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
+};
+
+use draw::Areas;
+pub(crate) use story_list::glyph;
+
+/// The tabs, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Agent,
+    Diff,
+    Attempts,
+    Gates,
+    Log,
+}
+
+impl Tab {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Agent,
+        Self::Diff,
+        Self::Attempts,
+        Self::Gates,
+        Self::Log,
+    ];
+
+    /// What it is called.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Agent => "Agent",
+            Self::Diff => "Diff",
+            Self::Attempts => "Attempts",
+            Self::Gates => "Gates",
+            Self::Log => "Log",
+        }
+    }
+
+    fn place(self) -> usize {
+        Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
+    }
+
+    fn moved(self, by: usize) -> Self {
+        Self::ALL[(self.place() + by) % Self::ALL.len()]
+    }
+}
+
+/// Where a run is looked at from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// It is run here, and steered from here.
+    Here,
+    /// It is run in another terminal, and steered there.
+    Elsewhere {
+        /// Its process has gone without an end of its own.
+        orphaned: bool,
+    },
+    /// It is of the past.
+    Past,
+}
+
+/// A run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Where it stands.
+    pub(crate) progress: Progress,
+    /// Its closing words.
+    pub(crate) summary: Summary,
+    /// Where it is looked at from.
+    pub(crate) seat: Seat,
+    /// What became of it, once the loop is over.
+    pub(crate) over: Option<RunOver>,
+    selected: usize,
+    top: usize,
+    following: bool,
+    /// The attempt that is shown; the last one where nobody chose.
+    attempt: Option<AttemptNumber>,
+    on_pane: bool,
+    tab: Tab,
+    agent: AgentPane,
+    diff: DiffPane,
+    attempts: TextPane,
+    gates: GatesPane,
+    log: LogPane,
+    needle: String,
+    palette: Palette,
+}
+
+impl Run {
+    /// A run nothing is known of yet.
+    pub(crate) fn new(palette: Palette, zone: TimeZone, seat: Seat) -> Self {
+        Self {
+            progress: Progress::default(),
+            summary: Summary::default(),
+            seat,
+            over: None,
+            selected: 0,
+            top: 0,
+            following: true,
+            attempt: None,
+            on_pane: false,
+            tab: Tab::Agent,
+            agent: AgentPane::new(palette),
+            diff: DiffPane::new(palette),
+            attempts: TextPane::default(),
+            gates: GatesPane::new(palette),
+            log: LogPane::new(palette, zone),
+            needle: String::new(),
+            palette,
+        }
+    }
+
+    /// Takes in a record.
+    pub(crate) fn take(&mut self, record: &Record) {
+        self.progress.apply(record);
+        self.summary.apply(record);
+        self.log.take(record);
+        match &record.event {
+            Event::Agent { story, attempt, .. } => self.on_said(story, *attempt),
+            Event::GateStarted { .. } | Event::GateFinished { .. } => {
+                self.gates.grew();
+                self.diff.grew();
+            }
+            _ => {
+                self.diff.grew();
+                self.agent.said();
+            }
+        }
+        if self.following {
+            self.go_to_live();
+        }
+        self.point_panes();
+    }
+
+    fn on_said(&mut self, story: &ralph_base::ids::StoryId, attempt: AttemptNumber) {
+        self.diff.grew();
+        let shown = self.agent.transcript().map(|it| &it.attempt);
+        if shown.is_some_and(|it| it.story == *story && it.attempt == attempt) {
+            self.agent.said();
+        }
+    }
+
+    fn go_to_live(&mut self) {
+        let live = |story: &StoryProgress| story.state == StoryStanding::Running;
+        let place = self.progress.stories.iter().position(live);
+        // Between two stories the last one that was worked on stays.
+        let last = || {
+            let worked = |story: &StoryProgress| !story.attempts.is_empty();
+            self.progress.stories.iter().rposition(worked)
+        };
+        if let Some(place) = place.or_else(last) {
+            self.attempt = None;
+            if self.selected != place {
+                self.selected = place;
+                self.attempts.rewind();
+                self.gates.forget();
+            }
+        }
+    }
+
+    /// The selected story.
+    pub(crate) fn story(&self) -> Option<&StoryProgress> {
+        self.progress.stories.get(self.selected)
+    }
+
+    /// The attempt that is shown.
+    fn shown_attempt(&self) -> Option<&AttemptProgress> {
+        let attempts = &self.story()?.attempts;
+        match self.attempt {
+            Some(number) => attempts.iter().find(|it| it.number == number),
+            None => attempts.last(),
+        }
+    }
+
+    /// Lets the panes show the attempt that is selected.
+    fn point_panes(&mut self) {
+        let transcript = self
+            .story()
+            .zip(self.shown_attempt())
+            .map(|(story, attempt)| TranscriptId {
+                attempt: AttemptId {
+                    story: story.id.clone(),
+                    attempt: attempt.number,
+                },
+                folder: attempt.transcript.clone().into(),
+                output: attempt.output,
+            });
+        let known = transcript.filter(|it| !it.folder.as_os_str().is_empty());
+        self.agent.show(known);
+        self.diff.show(self.shown_diff());
+    }
+
+    /// The changes that belong to the attempt that is shown.
+    fn shown_diff(&self) -> Option<DiffId> {
+        let (story, attempt) = self.story().zip(self.shown_attempt())?;
+        let parked = || DiffId::Parked {
+            folder: attempt.transcript.clone().into(),
+        };
+        match (&attempt.state, &story.state, attempt.base.clone()) {
+            (AttemptStanding::Failed { .. } | AttemptStanding::Interrupted, _, _) => Some(parked()),
+            (AttemptStanding::Succeeded, StoryStanding::Completed { commit, .. }, Some(from)) => {
+                let to = commit.clone();
+                Some(DiffId::Between { from, to })
+            }
+            // The record of a run that was killed ends in the middle of an attempt.
+            (AttemptStanding::Running, _, _) if self.stands_still() => Some(parked()),
+            (AttemptStanding::Running, _, Some(base)) => Some(DiffId::Live { base }),
+            _ => None,
+        }
+    }
+
+    /// Whether the live story is shown, whichever it is.
+    pub(crate) fn is_following(&self) -> bool {
+        self.following
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane(&self) -> &TextPane {
+        match self.tab {
+            Tab::Agent => &self.agent.text,
+            Tab::Diff => &self.diff.text,
+            Tab::Attempts => &self.attempts,
+            Tab::Gates => &self.gates.text,
+            Tab::Log => &self.log.text,
+        }
+    }
+
+    fn pane_mut(&mut self) -> &mut TextPane {
+        match self.tab {
+            Tab::Agent => &mut self.agent.text,
+            Tab::Diff => &mut self.diff.text,
+            Tab::Attempts => &mut self.attempts,
+            Tab::Gates => &mut self.gates.text,
+            Tab::Log => &mut self.log.text,
+        }
+    }
+
+    /// What the pane that is shown is called in the name of a file.
+    pub(crate) fn pane_name(&self) -> String {
+        let header = self.progress.header.as_ref();
+        let change = header.map_or("run", |header| header.change.as_str());
+        let story = self.story().map_or("", |story| story.id.0.as_str());
+        let tab = self.tab.title().to_lowercase();
+        match (self.tab, self.shown_attempt()) {
+            (Tab::Log, _) => format!("{change}-{tab}"),
+            (_, Some(attempt)) => format!("{change}-{story}.{}-{tab}", attempt.number),
+            (_, None) => format!("{change}-{story}-{tab}"),
+        }
+    }
+
+    /// What an export of the pane writes.
+    pub(crate) fn export(&self) -> Export {
+        match (self.tab, self.agent.transcript()) {
+            (Tab::Agent, Some(transcript)) => Export::Transcript(transcript.clone()),
+            _ => Export::Text(self.pane().text()),
+        }
+    }
+
+    /// Whether nothing more will come of it.
+    fn stands_still(&self) -> bool {
+        match self.seat {
+            Seat::Here => false,
+            Seat::Elsewhere { orphaned } => orphaned,
+            Seat::Past => true,
+        }
+    }
+
+    /// Whether a clock runs on its screen.
+    pub(crate) fn is_ticking(&self) -> bool {
+        !self.stands_still() && self.over.is_none() && self.progress.outcome.is_none()
+    }
+
+    /// The time its clocks show: a run that stands still has the one of its last record.
+    fn clock(&self, now: Timestamp) -> Timestamp {
+        let then = self.progress.last_at.filter(|_| self.stands_still());
+        then.unwrap_or(now)
+    }
+
+    /// Lays everything out for a screen of this size.
+    pub(crate) fn fit(&mut self, area: Rect, now: Timestamp) {
+        let now = self.clock(now);
+        let areas = Areas::of(area, self);
+        let (columns, height) = draw::room(areas.text);
+        self.settle_list(areas.stories.height.into());
+        match self.tab {
+            Tab::Agent => self.agent.fit(columns, height),
+            Tab::Diff => self.diff.fit(columns, height),
+            Tab::Attempts => {
+                let lines = attempts::lines(self.story(), columns, self.palette, now);
+                self.attempts.set_height(height);
+                self.attempts.set(lines);
+            }
+            Tab::Gates => {
+                let story = self.progress.stories.get(self.selected);
+                self.gates.fit(story, (columns, height), now);
+            }
+            Tab::Log => self.log.fit(columns, height),
+        }
+    }
+
+    fn settle_list(&mut self, height: usize) {
+        let height = height.max(1);
+        let last = self.progress.stories.len().saturating_sub(1);
+        self.selected = self.selected.min(last);
+        self.top = self.top.min(last.saturating_sub(height - 1));
+        if self.selected < self.top {
+            self.top = self.selected;
+        } else if self.selected >= self.top + height {
+            self.top = self.selected + 1 - height;
+        }
+    }
+
+    /// What is missing for what is shown.
+    pub(crate) fn look(&mut self, now: Timestamp) -> Option<Look> {
+        match self.tab {
+            Tab::Agent => self.agent.look(),
+            Tab::Diff => self.diff.look(now),
+            Tab::Gates => {
+                if matches!(self.progress.doing, Doing::Gate { .. }) {
+                    self.gates.grew();
+                }
+                self.gates.look(self.progress.stories.get(self.selected))
+            }
+            Tab::Attempts | Tab::Log => None,
+        }
+    }
+
+    /// Takes in what was found; whether it was for this screen.
+    pub(crate) fn answer(&mut self, answer: Answer) -> Option<Step> {
+        match answer {
+            Answer::Window(transcript, found) => self.agent.take(&transcript, found),
+            Answer::Detail(transcript, source, lines) => {
+                self.agent.take_detail(&transcript, source, lines);
+            }
+            Answer::Found(transcript, needle, place) => {
+                if self.agent.transcript() != Some(&transcript) {
+                    return None;
+                }
+                let Some(entry) = place else {
+                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
+                    let around = self.agent.find_around(needle);
+                    return Some(
+                        around.map_or(nowhere, |look| Step::Ask(Request::Look(vec![look]))),
+                    );
+                };
+                self.agent.go_to(entry);
+            }
+            Answer::Diff(id, found) => self.diff.take(&id, found),
+            Answer::File(path, found) => self.gates.take(path, found),
+            _ => {}
+        }
+        None
+    }
+}

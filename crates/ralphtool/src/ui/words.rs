@@ -1,0 +1,319 @@
+//! The words of the user's language: counts, times, sizes, and what outcomes are called.
+
+use std::fmt;
+
+use super::text::clean;
+use ralph_agents::agent_event::Usage;
+use ralph_base::size::rounded;
+use ralph_run::history::RunState;
+use ralph_run::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
+
+/// Things that are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Noun {
+    Attempt,
+    Commit,
+    File,
+    Note,
+    Permission,
+    Run,
+    Scenario,
+    Snapshot,
+    Story,
+    Task,
+    Warning,
+}
+
+impl Noun {
+    const fn forms(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Attempt => ("attempt", "attempts"),
+            Self::Commit => ("commit", "commits"),
+            Self::File => ("file", "files"),
+            Self::Note => ("note", "notes"),
+            Self::Permission => ("permission", "permissions"),
+            Self::Run => ("run", "runs"),
+            Self::Scenario => ("scenario", "scenarios"),
+            Self::Snapshot => ("snapshot", "snapshots"),
+            Self::Story => ("story", "stories"),
+            Self::Task => ("task", "tasks"),
+            Self::Warning => ("warning", "warnings"),
+        }
+    }
+}
+
+/// A number of things: `1 story`, `2 stories`.
+pub(crate) struct Count<N>(pub(crate) N, pub(crate) Noun);
+
+impl<N: fmt::Display + Copy + PartialEq + From<u8>> fmt::Display for Count<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, many) = self.1.forms();
+        let form = if self.0 == N::from(1) { one } else { many };
+        write!(f, "{} {form}", self.0)
+    }
+}
+
+/// How long something took: `0.4s`, `12s`, `3m12s`, `1h05m`, `2d03h`.
+pub(crate) fn elapsed(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("0.{}s", ms / 100),
+        1..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// Gates that are red in work that is done, if there are any: they were red before it.
+pub(crate) fn still_red<'a>(gates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let gates: Vec<String> = gates.into_iter().map(clean).collect();
+    (!gates.is_empty()).then(|| format!("`{}` still red, as before", gates.join("`, `")))
+}
+
+/// A running clock: as [`elapsed`], without parts of a second.
+pub(crate) fn clock(ms: u64) -> String {
+    if ms < 1000 {
+        return "0s".to_owned();
+    }
+    elapsed(ms)
+}
+
+/// How long ago something was, roughly: `just now`, `5m ago`, `3h ago`, `2d ago`.
+pub(crate) fn ago(seconds: i64) -> String {
+    match seconds {
+        ..60 => "just now".to_owned(),
+        60..3600 => format!("{}m ago", seconds / 60),
+        3600..86_400 => format!("{}h ago", seconds / 3600),
+        _ => format!("{}d ago", seconds / 86_400),
+    }
+}
+
+/// A number of tokens: `812`, `4.5k`, `45k`, `1.2M`.
+pub(crate) fn tokens(count: u64) -> String {
+    scaled(
+        count,
+        &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
+    )
+}
+
+/// A size: `812 B`, `4.5 kB`, `45 kB`, `1.2 MB`.
+pub(crate) fn bytes(count: u64) -> String {
+    rounded(count)
+}
+
+/// Two digits while small, whole numbers after; rounded down, so that no unit reads `1000`.
+fn scaled(count: u64, units: &[(&str, u64)]) -> String {
+    let unit = units.iter().rev().find(|(_, size)| count >= *size);
+    let Some((name, size)) = unit else {
+        return count.to_string();
+    };
+    let tenths = count / (size / 10);
+    if tenths < 100 {
+        format!("{}.{}{name}", tenths / 10, tenths % 10)
+    } else {
+        format!("{}{name}", tenths / 10)
+    }
+}
+
+/// Money: `$0.42`, `$12.30`, `<$0.01`.
+pub(crate) fn cost(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.01 {
+        return "<$0.01".to_owned();
+    }
+    format!("${usd:.2}")
+}
+
+/// Tokens and cost, where there are any: `45k tokens · $0.42`.
+pub(crate) fn usage(usage: &Usage) -> Option<String> {
+    let total = usage.total_tokens();
+    let tokens = (total > 0).then(|| match total {
+        1 => "1 token".to_owned(),
+        _ => format!("{} tokens", tokens(total)),
+    });
+    let parts: Vec<String> = tokens.into_iter().chain(usage.cost_usd.map(cost)).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
+pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
+    let tokens = budget.tokens.map(|most| format!("{} tokens", tokens(most)));
+    let bounds = [budget.usd.map(cost), tokens, budget.time_ms.map(elapsed)];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    (!bounds.is_empty()).then(|| bounds.join(", "))
+}
+
+/// What a finish does, as a name.
+pub(crate) const fn finish(choice: FinishChoice) -> &'static str {
+    match choice {
+        FinishChoice::Cleanup => "cleaning up",
+        FinishChoice::Keep => "keeping the branch",
+        FinishChoice::Abandon => "abandoning the run",
+    }
+}
+
+/// What sort of failure ended an attempt.
+pub(crate) const fn failure(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Failed => "the agent says it failed",
+        FailureKind::Gate => "a gate failed",
+        FailureKind::Tasks => "the tasks are not in order",
+        FailureKind::Tamper => "the agent changed what it must leave alone",
+        FailureKind::NoSignal => "the agent ended without a promise",
+        FailureKind::Crashed => "the agent crashed",
+        FailureKind::Timeout => "the agent took too long",
+        FailureKind::Overflow => "the conversation outgrew the model's context",
+        FailureKind::Limit => "the agent hit a limit",
+        FailureKind::Auth => "the agent was refused",
+        FailureKind::Budget => "the budget is used up",
+        FailureKind::Stopped => "stopped on request",
+        FailureKind::Interrupted => "the run was interrupted",
+        FailureKind::Skipped => "the story was skipped on request",
+    }
+}
+
+/// What a request does.
+pub(crate) const fn request(request: Request) -> &'static str {
+    match request {
+        Request::Stop => "stopping: the agent is asked to end; once more stops at once",
+        Request::StopNow => "stopping at once",
+        Request::Pause => "pausing before the next attempt",
+        Request::GoOn => "going on",
+        Request::Skip => "skipping the story",
+        Request::TryNow => "trying again without waiting",
+    }
+}
+
+/// Why the run ended, as a headline; `open` stories are not done.
+pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
+    match outcome {
+        Outcome::AllDone if open > 0 => {
+            format!("done, with {} set aside", Count(open, Noun::Story))
+        }
+        Outcome::AllDone => "all stories are done".to_owned(),
+        Outcome::StoryDone => "the story is done".to_owned(),
+        Outcome::Skipped { stories } => {
+            let skipped = Count(stories.len(), Noun::Story);
+            format!("done, but for {skipped} skipped on request")
+        }
+        Outcome::Exhausted { story, kind, .. } => {
+            let why = failure(*kind);
+            format!("story {story} used up its attempts; at the last one {why}")
+        }
+        Outcome::Stopped => "stopped on request".to_owned(),
+        Outcome::Limited { .. } => "a limit ended the run".to_owned(),
+        Outcome::Broken { .. } => "git or the system failed".to_owned(),
+    }
+}
+
+/// How a run stands or ended, and what became of its branch.
+pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String {
+    let state = match state {
+        RunState::AtWork => "at work",
+        RunState::Interrupted => "interrupted",
+        RunState::AllDone => "all done",
+        RunState::StoryDone => "story done",
+        RunState::Exhausted => "a story failed",
+        RunState::Stopped => "stopped",
+        RunState::Skipped => "stories skipped",
+        RunState::Limited => "limited",
+        RunState::Broken => "broken",
+    };
+    match finish {
+        None => state.to_owned(),
+        Some(FinishChoice::Cleanup) => format!("{state}, cleaned up"),
+        Some(FinishChoice::Keep) => format!("{state}, kept"),
+        Some(FinishChoice::Abandon) => format!("{state}, abandoned"),
+    }
+}
+
+/// What is said of a change that needs no run; `done` of `total` stories are done.
+pub(crate) fn nothing_left(change: &str, done: usize, total: usize) -> String {
+    let stories = Count(total, Noun::Story);
+    if done == total {
+        return format!("`{change}`: nothing left to do, {stories} done");
+    }
+    format!("`{change}`: nothing left to do, {done} of {stories} done and the rest set aside")
+}
+
+/// A word for the shell, quoted where it must be.
+pub(crate) fn shell(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(c);
+    if !word.is_empty() && word.chars().all(safe) && !word.starts_with('~') {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn counts_have_grammar() {
+        assert_eq!(Count(1_usize, Noun::Story).to_string(), "1 story");
+        assert_eq!(Count(0_usize, Noun::Story).to_string(), "0 stories");
+        assert_eq!(Count(2_u32, Noun::Task).to_string(), "2 tasks");
+    }
+
+    #[test]
+    fn times_are_short() {
+        let cases = [
+            (0, "0.0s"),
+            (412, "0.4s"),
+            (1_000, "1s"),
+            (59_999, "59s"),
+            (192_000, "3m12s"),
+            (3_900_000, "1h05m"),
+            (183_600_000, "2d03h"),
+        ];
+        for (ms, want) in cases {
+            assert_eq!(elapsed(ms), want);
+        }
+        assert_eq!(ago(-5), "just now");
+        assert_eq!(ago(7_300), "2h ago");
+    }
+
+    #[test]
+    fn figures_are_short() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.0k"),
+            (4_520, "4.5k"),
+            (45_999, "45k"),
+            (999_999, "999k"),
+            (1_250_000, "1.2M"),
+        ];
+        for (count, want) in cases {
+            assert_eq!(tokens(count), want);
+        }
+        assert_eq!(bytes(812), "812 B");
+        assert_eq!(bytes(45_000), "45 kB");
+        assert_eq!(cost(0.4242), "$0.42");
+        assert_eq!(cost(0.0), "$0.00");
+        assert_eq!(cost(0.001), "<$0.01");
+    }
+
+    #[test]
+    fn a_change_without_work_is_told_so() {
+        assert_eq!(
+            nothing_left("x", 3, 3),
+            "`x`: nothing left to do, 3 stories done"
+        );
+        assert_eq!(
+            nothing_left("x", 2, 3),
+            "`x`: nothing left to do, 2 of 3 stories done and the rest set aside"
+        );
+    }
+
+    #[test]
+    fn shell_words_are_quoted_where_they_must_be() {
+        assert_eq!(shell("ralph/add-retry"), "ralph/add-retry");
+        assert_eq!(shell("my plan.md"), "'my plan.md'");
+        assert_eq!(shell("it's"), "'it'\\''s'");
+        assert_eq!(shell("$(x)"), "'$(x)'");
+        assert_eq!(shell(""), "''");
+    }
+}

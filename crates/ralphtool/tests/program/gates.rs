@@ -1,0 +1,337 @@
+//! Gates against the real program: what they say of the checkpoint, of attempts and of the whole
+//! change, and what they leave in the tree.
+
+use crate::sandbox::{self, GOOD, Sandbox};
+use pretty_assertions::assert_eq;
+
+/// Each line of a file beside the repository.
+fn lines(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(sandbox.root.join(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A sandbox with gates; `ROOT` in them is the folder around all.
+fn gated(gates: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let gates = gates.replace("ROOT", &sandbox.root.display().to_string());
+    sandbox.config_and("max_retries = 1", &gates);
+    sandbox.git("commit -q -a -m settings");
+    sandbox
+}
+
+fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
+    let code = format!("{code}: ");
+    let warnings = sandbox.warnings().into_iter();
+    warnings
+        .filter_map(|it| it.strip_prefix(&code).map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn an_unchanged_tree_that_passed_is_not_judged_again() {
+    let sandbox = gated("[[gate]]\nname = \"t\"\nrun = \"echo run >> ROOT/runs; true\"\n");
+    let runs = |why: &str, want: usize| assert_eq!(lines(&sandbox, "runs").len(), want, "{why}");
+    sandbox.agent("failed no");
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    runs("once, before the first attempt", 1);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    runs("the same tree in another run", 1);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    sandbox.write("a.txt", "other\n");
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    runs("another tree", 2);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    sandbox.agent(GOOD);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    runs("once an attempt, and no baseline", 4);
+}
+
+#[test]
+fn what_an_attempt_breaks_beside_the_tree_is_not_red_before() {
+    let gate = "[[gate]]\nname = \"t\"\nrun = \"test -e target/needed\"\n";
+    let sandbox = gated(gate);
+    sandbox.write("target/needed", "");
+    sandbox.agent("failed no");
+    let once = ["loop", "c", "--max-retries", "0"];
+    sandbox.run(&once).ends_with(1);
+    // The gate is remembered as green on this tree; the next attempt breaks what git ignores, and
+    // that is not put back.
+    sandbox.agent("rm -f target/needed; complete");
+    sandbox.run(&["resume"]).ends_with(1);
+    assert!(!sandbox.tasks_now().contains("[x]"), "nothing is done");
+    assert_eq!(warned(&sandbox, "red_before").len(), 0);
+    assert_eq!(warned(&sandbox, "passed_earlier").len(), 1);
+}
+
+#[test]
+fn what_a_gate_changes_is_put_back_before_the_commit() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"build\"\nrun = '''mkdir -p made; echo x > made/out; echo y >> a.txt; \
+         rm -f dir/b.txt; echo z > it.log'''\n\
+         [[gate]]\nname = \"sees\"\nrun = \"test -e made/out || test ! -e story-1.txt\"\n",
+    );
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    let committed = sandbox.git("ls-tree -r --name-only HEAD");
+    assert!(!committed.contains("made"), "{committed}");
+    assert_eq!(sandbox.git("show HEAD:a.txt"), "one\n");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert_eq!(sandbox.read("dir/b.txt"), "two\n");
+    assert!(!sandbox.exists("made"));
+    assert_eq!(sandbox.read("it.log"), "z\n", "what git ignores stays");
+    let told = warned(&sandbox, "gate_changes");
+    assert_eq!(told.len(), 3, "the baseline and both stories: {told:?}");
+    for told in &told {
+        let start = "what changed while gates ran is put back: `dir/b.txt`, `a.txt`, `made/out`; \
+                     it is kept in `";
+        assert!(told.starts_with(start), "{told}");
+    }
+    let kept = told[0].split('`').rev().nth(1).unwrap();
+    let kept = std::fs::read_to_string(std::path::Path::new(kept).join("a.txt")).unwrap();
+    assert_eq!(kept, "one\ny\n");
+}
+
+#[test]
+fn what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"droppings\"\nrun = \"echo x > dropped\"\n\
+         [[gate]]\nname = \"format\"\nkeep_changes = true\n\
+         run = '''for f in story-*.txt; do [ ! -e $f ] || echo formatted > $f; done'''\n\
+         [[gate]]\nname = \"more\"\nrun = \"echo y > more\"\n",
+    );
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(sandbox.git("show HEAD:story-2.txt"), "formatted\n");
+    assert_eq!(
+        warned(&sandbox, "settings"),
+        [
+            "gate `format` keeps its changes and runs after gate `droppings`, which does not see \
+             them; put it first in the configuration"
+        ]
+    );
+    assert_eq!(sandbox.git("show HEAD~1:story-1.txt"), "formatted\n");
+    assert!(!sandbox.exists("dropped") && !sandbox.exists("more"));
+    assert_eq!(sandbox.git("status --porcelain"), "");
+}
+
+#[test]
+fn a_gate_knows_which_story_it_judges() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"accept\"\nbaseline = false\n\
+         run = \"test -e story-$RALPHTOOL_STORY.txt && test $RALPHTOOL_CHANGE = c\"\n",
+    );
+    sandbox.agent(&format!(
+        "[ \"$RALPHTOOL_STORY.$attempt\" != 2.1 ] || {{ complete; exit; }}\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let failures = sandbox.failures();
+    assert_eq!(failures, ["2.1 gate: gate `accept` failed: exit code 1"]);
+}
+
+#[test]
+fn a_gate_at_the_end_opens_the_last_story_again_until_it_passes() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nrun = '''echo run >> ROOT/runs; \
+         test ! -e story-1.txt || { printf '%s-%s\\n' not yet; test -e whole; }'''\n",
+    );
+    sandbox.agent(&format!(
+        "case \"$prompt\" in *not-yet*) echo x > whole;; esac\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(
+        sandbox.commits(),
+        [
+            "initial state",
+            "checkpoint: 1",
+            "checkpoint: 2",
+            "reopen: 2",
+            "checkpoint: 2"
+        ]
+    );
+    let runs = lines(&sandbox, "runs").len();
+    assert_eq!(runs, 3, "where it began, and twice at the end");
+    let reopened = sandbox.git("show HEAD~1:openspec/changes/c/tasks.md");
+    assert_eq!(reopened, sandbox::TASKS.replace("[ ] 1.", "[x] 1."));
+    let prompt = sandbox.transcript("2.2", "prompt.md");
+    assert!(
+        prompt.contains("Every story of the change was done and saved"),
+        "{prompt}"
+    );
+    assert_eq!(sandbox.tasks_now(), sandbox::TASKS.replace("[ ]", "[x]"));
+    assert_eq!(sandbox.events_named("story_reopened").len(), 1);
+}
+
+#[test]
+fn a_gate_at_the_end_that_stays_red_leaves_the_story_open_and_a_resume_goes_on() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nbaseline = false\n\
+         run = \"echo boom; test -e ROOT/fine\"\n",
+    );
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    let half = sandbox::TASKS.replace("[ ] 1.", "[x] 1.");
+    assert_eq!(sandbox.tasks_now(), half);
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    let ended = sandbox.events_named("run_ended").pop().unwrap();
+    assert_eq!(ended["outcome"]["why"], "exhausted");
+    assert_eq!(ended["stories_done"], 1);
+    std::fs::write(sandbox.root.join("fine"), "").unwrap();
+    sandbox.run(&["resume"]).ends_with(0);
+    let prompt = sandbox.transcript("2.3", "prompt.md");
+    assert!(prompt.contains("boom"), "it is told why: {prompt}");
+    assert_eq!(sandbox.tasks_now(), sandbox::TASKS.replace("[ ]", "[x]"));
+}
+
+#[test]
+fn an_attempt_after_an_interrupted_one_is_told_why_a_gate_opened_the_story() {
+    let kill: fn(&sandbox::Running) = |run| run.kill_all();
+    let stop: fn(&sandbox::Running) = |run| run.signal(rustix::process::Signal::TERM);
+    for interrupt in [kill, stop] {
+        let sandbox = gated(
+            "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nbaseline = false\n\
+             run = \"printf '%s-%s' not yet; test -e whole\"\n",
+        );
+        sandbox.agent(&format!(
+            "case \"$prompt\" in *not-yet*)\n\
+             test -e $root/waits || {{ touch $root/waits; wait_for $root/never; }}\n\
+             echo x > whole;; esac\n{GOOD}"
+        ));
+        let run = sandbox.start(&["loop", "c"]);
+        let waits = sandbox.root.join("waits");
+        sandbox::until("the second attempt", || waits.exists().then_some(()));
+        interrupt(&run);
+        run.end();
+        sandbox.run(&["resume"]).ends_with(0);
+        let prompt = sandbox.transcript("2.3", "prompt.md");
+        assert!(prompt.contains("not-yet"), "{prompt}");
+        assert_eq!(sandbox.events_named("story_reopened").len(), 1);
+    }
+}
+
+#[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
+fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_checkpoint() {
+    let sandbox = gated("[[gate]]\nname = \"build\"\nrun = \"echo x > made; echo y >> a.txt\"\n");
+    let start = |kill_at: &str| {
+        sandbox.agent("cat a.txt > $root/seen; failed no");
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+        command
+            .args(["loop", "c", "--max-retries", "0"])
+            .env("RALPHTOOL_KILL_LOG", sandbox.root.join("points"))
+            .env("RALPHTOOL_KILL_AT", kill_at);
+        sandbox.start_command(command).end().code
+    };
+    let is_at_checkpoint = |when: &str| {
+        sandbox
+            .run(&["loop", "c", "--max-retries", "0"])
+            .ends_with(1);
+        assert_eq!(lines(&sandbox, "seen"), ["one"], "{when}");
+        assert_eq!(sandbox.commits(), ["initial state"], "{when}");
+        sandbox.run(&["finish", "--abandon"]).ends_with(0);
+        assert_eq!(sandbox.read("a.txt"), "one\n", "{when}");
+        assert!(!sandbox.exists("made"), "{when}");
+        std::fs::remove_file(sandbox.vault().join("verdicts.jsonl")).unwrap();
+    };
+    assert_eq!(start(""), 1);
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    std::fs::remove_file(sandbox.vault().join("verdicts.jsonl")).unwrap();
+    // From the line that says that a gate begins to the one that says that all is put back.
+    let points = lines(&sandbox, "points");
+    let written = points.iter().enumerate();
+    let written = written.filter(|(_, point)| point.ends_with("JournalSynced"));
+    let written: Vec<usize> = written.map(|(index, _)| index + 1).collect();
+    for point in written[2]..=written[3] {
+        assert_eq!(start(&point.to_string()), 137, "at {}", points[point - 1]);
+        is_at_checkpoint(&format!("killed at {}", points[point - 1]));
+    }
+}
+
+#[test]
+fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
+    let gate = |run: &str| {
+        gated(&format!(
+            "[[gate]]\nname = \"fmt\"\nrun = \"test ! -e story-1.txt || {run} \
+             openspec/changes/c/tasks.md\"\nkeep_changes = true\n"
+        ))
+    };
+    let ticking = gate(
+        "perl -pi -e 's/\\[ \\]/[x]/'"
+            .replace('\\', "\\\\")
+            .as_str(),
+    );
+    ticking
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(0);
+    assert_eq!(
+        ticking.events_named("story_completed").len(),
+        2,
+        "both were worked on"
+    );
+    assert_eq!(
+        warned(&ticking, "gate_boxes"),
+        ["gate `fmt` changed boxes of other stories; they are restored: `2.1 Do c`, `2.2 Do d`"]
+    );
+    let removing = gate("perl -ni -e 'print unless /2.2/'");
+    removing
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert!(removing.tasks_now().contains("2.2 Do d"));
+    let failures = format!("{:?}", removing.failures());
+    assert!(failures.contains("2.2 Do d"), "{failures}");
+}
+
+#[test]
+fn a_gate_that_goes_elsewhere_with_head_ends_the_run_before_a_box_is_ticked() {
+    let sandbox =
+        gated("[[gate]]\nname = \"t\"\nrun = \"test ! -e story-1.txt || git checkout -q main\"\n");
+    sandbox.agent("echo work > story-1.txt; complete");
+    let said = sandbox.run(&["loop", "c"]).ends_with(4).stdout;
+    assert!(
+        said.contains("HEAD was moved to `main` while gates ran"),
+        "{said}"
+    );
+    assert!(!sandbox.tasks_now().contains("[x]"), "no story is done");
+}
+
+#[test]
+fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_end() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"wipe\"\nrun = \"test ! -e story-1.txt || rm -rf ./* .git\"\n\
+         [[gate]]\nname = \"no\"\nrun = \"exit 3\"\n",
+    );
+    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
+    assert!(said.contains("`no` still red, as before"), "{said}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert_eq!(sandbox.read("story-2.txt"), "work\n");
+}
+
+#[test]
+#[ignore = "takes many seconds; `.ci/run` runs it"]
+fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
+    let gate = "[[gate]]\nname = \"whole\"\nrun = \"test ! -e story-1.txt\"\nwhen = \"end\"\n";
+    let again = gated(gate);
+    // Story 2 is done already: the gate judges the whole change after story 1, and again in a run
+    // that begins with what the first one left.
+    again.tasks(&sandbox::TASKS.replace("[ ] 2", "[x] 2"));
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    again.run(&["finish", "--cleanup"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    // One story a run: the first one is not judged as a whole.
+    let apart = gated(gate);
+    apart.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let last = ["loop", "c", "--story", "2", "--max-retries", "0"];
+    apart.run(&last).ends_with(1);
+    // What was red where the work began still is.
+    let red = gated(&gate.replace("! -e story-1.txt", "-e never"));
+    red.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    red.run(&["loop", "c", "--story", "2"]).ends_with(0);
+    assert_eq!(warned(&red, "red_before").len(), 1, "{:?}", red.warnings());
+    // Abandoned work is gone: what is red then is the user's own.
+    again.run(&["finish", "--abandon"]).ends_with(0);
+    again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    let gone = gated(gate);
+    gone.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
+    gone.run(&["finish", "--abandon"]).ends_with(0);
+    gone.write("story-1.txt", "mine\n");
+    gone.run(&["loop", "c"]).ends_with(0);
+}

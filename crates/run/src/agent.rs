@@ -1,0 +1,240 @@
+//! How each agent is called: its command line and its environment. Only short questions (`question`)
+//! are started here.
+
+mod environment;
+pub(crate) mod question;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use environment::{Rights, git_scrubbed};
+
+use crate::settings::Variable;
+use crate::settings::agents::{CommandSettings, PromptBy};
+use ralph_agents::adapters::Adapter;
+use ralph_agents::dialect::Output;
+use ralph_base::ids::{AttemptId, RunId};
+use ralph_base::os;
+use ralph_process::{EnvChange, Orphans, ProcessSpec, Stderr};
+
+/// The hidden word that makes this program act as the demo agent.
+pub const DEMO_WORD: &str = "__demo-agent";
+/// The name of the file in an attempt's folder that holds its prompt.
+pub const PROMPT_FILE: &str = "prompt.md";
+/// The place of the model in a command.
+const MODEL: &str = "{model}";
+
+/// An agent that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Agent {
+    /// One that needs no configuration.
+    BuiltIn {
+        /// How it is called.
+        adapter: &'static Adapter,
+        /// What stands before its own command line.
+        wrap: Vec<String>,
+        /// The model asked for; its own default if there is none.
+        model: Option<String>,
+        /// What the user says about its environment.
+        env: Vec<(String, Variable)>,
+    },
+    /// A command of the user's.
+    Command {
+        /// What is started, and how.
+        command: CommandSettings,
+        /// The model asked for.
+        model: Option<String>,
+        /// What the user says about its environment.
+        env: Vec<(String, Variable)>,
+    },
+    /// The embedded agent of the demo.
+    Demo,
+}
+
+/// One attempt, as far as its agent has to know about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The attempt.
+    pub attempt: &'a AttemptId,
+    /// The change that is worked through.
+    pub change: &'a str,
+    /// The top folder of the working tree.
+    pub root: &'a Path,
+    /// The notes file the agent may add to.
+    pub learnings: &'a Path,
+    /// The attempt's folder: `stdout`, `stderr` and `git` (which must exist) are in it.
+    pub transcript: &'a Path,
+    /// What the agent is asked.
+    pub prompt: &'a str,
+}
+
+impl Work<'_> {
+    /// The file that holds the prompt.
+    fn prompt_file(&self) -> PathBuf {
+        self.transcript.join(PROMPT_FILE)
+    }
+
+    /// The folder where the agent's git commands are recorded.
+    fn git_trace(&self) -> PathBuf {
+        self.transcript.join("git")
+    }
+}
+
+impl Agent {
+    /// The program that must be found before a run; the demo needs none.
+    pub fn program(&self) -> Option<&str> {
+        match self {
+            Self::BuiltIn { adapter, wrap, .. } => {
+                Some(wrap.first().map_or(adapter.name, String::as_str))
+            }
+            Self::Command { command, .. } => command.words.first().map(String::as_str),
+            Self::Demo => None,
+        }
+    }
+
+    /// What the agent writes.
+    pub fn output(&self) -> Output {
+        match self {
+            Self::BuiltIn { adapter, .. } => adapter.output,
+            Self::Command { command, .. } => command.output,
+            Self::Demo => Output::Text,
+        }
+    }
+
+    /// The process that makes one attempt.
+    pub fn process(&self, work: Work<'_>) -> io::Result<ProcessSpec> {
+        let guard = os::own_program()?;
+        let (program, args) = self.command_line(&guard, &work);
+        Ok(ProcessSpec {
+            program,
+            args,
+            cwd: self.folder(work.root),
+            env: environment::of(self, &work, Rights::of_this_process()),
+            stdin: match self.prompt_by() {
+                PromptBy::Stdin => work.prompt.as_bytes().to_vec(),
+                PromptBy::File => Vec::new(),
+            },
+            stdout: work.transcript.join("stdout"),
+            stderr: Stderr::File(work.transcript.join("stderr")),
+            line_cap: self.output().line_cap(),
+            marker: format!("{}/{}", work.run, work.attempt),
+            orphans: Orphans::All,
+            guard,
+        })
+    }
+
+    /// What is changed in the environment of every process of it, whatever that is for.
+    pub fn environment(&self, root: &Path) -> Vec<EnvChange> {
+        let fill = |value: &str| placed(value, root);
+        environment::always(self, Rights::of_this_process(), fill)
+    }
+
+    /// The folder it starts in.
+    pub fn folder(&self, root: &Path) -> PathBuf {
+        match self {
+            Self::Command { command, .. } => match &command.cwd {
+                Some(folder) => root.join(folder),
+                None => root.to_owned(),
+            },
+            Self::BuiltIn { .. } | Self::Demo => root.to_owned(),
+        }
+    }
+
+    /// Whether its command or environment has a place for a model, and none is named.
+    pub fn lacks_model(&self) -> bool {
+        let (words, env) = match self {
+            Self::BuiltIn { wrap, env, .. } => (wrap, env),
+            Self::Command { command, env, .. } => (&command.words, env),
+            Self::Demo => return false,
+        };
+        let values = env.iter().filter_map(|(_, how)| match how {
+            Variable::Set(value) => Some(value),
+            Variable::Remove | Variable::Pass => None,
+        });
+        let mut texts = words.iter().chain(values);
+        self.model().is_none() && texts.any(|text| text.contains(MODEL))
+    }
+
+    /// The model it is asked for.
+    fn model(&self) -> Option<&str> {
+        match self {
+            Self::BuiltIn { model, .. } | Self::Command { model, .. } => model.as_deref(),
+            Self::Demo => None,
+        }
+    }
+
+    fn prompt_by(&self) -> PromptBy {
+        match self {
+            Self::Command { command, .. } => command.prompt,
+            Self::BuiltIn { .. } | Self::Demo => PromptBy::Stdin,
+        }
+    }
+
+    fn command_line(&self, own_program: &Path, work: &Work<'_>) -> (OsString, Vec<OsString>) {
+        let fill = |word: &String| filled(word, self.model(), work);
+        match self {
+            Self::BuiltIn { adapter, wrap, .. } => {
+                let own = adapter.command_line(self.model());
+                split(wrap.iter().map(fill).chain(own))
+            }
+            Self::Command { command, .. } => split(command.words.iter().map(fill)),
+            Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
+        }
+    }
+}
+
+/// A program and its arguments.
+fn split(words: impl Iterator<Item = String>) -> (OsString, Vec<OsString>) {
+    let mut words = words.map(OsString::from);
+    (words.next().unwrap_or_default(), words.collect())
+}
+
+/// A word of a command with the facts of the attempt in it.
+fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
+    if !text.contains('{') {
+        return text.to_owned();
+    }
+    let label = format!("{}-{}", work.run, work.attempt);
+    let notes = work.learnings.parent().unwrap_or(work.learnings);
+    placed(text, work.root)
+        .replace("{prompt_file}", &work.prompt_file().to_string_lossy())
+        .replace(MODEL, model.unwrap_or_default())
+        .replace("{change}", work.change)
+        .replace("{story}", &work.attempt.story.0)
+        .replace("{attempt}", &label)
+        .replace("{learnings}", &notes.to_string_lossy())
+        .replace("{git_trace}", &work.git_trace().to_string_lossy())
+}
+
+/// A word with the facts in it that are known outside of an attempt, too.
+fn placed(text: &str, root: &Path) -> String {
+    let home = std::env::home_dir().unwrap_or_default();
+    text.replace("{root}", &root.to_string_lossy())
+        .replace("{home}", &home.to_string_lossy())
+}
+
+/// Finds a program as the system would, without starting it: in the folders of `path` if it is
+/// a bare name, else as a path seen from `cwd`.
+pub fn find_program(name: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    if name.is_empty() {
+        return None;
+    }
+    if name.as_encoded_bytes().contains(&b'/') {
+        return Some(cwd.join(name)).filter(|file| is_executable(file));
+    }
+    // An empty entry means the current folder, as does a relative one.
+    std::env::split_paths(path?)
+        .map(|folder| cwd.join(folder).join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

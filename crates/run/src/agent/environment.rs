@@ -1,0 +1,114 @@
+//! The environment of an agent: what is set for it, what it must not inherit.
+
+use super::{Agent, Work, filled};
+use crate::settings::Variable;
+use ralph_agents::adapters::{ADAPTERS, Adapter};
+use ralph_base::os;
+use ralph_process::{EnvChange, RUN_VARIABLE};
+
+/// What git uses to be about another repository than the one it stands in.
+const GIT_LOCAL: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// Whose rights this process has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// All rights.
+    Root,
+    /// Those of a user.
+    User,
+}
+
+impl Rights {
+    /// The rights of this very process.
+    pub fn of_this_process() -> Self {
+        if os::is_root() {
+            Self::Root
+        } else {
+            Self::User
+        }
+    }
+}
+
+/// Takes away what would point git at another repository.
+pub fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
+    GIT_LOCAL.into_iter().map(EnvChange::remove)
+}
+
+/// All changes to the environment for one attempt; the attempt's mark comes with its process.
+pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
+    let mut env = always(agent, rights, |value| filled(value, agent.model(), work));
+    env.extend([
+        EnvChange::set(RUN_VARIABLE, &work.run.0),
+        EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
+        EnvChange::set("RALPHTOOL_CHANGE", work.change),
+        EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
+        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
+        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
+    ]);
+    env
+}
+
+/// The changes that hold whatever the agent is started for; what the user wrote is filled in.
+pub(super) fn always(
+    agent: &Agent,
+    rights: Rights,
+    fill: impl Fn(&str) -> String,
+) -> Vec<EnvChange> {
+    let mut env: Vec<EnvChange> = git_scrubbed().collect();
+    let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
+    env.extend(inside.map(EnvChange::remove));
+    match agent {
+        Agent::BuiltIn {
+            adapter, env: own, ..
+        } => {
+            env.extend(foreign_credentials(adapter, own).map(EnvChange::remove));
+            env.extend(set(adapter.environment));
+            if rights == Rights::Root {
+                env.extend(set(adapter.as_root));
+            }
+            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
+        }
+        Agent::Command { env: own, .. } => {
+            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
+        }
+        Agent::Demo => {}
+    }
+    env
+}
+
+fn set(variables: &'static [(&'static str, &'static str)]) -> impl Iterator<Item = EnvChange> {
+    variables
+        .iter()
+        .map(|(name, value)| EnvChange::set(*name, *value))
+}
+
+/// Keys of other agents, which this one would bill although the user did not ask for it.
+fn foreign_credentials<'a>(
+    adapter: &'a Adapter,
+    own: &'a [(String, Variable)],
+) -> impl Iterator<Item = &'static str> + 'a {
+    let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
+    all.copied().filter(|name| {
+        let is_wanted =
+            |(wished, how): &(String, Variable)| wished == name && *how == Variable::Pass;
+        !adapter.credentials.contains(name) && !own.iter().any(is_wanted)
+    })
+}
+
+/// What the user says about a variable.
+fn wished((name, how): &(String, Variable), fill: impl Fn(&str) -> String) -> Option<EnvChange> {
+    match how {
+        Variable::Set(value) => Some(EnvChange::set(name, fill(value))),
+        Variable::Remove => Some(EnvChange::remove(name)),
+        Variable::Pass => None,
+    }
+}

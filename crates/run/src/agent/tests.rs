@@ -1,0 +1,255 @@
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use pretty_assertions::assert_eq;
+
+use super::{Agent, Rights, Work, environment, find_program};
+use crate::settings::Variable;
+use crate::settings::agents::{CommandSettings, PromptBy};
+use ralph_agents::adapters::{self, ADAPTERS};
+use ralph_agents::dialect::Output;
+use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use ralph_process::EnvChange;
+
+fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
+    let attempt = AttemptId {
+        story: StoryId("2".into()),
+        attempt: AttemptNumber(1),
+    };
+    look(Work {
+        run: &RunId("r1".into()),
+        attempt: &attempt,
+        change: "add-retry",
+        root: Path::new("/repo"),
+        learnings: Path::new("/vault/learnings.md"),
+        transcript: Path::new("/vault/2.1"),
+        prompt: "Do it.",
+    })
+}
+
+fn environment(agent: &Agent, rights: Rights) -> Vec<String> {
+    let show = |change: EnvChange| match change {
+        EnvChange::Set(name, value) => format!("{}={}", name.display(), value.display()),
+        EnvChange::Remove(name) => format!("-{}", name.display()),
+    };
+    let changes = with_work(|work| environment::of(agent, &work, rights));
+    changes.into_iter().map(show).collect()
+}
+
+fn claude(model: Option<&str>) -> Agent {
+    Agent::BuiltIn {
+        adapter: &adapters::claude::ADAPTER,
+        wrap: Vec::new(),
+        model: model.map(str::to_owned),
+        env: Vec::new(),
+    }
+}
+
+fn line(agent: &Agent) -> String {
+    let (program, args) = with_work(|work| agent.command_line(Path::new("/own"), &work));
+    let words: Vec<String> = std::iter::once(program)
+        .chain(args)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    words.join(" ")
+}
+
+fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
+    Agent::Command {
+        command: CommandSettings {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            prompt,
+            output: Output::Text,
+            cwd: cwd.map(str::to_owned),
+        },
+        model: Some("m1".to_owned()),
+        env: vec![
+            ("MINE".into(), Variable::Set("1".into())),
+            ("THEIRS".into(), Variable::Remove),
+        ],
+    }
+}
+
+#[test]
+fn claude_streams_json_and_asks_nobody() {
+    let want = "claude -p --output-format stream-json --verbose --dangerously-skip-permissions";
+    assert_eq!(line(&claude(None)), want);
+    assert_eq!(line(&claude(Some("opus"))), format!("{want} --model opus"));
+}
+
+#[test]
+fn an_agent_can_be_wrapped_up() {
+    let mut boxed = claude(None);
+    if let Agent::BuiltIn { wrap, .. } = &mut boxed {
+        *wrap = ["box", "--bind", "{learnings}", "{git_trace}", "--"]
+            .map(str::to_owned)
+            .into();
+    }
+    assert_eq!(boxed.program(), Some("box"));
+    let own = line(&claude(None));
+    assert_eq!(
+        line(&boxed),
+        format!("box --bind /vault /vault/2.1/git -- {own}")
+    );
+}
+
+#[test]
+fn a_command_of_the_users_is_told_where_things_are() {
+    let words = [
+        "box",
+        "--name={attempt}",
+        "{root}:/w",
+        "{prompt_file}",
+        "{change}/{story}",
+        "-m",
+        "{model}",
+        "{other}",
+    ];
+    let by_file = mine(&words, PromptBy::File, Some("web"));
+    let want = "box --name=r1-2.1 /repo:/w /vault/2.1/prompt.md add-retry/2 -m m1 {other}";
+    assert_eq!(line(&by_file), want);
+    let spec = with_work(|work| by_file.process(work)).unwrap();
+    assert_eq!((spec.stdin, spec.cwd), (Vec::new(), "/repo/web".into()));
+    let by_stdin = mine(&["mine"], PromptBy::Stdin, None);
+    let spec = with_work(|work| by_stdin.process(work)).unwrap();
+    assert_eq!((spec.stdin, spec.cwd), (b"Do it.".to_vec(), "/repo".into()));
+}
+
+#[test]
+fn a_model_is_named_wherever_there_is_a_place_for_it() {
+    let asked = |model: Option<&str>| Agent::BuiltIn {
+        adapter: &adapters::claude::ADAPTER,
+        wrap: vec!["box".to_owned(), "--for={model}".to_owned()],
+        model: model.map(str::to_owned),
+        env: vec![("SMALL".into(), Variable::Set("{model}".into()))],
+    };
+    assert!(asked(None).lacks_model());
+    let agent = asked(Some("opus"));
+    assert!(!agent.lacks_model());
+    assert!(line(&agent).starts_with("box --for=opus claude "));
+    let variables = environment(&agent, Rights::User);
+    assert!(
+        variables.contains(&"SMALL=opus".to_owned()),
+        "{variables:?}"
+    );
+}
+
+#[test]
+fn the_process_of_an_attempt_knows_its_place() {
+    let spec = with_work(|work| claude(None).process(work)).unwrap();
+    assert_eq!(spec.marker, "r1/2.1");
+    assert_eq!(spec.stdin, b"Do it.");
+    assert_eq!(spec.cwd, Path::new("/repo"));
+    assert_eq!(spec.stdout, Path::new("/vault/2.1/stdout"));
+}
+
+#[test]
+fn the_demo_is_this_very_program() {
+    assert_eq!(line(&Agent::Demo), "/own __demo-agent");
+    assert_eq!(
+        (Agent::Demo.program(), Agent::Demo.output()),
+        (None, Output::Text)
+    );
+}
+
+#[test]
+fn an_agent_is_told_about_its_work_and_not_about_others() {
+    let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
+    let mut want: Vec<String> = [
+        "-GIT_DIR",
+        "-GIT_WORK_TREE",
+        "-GIT_INDEX_FILE",
+        "-GIT_OBJECT_DIRECTORY",
+        "-GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "-GIT_COMMON_DIR",
+        "-GIT_NAMESPACE",
+        "-GIT_PREFIX",
+    ]
+    .map(str::to_owned)
+    .into();
+    want.extend(inside.map(|name| format!("-{name}")));
+    want.extend(
+        [
+            "MINE=1",
+            "-THEIRS",
+            "RALPHTOOL_RUN=r1",
+            "RALPHTOOL_STORY=2",
+            "RALPHTOOL_CHANGE=add-retry",
+            "RALPHTOOL_LEARNINGS=/vault/learnings.md",
+            "RALPHTOOL_PROMPT=/vault/2.1/prompt.md",
+            "GIT_TRACE2_EVENT=/vault/2.1/git",
+        ]
+        .map(str::to_owned),
+    );
+    let agent = mine(&["mine"], PromptBy::Stdin, None);
+    assert_eq!(environment(&agent, Rights::Root), want);
+}
+
+#[test]
+fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
+    for adapter in ADAPTERS {
+        let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
+        let foreign: BTreeSet<&str> = all
+            .copied()
+            .filter(|name| !adapter.credentials.contains(name))
+            .collect();
+        let env = foreign.iter().take(1);
+        let env = env.map(|name| ((*name).to_owned(), Variable::Pass));
+        let agent = Agent::BuiltIn {
+            adapter,
+            wrap: Vec::new(),
+            model: None,
+            env: env.collect(),
+        };
+        let changes = environment(&agent, Rights::User);
+        for (place, name) in foreign.iter().enumerate() {
+            let is_gone = changes.contains(&format!("-{name}"));
+            assert_eq!(is_gone, place > 0, "{name} for {}", adapter.name);
+        }
+        for name in adapter.credentials {
+            assert!(!changes.contains(&format!("-{name}")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn claude_is_kept_quiet_and_told_of_the_sandbox_only_as_root() {
+    let root = environment(&claude(None), Rights::Root);
+    let user = environment(&claude(None), Rights::User);
+    for (quiet, value) in adapters::claude::ADAPTER.environment {
+        assert!(user.contains(&format!("{quiet}={value}")));
+    }
+    let only_root: Vec<_> = root.iter().filter(|it| !user.contains(it)).collect();
+    assert_eq!(only_root, ["IS_SANDBOX=1"]);
+}
+
+#[test]
+fn a_program_is_found_as_the_system_finds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str, mode| {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "").unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+        file
+    };
+    make("a/tool", 0o644);
+    let tool = make("b/tool", 0o755);
+    std::fs::create_dir(folder.path().join("b/folder")).unwrap();
+    let path = Some(OsStr::new("a:b"));
+    let find = |name: &str, path| find_program(OsStr::new(name), path, folder.path());
+    assert_eq!(find("tool", path), Some(tool.clone()));
+    assert_eq!(find("b/tool", None), Some(tool.clone()));
+    assert_eq!(find(tool.to_str().unwrap(), None), Some(tool));
+    for (name, path) in [
+        ("tool", None),
+        ("a/tool", path),
+        ("folder", path),
+        ("none", path),
+        ("", path),
+    ] {
+        assert_eq!(find(name, path), None, "{name}");
+    }
+}

@@ -1,0 +1,246 @@
+//! What is known about the agents, and what a user has to hear of it.
+
+use serde::{Serialize, Serializer};
+
+use super::Finding;
+use ralph_agents::adapters::{Adapter, VERSION_ARGUMENTS, Version};
+
+/// The check that agents come under.
+pub(crate) const CHECK: &str = "agent";
+
+/// What is known about one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentHealth {
+    /// What it is called in settings.
+    pub name: String,
+    /// Whether the settings may ask for it.
+    pub asked: bool,
+    /// The program that was found.
+    pub program: Option<String>,
+    /// The version it tells.
+    #[serde(serialize_with = "dotted")]
+    pub version: Option<Version>,
+    /// Whether that version is new enough.
+    pub supported: Option<bool>,
+    /// Whether somebody is logged in; null where that cannot be told.
+    pub logged_in: Option<bool>,
+    /// Why it tells no version.
+    pub trouble: Option<String>,
+    /// Variables with keys of its own that it finds.
+    pub keys: Vec<String>,
+    /// Variables with keys of other agents that it does not get.
+    pub withheld: Vec<String>,
+}
+
+impl AgentHealth {
+    /// An agent nothing is known about yet.
+    pub fn new(name: &str, asked: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            asked,
+            program: None,
+            version: None,
+            supported: None,
+            logged_in: None,
+            trouble: None,
+            keys: Vec::new(),
+            withheld: Vec::new(),
+        }
+    }
+
+    /// What a user has to hear about a built-in agent that a run may ask.
+    pub fn findings(&self, adapter: &Adapter) -> Vec<Finding> {
+        let mut findings = vec![self.state(adapter)];
+        let name = &self.name;
+        if self.logged_in == Some(false) {
+            let message = format!("`{name}` is not logged in");
+            findings.push(Finding::warning(CHECK, message).hint(adapter.login.fix));
+        }
+        findings.extend(self.about_keys());
+        findings
+    }
+
+    /// Whose account its work is billed to, as far as variables tell.
+    pub fn about_keys(&self) -> Vec<Finding> {
+        let (mut findings, name) = (Vec::new(), &self.name);
+        if !self.keys.is_empty() {
+            let keys = quoted(&self.keys);
+            // Whether it uses them is up to its own configuration.
+            let billed = match self.keys.len() {
+                1 => "that is billed to the key",
+                _ => "them is billed to the keys",
+            };
+            let message =
+                format!("`{name}` finds {keys}: what it does with {billed}, not to a subscription");
+            findings.push(Finding::good(CHECK, message));
+        }
+        if !self.withheld.is_empty() {
+            let keys = quoted(&self.withheld);
+            let message = format!("`{name}` does not get {keys}: not its own");
+            findings.push(Finding::good(CHECK, message));
+        }
+        findings
+    }
+
+    fn state(&self, adapter: &Adapter) -> Finding {
+        let (name, title) = (&self.name, adapter.title);
+        let program = self.program.as_deref().unwrap_or(adapter.name);
+        let needed = format!("{} or later is needed", text(adapter.oldest));
+        let Some(version) = self.version.map(text) else {
+            let trouble = self.trouble.as_deref().unwrap_or("it was not asked");
+            let message =
+                format!("`{name}`: {title} (`{program}`) does not tell its version: {trouble}");
+            return Finding::warning(CHECK, message).hint(format!(
+                "see what `{program} {}` does; {needed}",
+                VERSION_ARGUMENTS.join(" ")
+            ));
+        };
+        if self.supported == Some(false) {
+            let message = format!("`{name}`: {title} {version} is too old (`{program}`)");
+            return Finding::warning(CHECK, message).hint(format!(
+                "update it, with npm: `{}`; {needed}",
+                adapter.install
+            ));
+        }
+        let login = match self.logged_in {
+            Some(true) => ", logged in",
+            Some(false) => "",
+            None => ", which does not tell whether it is logged in",
+        };
+        Finding::good(
+            CHECK,
+            format!("`{name}`: {title} {version} (`{program}`){login}"),
+        )
+    }
+
+    fn in_passing(&self) -> String {
+        let name = &self.name;
+        match (self.version.map(text), self.supported) {
+            (Some(version), Some(false)) => format!("`{name}` {version}, too old"),
+            (Some(version), _) => format!("`{name}` {version}"),
+            (None, _) => format!("`{name}`, which does not tell its version"),
+        }
+    }
+}
+
+/// One line about the agents that nobody asks for.
+pub(crate) fn others(agents: &[AgentHealth]) -> Option<Finding> {
+    let (here, missing): (Vec<_>, Vec<_>) = agents
+        .iter()
+        .filter(|agent| !agent.asked)
+        .partition(|agent| agent.program.is_some());
+    let here: Vec<String> = here.into_iter().map(AgentHealth::in_passing).collect();
+    let missing: Vec<String> = missing.into_iter().map(|it| it.name.clone()).collect();
+    let message = match (here.is_empty(), missing.is_empty()) {
+        (true, true) => return None,
+        (false, true) => format!("not asked for: {}", here.join(", ")),
+        (true, false) => format!("not installed: {}", quoted(&missing)),
+        (false, false) => format!(
+            "not asked for: {}; not installed: {}",
+            here.join(", "),
+            quoted(&missing)
+        ),
+    };
+    Some(Finding::good(CHECK, message))
+}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+fn text((major, minor, patch): Version) -> String {
+    format!("{major}.{minor}.{patch}")
+}
+
+#[expect(clippy::ref_option, reason = "serde hands the field over like this")]
+fn dotted<S: Serializer>(version: &Option<Version>, serializer: S) -> Result<S::Ok, S::Error> {
+    version.map(text).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use ralph_agents::adapters::claude::ADAPTER;
+
+    fn healthy() -> AgentHealth {
+        AgentHealth {
+            program: Some("/bin/claude".into()),
+            version: Some((2, 1, 325)),
+            supported: Some(true),
+            ..AgentHealth::new("work", true)
+        }
+    }
+
+    #[track_caller]
+    fn says(health: &AgentHealth, want: &[&str]) {
+        let findings = health.findings(&ADAPTER);
+        let messages: Vec<&str> = findings.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(messages, want);
+    }
+
+    #[test]
+    fn what_is_not_known_about_a_login_is_said_so() {
+        let here = "`work`: Claude Code 2.1.325 (`/bin/claude`)";
+        for (logged_in, want) in [
+            (Some(true), vec![format!("{here}, logged in")]),
+            (
+                Some(false),
+                vec![here.to_owned(), "`work` is not logged in".to_owned()],
+            ),
+            (
+                None,
+                vec![format!(
+                    "{here}, which does not tell whether it is logged in"
+                )],
+            ),
+        ] {
+            let want: Vec<&str> = want.iter().map(String::as_str).collect();
+            let health = AgentHealth {
+                logged_in,
+                ..healthy()
+            };
+            says(&health, &want);
+        }
+    }
+
+    #[test]
+    fn keys_are_told_by_whose_they_are() {
+        let health = AgentHealth {
+            logged_in: Some(true),
+            keys: vec!["A_API_KEY".into(), "B_API_KEY".into()],
+            withheld: vec!["C_API_KEY".into()],
+            ..healthy()
+        };
+        let want = [
+            "`work`: Claude Code 2.1.325 (`/bin/claude`), logged in",
+            "`work` finds `A_API_KEY`, `B_API_KEY`: what it does with them is billed to the keys, not to a subscription",
+            "`work` does not get `C_API_KEY`: not its own",
+        ];
+        says(&health, &want);
+    }
+
+    #[test]
+    fn agents_nobody_asks_for_share_a_line() {
+        let here = |name: &str| AgentHealth {
+            name: name.into(),
+            asked: false,
+            ..healthy()
+        };
+        let missing = |name| AgentHealth::new(name, false);
+        for (agents, want) in [
+            (vec![healthy()], None),
+            (vec![here("a")], Some("not asked for: `a` 2.1.325")),
+            (vec![missing("b")], Some("not installed: `b`")),
+            (
+                vec![here("a"), missing("b"), here("c"), healthy(), missing("d")],
+                Some("not asked for: `a` 2.1.325, `c` 2.1.325; not installed: `b`, `d`"),
+            ),
+        ] {
+            let want = want.map(|text| Finding::good(CHECK, text));
+            assert_eq!(others(&agents), want);
+        }
+    }
+}

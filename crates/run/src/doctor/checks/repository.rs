@@ -1,0 +1,112 @@
+//! Git itself, the repository, and what would keep a run from beginning in it.
+
+use super::{Patient, Place, TIMEOUT};
+use crate::doctor::Finding;
+use crate::engine::chain;
+use ralph_vault::checkpoint::{
+    CheckpointError, obstacles as find_obstacles, told_damaged, unfinished_at,
+};
+use ralph_vault::repo::git;
+use ralph_vault::repo::repository::Repository;
+
+/// The oldest git that has all we use: `merge-tree --write-tree` came with it.
+const OLDEST_GIT: (u32, u32) = (2, 38);
+
+/// Looks for git and the repository.
+pub(super) fn look(patient: &Patient) -> (Vec<Finding>, Option<Repository>) {
+    let version = match git::version() {
+        Ok(version) => version,
+        Err(error) => {
+            let finding = Finding::refusal("git", chain(&error));
+            return (vec![finding.hint("install git 2.38 or later")], None);
+        }
+    };
+    let mut findings = vec![judge(&version)];
+    match Repository::discover(&patient.directory) {
+        Ok(repository) => {
+            let folder = repository.work_tree.display();
+            findings.push(Finding::good("repository", format!("`{folder}`")));
+            (findings, Some(repository))
+        }
+        Err(error) => {
+            let state = patient.state.as_ref().ok();
+            let unfinished = state.and_then(|state| unfinished_at(&patient.directory, state));
+            findings.push(match unfinished {
+                Some(repository) => damaged(&repository),
+                None => refused("repository", &error.into()),
+            });
+            (findings, None)
+        }
+    }
+}
+
+fn damaged(repository: &Repository) -> Finding {
+    let (what, hint) = told_damaged(repository);
+    Finding::refusal("repository", what).hint(hint)
+}
+
+/// What would keep a run from beginning.
+pub(super) fn obstacles(place: &Place<'_>) -> Vec<Finding> {
+    let git = place.repository.git(TIMEOUT);
+    let found = find_obstacles(place.repository, &git, &place.vault);
+    found
+        .iter()
+        .map(|error| refused("repository", error))
+        .collect()
+}
+
+/// An error that keeps a run from starting.
+pub(super) fn refused(check: &'static str, error: &CheckpointError) -> Finding {
+    let finding = if error.is_refusal() {
+        Finding::refusal(check, chain(error))
+    } else {
+        Finding::fault(check, chain(error))
+    };
+    match error.hint() {
+        Some(hint) => finding.hint(hint),
+        None => finding,
+    }
+}
+
+fn judge(version: &str) -> Finding {
+    let number = version.strip_prefix("git version ").unwrap_or(version);
+    match parse(number) {
+        Some(found) if found < OLDEST_GIT => {
+            Finding::refusal("git", format!("git {number} is too old"))
+                .hint("install git 2.38 or later")
+        }
+        Some(_) => Finding::good("git", format!("git {number}")),
+        None => Finding::warning("git", format!("git calls its version `{number}`"))
+            .hint("git 2.38 or later is needed"),
+    }
+}
+
+fn parse(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.');
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next()?.parse().ok()?;
+    Some((major, minor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn an_old_git_is_told_from_one_that_will_do() {
+        let cases = [
+            ("git version 2.47.3", Level::Good),
+            ("git version 2.38.0.windows.1", Level::Good),
+            ("git version 2.39.5 (Apple Git-154)", Level::Good),
+            ("git version 10.0", Level::Good),
+            ("git version 2.37.9", Level::Refusal),
+            ("git version 1.99", Level::Refusal),
+            ("git version next", Level::Warning),
+        ];
+        for (version, want) in cases {
+            assert_eq!(judge(version).level, want, "{version}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The configuration.
+
+use std::path::Path;
+
+use super::Patient;
+use crate::doctor::Finding;
+use crate::settings::files::{AllowedSettings, Loaded, Places, REPOSITORY_FILE, load};
+use crate::settings::{PartialSettings, Settings, SettingsProblem};
+
+/// The settings as they are, and those that may be acted on.
+pub(super) struct Found {
+    pub shown: Settings,
+    /// Where the repository's file is not allowed yet, these are without what it asks for; none
+    /// where nothing sensible is left.
+    pub allowed: Option<AllowedSettings>,
+}
+
+/// Reads the settings as a run in this root would.
+pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Found>) {
+    let places = Places {
+        root,
+        home: patient.home.as_deref(),
+        config: patient.config.as_deref(),
+        directory: &patient.directory,
+        state: patient.state.as_deref().ok(),
+        trust: false,
+    };
+    let loaded = match load(&places, &patient.environment) {
+        Ok(loaded) => loaded,
+        Err(problem) => return (vec![unfit(&problem)], None),
+    };
+    let warnings = loaded.warnings.iter();
+    let mut findings: Vec<Finding> = warnings
+        .map(|text| Finding::warning("settings", text.as_str()))
+        .collect();
+    match loaded.shown(PartialSettings::default()) {
+        Ok(shown) => {
+            if findings.is_empty() {
+                findings.push(Finding::good("settings", "all keys are known"));
+            }
+            findings.extend(gates(patient, root, &shown));
+            findings.extend(trust(&loaded));
+            let allowed = loaded.allowed(PartialSettings::default()).ok();
+            (findings, Some(Found { shown, allowed }))
+        }
+        Err(problem) => {
+            findings.push(unfit(&problem));
+            (findings, None)
+        }
+    }
+}
+
+/// A run asks before it does what the repository's file says; the doctor runs nothing of it either.
+fn trust(loaded: &Loaded) -> Option<Finding> {
+    let file = loaded.unallowed()?;
+    let message = format!(
+        "`{}` asks for permissions that you have not given; nothing of it was run",
+        file.name
+    );
+    let hint = "`ralphtool trust` shows them and asks";
+    Some(Finding::refusal("trust", message).hint(hint))
+}
+
+/// Where nobody has configured anything, nothing but the agent's word says that a story is done.
+fn gates(patient: &Patient, root: &Path, settings: &Settings) -> Option<Finding> {
+    let is_configured = patient.config.is_some() || root.join(REPOSITORY_FILE).exists();
+    if is_configured || !settings.gates.value.is_empty() {
+        return None;
+    }
+    let message = "none: that a story is done, only the agent says";
+    let hint = "`ralphtool init` writes a configuration with the tests of this repository";
+    Some(Finding::good("gates", message).hint(hint))
+}
+
+fn unfit(problem: &SettingsProblem) -> Finding {
+    let finding = Finding::refusal("settings", problem.to_string());
+    match &problem.hint {
+        Some(hint) => finding.hint(hint.as_str()),
+        None => finding,
+    }
+}

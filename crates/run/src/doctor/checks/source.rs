@@ -1,0 +1,53 @@
+//! The changes there are to work through.
+
+use super::Patient;
+use crate::doctor::Finding;
+use crate::engine::chain;
+use ralph_plan::source::{SourceError, Survey, survey};
+use ralph_plan::summary::ChangeState;
+
+/// Looks for changes and whether they can be read.
+pub(super) fn look(patient: &Patient) -> Vec<Finding> {
+    let around = &patient.surroundings;
+    let Survey {
+        folder,
+        changes,
+        warnings,
+    } = match survey(around) {
+        Ok(found) => found,
+        Err(error) => return vec![missing(&error)],
+    };
+    let warnings = warnings.iter();
+    let mut findings: Vec<Finding> = warnings
+        .map(|it| Finding::warning("source", it.message.as_str()))
+        .collect();
+    let folder = folder.display();
+    let ready = changes.iter().filter(|it| it.state == ChangeState::Ready);
+    let count = match changes.len() {
+        1 => "1 change".to_owned(),
+        many => format!("{many} changes"),
+    };
+    let message = format!("{count} in `{folder}`, {} with work left", ready.count());
+    findings.push(if changes.is_empty() {
+        Finding::warning("source", message)
+            .hint("make one with `openspec new change NAME`, or run a checklist file by its path")
+    } else {
+        Finding::good("source", message)
+    });
+    for change in &changes {
+        if let ChangeState::Invalid { reason } = &change.state {
+            let message = format!("`{}` cannot be read: {reason}", change.name);
+            findings.push(Finding::warning("source", message));
+        }
+    }
+    findings
+}
+
+/// Without a root there may still be a checklist file to run.
+fn missing(error: &SourceError) -> Finding {
+    let finding = Finding::warning("source", chain(error));
+    match error.hint() {
+        Some(hint) => finding.hint(hint),
+        None => finding,
+    }
+}

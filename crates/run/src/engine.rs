@@ -1,0 +1,442 @@
+//! The only loop: waits for an input, asks the machine, performs the effects.
+//!
+//! It decides nothing. What it holds is what runs right now: one process at the most, the timers
+//! the machine set, and the record of what happened.
+
+mod agent_run;
+pub(crate) mod agents;
+pub mod attempts;
+mod beginning;
+pub(crate) mod follow;
+pub(crate) mod gaps;
+mod gate_run;
+mod gating;
+pub mod housekeeping;
+pub mod launch;
+pub mod mend;
+pub(crate) mod outside;
+mod perform;
+mod signals;
+mod so_far;
+pub(crate) mod start;
+mod tampering;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod watch;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::machine::{
+    Effect, Input, Machine, NO_ANSWER_HINT, StoppedBy, Ticket, Timer, UserCommand,
+};
+use crate::policy::Gate;
+use crate::records::event::{Event, Record, Request};
+use crate::records::notifier::Herald;
+use crate::settings::NotifySettings;
+use crate::tamper::TamperPolicy;
+use ralph_agents::hearing::DetailLevel;
+use ralph_base::files::FileError;
+use ralph_base::ids::RunId;
+use ralph_base::size::SizeLimit;
+use ralph_plan::change::Change;
+use ralph_plan::source::Surroundings;
+use ralph_process::watchman::Watchman;
+use ralph_vault::checkpoint::{CheckpointError, Checkpoints, FinishReport, Notice};
+
+use crate::records::recorder::Recorder;
+use agent_run::AgentRun;
+use agents::Agents;
+use gate_run::GateRunning;
+use signals::{Signalled, Signals};
+use timers::Timers;
+
+/// How long a git command may take where no settings say.
+pub(crate) const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// What to do where a step failed and nothing better is known.
+const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
+
+/// Everything a run needs.
+pub struct Job {
+    /// The run's id.
+    pub run: RunId,
+    /// The change, as read just now.
+    pub change: Change,
+    /// Where changes are looked for.
+    pub surroundings: Surroundings,
+    /// The agents it may use.
+    pub agents: Agents,
+    /// The gates of the policy.
+    pub gates: Vec<Gate>,
+    /// A box the agent left open fails the attempt.
+    pub strict_tasks: bool,
+    /// What attempts had better leave alone.
+    pub tamper: TamperPolicy,
+    /// The shell for gates.
+    pub shell: std::ffi::OsString,
+    /// How large the vault may get.
+    pub vault_limit: SizeLimit,
+    /// How much of the agents' notes goes into a prompt.
+    pub learnings_limit: SizeLimit,
+    /// This goes on with an open run.
+    pub resumed: bool,
+    /// Whom to tell of what.
+    pub notify: NotifySettings,
+    /// What was said before the machine started: warnings, recoveries.
+    pub preface: Vec<Event>,
+}
+
+/// Who is told what happens in a run.
+#[derive(Debug)]
+pub struct Audience {
+    /// Where records go, as many as there are at once.
+    pub records: mpsc::Sender<Vec<Record>>,
+    /// How much is shown of what agents say.
+    pub detail_level: DetailLevel,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct End {
+    /// The exit code.
+    pub exit_code: u8,
+}
+
+/// Why the loop itself could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The record of the run could not be written.
+    #[error(transparent)]
+    Record(#[from] FileError),
+    /// A signal handler could not be set.
+    #[error("could not listen for signals")]
+    Signals(#[source] std::io::Error),
+}
+
+/// The process that runs now.
+enum Running {
+    Agent(Box<AgentRun>),
+    Gate(Box<GateRunning>),
+}
+
+/// The loop with everything it owns.
+pub struct Engine {
+    machine: Machine,
+    checkpoints: Checkpoints,
+    job: Job,
+    recorder: Recorder,
+    detail_level: DetailLevel,
+    signals: Signals,
+    timers: Timers,
+    running: Option<Running>,
+    /// Ends what runs, should this program die.
+    watchman: Option<Watchman>,
+    /// What is worth saying at the next turn of the loop.
+    unsaid: Vec<Event>,
+    /// Answers that are ready, in order.
+    ready: VecDeque<Input>,
+    /// The change as it was when the current story began.
+    story_base: Option<Change>,
+    /// What the user at the screen asks for; none where nobody watches.
+    user: Option<mpsc::Receiver<UserCommand>>,
+    /// What the last finish that was tried is about.
+    half_finished: Option<FinishReport>,
+    end: Option<End>,
+}
+
+impl Engine {
+    /// Makes the loop; records go to `audience` after they are written, commands come from `user`.
+    pub fn new(
+        machine: Machine,
+        checkpoints: Checkpoints,
+        job: Job,
+        audience: Audience,
+        user: Option<mpsc::Receiver<UserCommand>>,
+    ) -> Result<Self, EngineError> {
+        let folder: PathBuf = checkpoints.run_folder(&job.run);
+        Ok(Self {
+            detail_level: audience.detail_level,
+            recorder: Recorder::open(&folder, job.run.clone(), audience.records)?.with_herald(
+                Herald::of(&job.notify, checkpoints.repository().work_tree.clone()),
+            ),
+            signals: Signals::listen().map_err(EngineError::Signals)?,
+            timers: Timers::default(),
+            machine,
+            checkpoints,
+            job,
+            running: None,
+            watchman: None,
+            unsaid: Vec::new(),
+            ready: VecDeque::new(),
+            story_base: None,
+            user,
+            half_finished: None,
+            end: None,
+        })
+    }
+
+    /// Runs until the machine says that it is over.
+    pub async fn run(mut self) -> Result<End, EngineError> {
+        let end = self.work().await;
+        if end.is_err() {
+            // The user comes after it; the error that is told is the one that ended the run.
+            let _ = self.checkpoints.settle_restore();
+        }
+        end
+    }
+
+    async fn work(&mut self) -> Result<End, EngineError> {
+        self.unsaid = std::mem::take(&mut self.job.preface);
+        self.post_watchman();
+        self.say_unsaid().await?;
+        let mut effects = self.machine.start(Timestamp::now());
+        loop {
+            for effect in effects {
+                // What was said so far must not wait for a step that takes long.
+                if !matches!(effect, Effect::Announce(_)) {
+                    self.recorder.tell().await?;
+                }
+                perform::perform(self, effect).await?;
+            }
+            self.say_unsaid().await?;
+            if let Some(end) = self.end.take() {
+                self.settle_restore().await?;
+                self.recorder.finish().await?;
+                self.relieve_watchman().await;
+                return Ok(end);
+            }
+            let input = self.next_input().await?;
+            effects = self.machine.handle(input, Timestamp::now());
+        }
+    }
+
+    /// Records what the loop itself found worth saying.
+    async fn say_unsaid(&mut self) -> Result<(), EngineError> {
+        for event in std::mem::take(&mut self.unsaid) {
+            self.recorder.record(event).await?;
+        }
+        Ok(())
+    }
+
+    /// The next thing that happens.
+    async fn next_input(&mut self) -> Result<Input, EngineError> {
+        if let Some(input) = self.ready.pop_front() {
+            return Ok(input);
+        }
+        // Every step is awaited where it is performed, so its answer would be here by now.
+        if let Some(ticket) = self.machine.unanswered(self.running.is_some()) {
+            self.unanswerable(ticket, "nothing is left that could answer it");
+        }
+        if let Some(input) = self.ready.pop_front() {
+            return Ok(input);
+        }
+        self.settle_restore().await?;
+        self.checkpoints.somebody_is_here();
+        self.recorder.tell().await?;
+        loop {
+            let next = tokio::select! {
+                biased;
+                signal = self.signals.next() => Next::Signal(signal),
+                command = next_command(&mut self.user) => Next::Command(command),
+                // Before the process: one that never stops talking must not outlast its time.
+                timer = self.timers.next() => Next::Timer(timer),
+                happened = next_of(&mut self.running) => Next::Process(happened),
+            };
+            match next {
+                Next::Timer(timer) => self.on_timer(timer).await?,
+                next => self.take_in(next).await?,
+            }
+            if let Some(input) = self.ready.pop_front() {
+                return Ok(input);
+            }
+        }
+    }
+
+    /// From here on the user may change the tree. Where this fails, the next start restores again.
+    async fn settle_restore(&mut self) -> Result<(), EngineError> {
+        match self.checkpoints.settle_restore() {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let message = format!("could not make the restore durable: {error}");
+                self.warn(vec![Notice::new("restore_unsettled", message)])
+                    .await
+            }
+        }
+    }
+
+    /// A timer ran out; what happened before anybody could look comes first. After a suspension
+    /// that is all an agent printed meanwhile: to be silent for so long was not its doing.
+    async fn on_timer(&mut self, timer: Timer) -> Result<(), EngineError> {
+        // Lets the runtime see signals and files that are ready by now.
+        tokio::task::yield_now().await;
+        let earlier = tokio::select! {
+            biased;
+            signal = self.signals.next() => Some(Next::Signal(signal)),
+            happened = next_of(&mut self.running) => Some(Next::Process(happened)),
+            () = std::future::ready(()) => None,
+        };
+        if let Some(earlier) = earlier {
+            self.take_in(earlier).await?;
+        }
+        self.ready.push_back(Input::TimerFired(timer));
+        Ok(())
+    }
+
+    /// Turns what came next into inputs.
+    async fn take_in(&mut self, next: Next) -> Result<(), EngineError> {
+        match next {
+            Next::Signal(Signalled::Stop(stop)) => self.ready.push_back(stop),
+            Next::Signal(Signalled::Continued) => {
+                if let Some(Running::Agent(agent)) = &self.running {
+                    self.ready.push_back(agent.woken());
+                }
+            }
+            Next::Command(command) => {
+                let input = self.heed(command);
+                self.ready.push_back(input);
+            }
+            Next::Process(happened) => self.take_in_process(happened).await?,
+            Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
+        }
+        Ok(())
+    }
+
+    /// Turns what came from the screen into an input; a screen that is gone ends the program.
+    fn heed(&mut self, command: Option<UserCommand>) -> Input {
+        if let Some(command) = command {
+            return Input::User(command);
+        }
+        self.user = None;
+        Input::Stop {
+            request: Request::Stop,
+            by: StoppedBy::Terminate,
+        }
+    }
+
+    /// Turns what a process did into inputs.
+    async fn take_in_process(&mut self, happened: Happened) -> Result<(), EngineError> {
+        match happened {
+            Happened::Inputs(inputs) => self.ready.extend(inputs),
+            Happened::Ended => {
+                match self.running.take() {
+                    Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
+                    Some(Running::Gate(gate)) => {
+                        let (asked, ended) = gate.finish().await;
+                        self.gate_ended(asked, ended).await?;
+                    }
+                    None => {}
+                }
+                self.nothing_to_watch();
+            }
+        }
+        Ok(())
+    }
+
+    /// Announces what an edge found worth saying.
+    async fn warn(&mut self, notices: Vec<Notice>) -> Result<(), EngineError> {
+        for notice in notices {
+            self.recorder
+                .record(Event::Warning {
+                    code: notice.code.to_owned(),
+                    message: notice.message,
+                })
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// The answer to a step that nothing else answers: a fault of this program must end the run, not
+    /// leave it waiting for ever.
+    fn unanswerable(&mut self, ticket: Ticket, reason: &str) {
+        self.ready.push_back(Input::StepFailed {
+            ticket,
+            what: "internal error: a step of the loop got no answer".to_owned(),
+            reason: reason.to_owned(),
+            hint: NO_ANSWER_HINT.to_owned(),
+        });
+    }
+
+    /// The answer to a step that did not work.
+    fn failed(&mut self, ticket: Ticket, what: &str, error: &CheckpointError) {
+        self.ready.push_back(Input::StepFailed {
+            ticket,
+            what: what.to_owned(),
+            reason: chain(error),
+            hint: self.hint_about(error),
+        });
+    }
+
+    /// What to do about a step that did not work, and what is safe.
+    fn hint_about(&self, error: &CheckpointError) -> String {
+        let vault = self.checkpoints.vault_folder();
+        if !vault.join("journal").exists() {
+            let branch = self.checkpoints.open_run().map(|open| open.branch);
+            return vault_gone(vault, branch.as_deref());
+        }
+        error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned())
+    }
+}
+
+/// What is lost and what is not where the vault was removed during the run.
+fn vault_gone(vault: &Path, branch: Option<&str>) -> String {
+    let branch = branch.unwrap_or("the run's branch");
+    format!(
+        "the vault `{}` is gone, and with it the parked attempts, the state before the run and what \
+         could be undone. The files in the tree and the commits on `{branch}` are safe: `git log \
+         {branch}` shows the stories that are done, `ralphtool loop` starts a new run",
+        vault.display()
+    )
+}
+
+/// What the loop hears of next.
+enum Next {
+    Signal(Signalled),
+    Command(Option<UserCommand>),
+    Process(Happened),
+    Timer(Timer),
+}
+
+/// What a process did.
+enum Happened {
+    Inputs(Vec<Input>),
+    Ended,
+}
+
+/// Waits for the running process; for ever where none runs.
+async fn next_of(running: &mut Option<Running>) -> Happened {
+    match running {
+        Some(Running::Agent(agent)) => agent.next().await,
+        Some(Running::Gate(gate)) => gate.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the user at the screen; for ever where nobody watches.
+async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<UserCommand> {
+    match user {
+        Some(user) => user.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Where the logs of a run's gates are kept.
+fn gate_logs(checkpoints: &Checkpoints, run: &RunId) -> PathBuf {
+    checkpoints.run_folder(run).join("gates")
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! One agent process and the reader of its stream, until nothing of it runs any more.
+
+use std::time::Duration;
+
+use super::Happened;
+use crate::machine::{AgentEnd, AgentExit, Input, Ticket};
+use ralph_agents::agent_event::{AgentEvent, EventSink as _, first_chars};
+use ralph_agents::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
+use ralph_agents::hearing::EventBatch;
+use ralph_process::{Ending, Exit, OutputLine, ProcessEvent, RunningProcess};
+
+/// What an agent leaves running may end by itself for this long after it.
+const LEAK_GRACE: Duration = Duration::from_millis(300);
+
+/// How much of the agent's last line is kept.
+const LINE_CHARS: usize = 200;
+
+/// A running agent.
+pub(super) struct AgentRun {
+    ticket: Ticket,
+    process: RunningProcess,
+    reader: Box<dyn StreamReader>,
+    batch: EventBatch,
+    last_line: Option<String>,
+    stopped: bool,
+}
+
+impl AgentRun {
+    /// Takes charge of an agent that was just started, and listens to it.
+    pub(super) fn new(
+        ticket: Ticket,
+        process: RunningProcess,
+        reader: Box<dyn StreamReader>,
+        batch: EventBatch,
+    ) -> Self {
+        Self {
+            ticket,
+            process,
+            reader,
+            batch,
+            last_line: None,
+            stopped: false,
+        }
+    }
+
+    /// Asks the agent to end; without grace it is pressed at once.
+    pub(super) fn stop(&mut self, grace: Duration) {
+        self.stopped = true;
+        if grace.is_zero() {
+            self.process.kill_now();
+        } else {
+            self.process.request_stop(grace);
+        }
+    }
+
+    /// The input that says the agent is at work, whatever it printed.
+    pub(super) const fn woken(&self) -> Input {
+        Input::AgentActive {
+            ticket: self.ticket,
+        }
+    }
+
+    /// Waits for what the agent does next. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Happened {
+        let (reader, batch) = (&mut self.reader, &mut self.batch);
+        let listen = |output: OutputLine<'_>| match output {
+            OutputLine::Stdout(line) => reader.read(line.bytes, line.truncated, batch),
+            OutputLine::Stderr(line) => {
+                for event in reader.stderr_line(line.bytes) {
+                    batch.push(event);
+                }
+            }
+        };
+        match self.process.next(listen).await {
+            ProcessEvent::Wrote => Happened::Inputs(self.inputs()),
+            ProcessEvent::Exited(_) => Happened::Ended,
+        }
+    }
+
+    fn inputs(&mut self) -> Vec<Input> {
+        let ticket = self.ticket;
+        let events = self.batch.take();
+        if events.is_empty() {
+            return vec![Input::AgentActive { ticket }];
+        }
+        let mut inputs = Vec::with_capacity(events.len() + 1);
+        for event in events {
+            if let AgentEvent::Text { text } = &event {
+                self.last_line = last_line(text).or(self.last_line.take());
+            }
+            let is_final = matches!(event, AgentEvent::Final { .. });
+            inputs.push(Input::AgentSaid { ticket, event });
+            if is_final {
+                inputs.push(Input::AgentFinal { ticket });
+            }
+        }
+        inputs
+    }
+
+    /// Ends what the agent left running and sums it up.
+    pub(super) async fn finish(self: Box<Self>) -> Vec<Input> {
+        let mut this = *self;
+        let ending = this.process.finish(LEAK_GRACE).await;
+        let last = this.reader.end(&ProcessEnd {
+            code: match ending.exit {
+                Exit::Code(code) if !this.stopped => Some(code),
+                _ => None,
+            },
+            stderr: &ending.stderr_tail,
+        });
+        let mut inputs: Vec<Input> = last
+            .into_iter()
+            .map(|event| Input::AgentSaid {
+                ticket: this.ticket,
+                event,
+            })
+            .collect();
+        let stream = this.reader.verdict();
+        inputs.push(Input::AgentEnded {
+            ticket: this.ticket,
+            end: Box::new(AgentEnd {
+                last_line: this.last_line,
+                ..sum_up(stream, ending, this.stopped)
+            }),
+        });
+        inputs
+    }
+}
+
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+    Some(first_chars(line.trim(), LINE_CHARS).to_owned())
+}
+
+fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
+    let exit = match ending.exit {
+        _ if stopped => AgentExit::StoppedByUs,
+        Exit::Code(code) => AgentExit::Code(code),
+        Exit::Signal(signal) => AgentExit::Signal(signal),
+        Exit::Unknown => AgentExit::Code(-1),
+    };
+    AgentEnd {
+        exit,
+        final_seen: stream.turn != TurnEnd::Open,
+        is_error: stream.turn == TurnEnd::EndedWithError,
+        promise: stream.promise,
+        limit: stream.limit,
+        auth: stream.auth,
+        overflow: stream.overflow,
+        last_words: stream.error.unwrap_or(ending.stderr_tail),
+        last_line: None,
+        swept: ending.swept.ended,
+        still_running: ending.swept.survivors,
+        usage: (stream.usage != ralph_agents::agent_event::Usage::default())
+            .then_some(stream.usage),
+    }
+}

@@ -1,0 +1,153 @@
+//! From the name of an agent to what can be started, and whether it can.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::agent::{Agent, find_program};
+use crate::failure::Failure;
+use crate::policy::roster::{Choice, Roster};
+use crate::settings::agents::{AgentSettings, Calling};
+use crate::settings::{Settings, Sourced, Variable};
+use ralph_agents::adapters::adapter;
+use ralph_process::EnvChange;
+
+/// The agents of a run, as its settings describe them.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    own: BTreeMap<String, Sourced<AgentSettings>>,
+}
+
+impl Agents {
+    /// The agents the settings know.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            own: settings.agents.clone(),
+        }
+    }
+
+    /// The agent of a choice; whether there is one was checked when the settings were read.
+    pub fn agent(&self, choice: &Choice) -> Agent {
+        let Some(Sourced { value: own, .. }) = self.own.get(&choice.agent) else {
+            return built_in(&choice.agent, &[], choice.model.clone(), Vec::new());
+        };
+        let env = own.env.clone().into_iter().collect();
+        let model = choice.model.clone();
+        match &own.calling {
+            Calling::Like { name, wrap } => built_in(name, wrap, model, env),
+            Calling::Command(command) => Agent::Command {
+                command: command.clone(),
+                model,
+                env,
+            },
+        }
+    }
+}
+
+fn built_in(
+    name: &str,
+    wrap: &[String],
+    model: Option<String>,
+    env: Vec<(String, Variable)>,
+) -> Agent {
+    match adapter(name) {
+        Some(adapter) => Agent::BuiltIn {
+            adapter,
+            wrap: wrap.to_vec(),
+            model,
+            env,
+        },
+        None => Agent::Demo,
+    }
+}
+
+/// Every agent that may be asked must be there, as seen from where it will run.
+pub(crate) fn check(
+    settings: &Settings,
+    change: &str,
+    environment: &[(OsString, OsString)],
+    root: &Path,
+) -> Result<(), Failure> {
+    let agents = Agents::of(settings);
+    for choice in Roster::of(settings, change).all() {
+        let found = find(&choice, &agents.agent(&choice), environment, root);
+        found.map_err(|obstacle| {
+            let failure = Failure::refused(obstacle.message).hint(obstacle.hint);
+            match obstacle.meanwhile {
+                Some(other) => failure.hint(other),
+                None => failure,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Why an agent cannot be started, and what to do.
+#[derive(Debug)]
+pub(crate) struct Obstacle {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+    /// What else can be done until then.
+    meanwhile: Option<&'static str>,
+}
+
+impl Obstacle {
+    fn new(message: String, hint: impl Into<String>) -> Self {
+        Self {
+            message,
+            hint: hint.into(),
+            meanwhile: None,
+        }
+    }
+}
+
+/// Finds the program of an agent, as seen from where it will run; the demo has none.
+pub(crate) fn find(
+    choice: &Choice,
+    agent: &Agent,
+    environment: &[(OsString, OsString)],
+    root: &Path,
+) -> Result<Option<PathBuf>, Obstacle> {
+    let name = &choice.agent;
+    if agent.lacks_model() {
+        let problem =
+            format!("the command of the agent `{name}` has `{{model}}`, and there is none");
+        let hint = format!("name one with `--model` or `model = \"…\"` in `[agents.{name}]`");
+        return Err(Obstacle::new(problem, hint));
+    }
+    let folder = agent.folder(root);
+    if !folder.is_dir() {
+        let problem = format!(
+            "the agent `{name}` starts in `{}`, which is no folder",
+            folder.display()
+        );
+        return Err(Obstacle::new(problem, "create it, or correct `cwd`"));
+    }
+    let Some(program) = agent.program() else {
+        return Ok(None);
+    };
+    let environment = EnvChange::applied(&agent.environment(root), environment);
+    let path = environment.get(OsStr::new("PATH"));
+    let found = find_program(program.as_ref(), path.map(OsString::as_os_str), &folder);
+    if found.is_some() {
+        return Ok(found);
+    }
+    let install = match agent {
+        Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
+            format!(
+                "install it with `{}`, or choose another agent with `--agent NAME`",
+                adapter.install
+            )
+        }
+        Agent::BuiltIn { .. } | Agent::Command { .. } | Agent::Demo => {
+            "install it, or choose another agent with `--agent NAME`".to_owned()
+        }
+    };
+    let message = format!("the agent `{name}` needs `{program}`, which was not found");
+    Err(Obstacle {
+        meanwhile: Some("`ralphtool demo` shows a run without any agent"),
+        ..Obstacle::new(message, install)
+    })
+}

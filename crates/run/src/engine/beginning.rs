@@ -1,0 +1,45 @@
+//! Where the work on a change began: gates at the end are compared with that, and not with what an
+//! earlier run of the same change left, whose red would else count as "before".
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::history::lookup::read_run;
+use crate::records::event::{FinishChoice, Outcome};
+use crate::records::progress::Progress;
+use ralph_base::ids::RunId;
+use ralph_vault::gc::policy::Standing;
+use ralph_vault::look::look;
+
+/// The gates of earlier runs whose work a run of the change goes on from, and whether each was red
+/// where they began. `run` is the one that goes on, if it has begun already.
+pub(super) fn gates_where_work_began(
+    vault: &Path,
+    change: &str,
+    run: Option<&RunId>,
+) -> BTreeMap<String, bool> {
+    let mut gates = BTreeMap::new();
+    // What cannot be read is not known: the gates are asked again.
+    let runs = look(vault).map(|look| look.runs).unwrap_or_default();
+    let earlier = runs.iter().position(|past| Some(&past.run) == run);
+    let earlier = runs.iter().take(earlier.unwrap_or(runs.len()));
+    for past in earlier.rev() {
+        let mut progress = Progress::default();
+        for record in read_run(vault, &past.run) {
+            progress.apply(&record);
+        }
+        let finish = progress.finish.as_ref().map(|finish| finish.choice);
+        // It left nothing: what was there before it is there again.
+        if past.standing == Standing::TakenBack || finish == Some(FinishChoice::Abandon) {
+            continue;
+        }
+        // Work that passed is where new work begins.
+        if past.change != change || progress.outcome == Some(Outcome::AllDone) {
+            break;
+        }
+        for gate in progress.header.iter().flat_map(|header| &header.gates) {
+            gates.insert(gate.clone(), progress.red_before.contains(gate));
+        }
+    }
+    gates
+}

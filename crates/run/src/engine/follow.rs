@@ -1,0 +1,250 @@
+//! Follows a run that another process works on: its records as they are written, and of what its
+//! agent says the last word and the last figures, which are in the attempt's transcript alone.
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::file;
+use crate::windows::file_lines::FileLines;
+use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::dialect::{Output, StreamReader};
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+
+use crate::history::lookup::{complaint_after, damage};
+
+/// A record is not longer.
+const RECORD_CAP: usize = 64 << 20;
+
+/// Of a transcript that is longer just the end is read.
+const TRANSCRIPT_CAP: u64 = 64 << 20;
+
+/// Follows one run.
+pub(crate) struct Follower {
+    run: RunId,
+    work_tree: String,
+    records: Growing,
+    said: Option<Said>,
+    last_number: u64,
+}
+
+impl Follower {
+    /// Follows the run of that name from its beginning.
+    pub(crate) fn of(vault: &Path, run: &RunId, work_tree: &Path) -> Self {
+        let path = file::path_in(&vault.join("runs").join(&run.0));
+        Self {
+            run: run.clone(),
+            work_tree: work_tree.to_string_lossy().into_owned(),
+            records: Growing::of(path, RECORD_CAP),
+            said: None,
+            last_number: 0,
+        }
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn read_on(&mut self, now: Timestamp) -> io::Result<Vec<Record>> {
+        let mut news = Vec::new();
+        let mut damaged = 0;
+        self.records.read_on(|bytes, _| {
+            let line = file::read_line(bytes);
+            damaged += usize::from(line.is_damaged);
+            news.extend(line.record);
+        })?;
+        if let Some(message) = damage(damaged) {
+            news.push(complaint_after(news.last(), &self.run, message));
+        }
+        for record in &news {
+            self.last_number = record.seq;
+            self.turn_to(&record.event);
+        }
+        if let Some(said) = &mut self.said {
+            let events = said.read_on()?;
+            news.extend(events.into_iter().map(|agent| Record {
+                v: WIRE_VERSION,
+                seq: self.last_number,
+                at: now,
+                run: self.run.clone(),
+                event: Event::Agent {
+                    story: said.story.clone(),
+                    attempt: said.attempt,
+                    agent,
+                },
+            }));
+        }
+        Ok(news)
+    }
+
+    /// Listens to the agent of the attempt at hand.
+    fn turn_to(&mut self, event: &Event) {
+        match event {
+            Event::AttemptStarted {
+                story,
+                attempt,
+                transcript,
+                output,
+                ..
+            } => {
+                let folder = Path::new(transcript);
+                let mut said = Said::of(folder, *output, story.clone(), *attempt);
+                said.reader.set_folder(&self.work_tree);
+                self.said = Some(said);
+            }
+            Event::AttemptFailed { .. }
+            | Event::StoryCompleted { .. }
+            | Event::RunEnded { .. }
+            | Event::RunStarted { .. } => self.said = None,
+            _ => {}
+        }
+    }
+}
+
+/// What the agent of one attempt says.
+struct Said {
+    story: StoryId,
+    attempt: AttemptNumber,
+    stream: Growing,
+    reader: Box<dyn StreamReader + Send>,
+}
+
+impl Said {
+    fn of(folder: &Path, output: Output, story: StoryId, attempt: AttemptNumber) -> Self {
+        let mut stream = Growing::of(folder.join("stdout"), output.line_cap());
+        stream.skip_to = |length| length.saturating_sub(TRANSCRIPT_CAP);
+        Self {
+            story,
+            attempt,
+            stream,
+            reader: output.reader(&jiff::Zoned::now()),
+        }
+    }
+
+    /// The last figures and the last word since the last time.
+    fn read_on(&mut self) -> io::Result<Vec<AgentEvent>> {
+        let (mut figures, mut word) = (None, None);
+        let reader = &mut self.reader;
+        self.stream.read_on(|bytes, truncated| {
+            for event in reader.line(bytes, truncated) {
+                match &event {
+                    AgentEvent::Usage { .. } => figures = Some(event),
+                    AgentEvent::Text { text } if text.trim().is_empty() => {}
+                    _ => word = Some(event),
+                }
+            }
+        })?;
+        Ok([figures, word].into_iter().flatten().collect())
+    }
+}
+
+/// A file that grows, and may not be there yet.
+struct Growing {
+    path: PathBuf,
+    file: Option<File>,
+    lines: FileLines,
+    cap: usize,
+    /// Where to begin in a file of some length.
+    skip_to: fn(u64) -> u64,
+}
+
+impl Growing {
+    fn of(path: PathBuf, cap: usize) -> Self {
+        Self {
+            path,
+            file: None,
+            lines: FileLines::at(0, cap),
+            cap,
+            skip_to: |_| 0,
+        }
+    }
+
+    /// Gives whole lines that were added, and whether they were longer than the cap.
+    fn read_on(&mut self, mut each: impl FnMut(&[u8], bool)) -> io::Result<()> {
+        if self.file.is_none() {
+            let file = match File::open(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                file => file?,
+            };
+            let start = (self.skip_to)(file.metadata()?.len());
+            self.lines = FileLines::at(start, self.cap);
+            self.file = Some(file);
+        }
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        // No further than the present end: somebody may go on writing for ever.
+        let left = file.metadata()?.len().saturating_sub(self.lines.position());
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        self.lines.read(file, left, |line| {
+            each(line.bytes, line.truncated);
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn records_and_the_last_words_of_the_agent_come_as_they_are_written() {
+        let vault = tempfile::tempdir().unwrap();
+        let run = RunId("r".to_owned());
+        let attempt = vault.path().join("attempt");
+        std::fs::create_dir_all(&attempt).unwrap();
+        let folder = vault.path().join("runs/r");
+        let mut follower = Follower::of(vault.path(), &run, Path::new("/repo"));
+        let mut told = || -> Vec<String> {
+            let records = follower.read_on(Timestamp::UNIX_EPOCH).unwrap();
+            let names = records.iter().map(|record| match &record.event {
+                Event::AttemptStarted { .. } => "attempt".to_owned(),
+                Event::Agent { agent, .. } => match agent {
+                    AgentEvent::Usage { usage, .. } => format!("{} tokens", usage.total_tokens()),
+                    AgentEvent::Text { text } => text.clone(),
+                    other => format!("{other:?}"),
+                },
+                Event::AttemptFailed { .. } => "failed".to_owned(),
+                other => format!("{other:?}"),
+            });
+            names.collect()
+        };
+        // Nothing is there yet.
+        assert_eq!(told(), Vec::<String>::new());
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut events = File::create(folder.join("events.jsonl")).unwrap();
+        let started = format!(
+            r#"{{"v":1,"seq":0,"at":"2026-01-01T00:00:00Z","run":"r","event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"{}","output":"claude-json"}}"#,
+            attempt.display()
+        );
+        let (first, rest) = started.split_at(40);
+        write!(events, "{first}").unwrap();
+        assert_eq!(told(), Vec::<String>::new());
+        writeln!(events, "{rest}").unwrap();
+        assert_eq!(told(), ["attempt"]);
+
+        let mut stdout = File::create(attempt.join("stdout")).unwrap();
+        for text in ["one", "two"] {
+            writeln!(
+                stdout,
+                r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":null,"message":{{"id":"{text}","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"output_tokens":4}}}}}}"#
+            )
+            .unwrap();
+        }
+        let said = told();
+        assert_eq!(said.last().map(String::as_str), Some("two"));
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].ends_with(" tokens"), "{said:?}");
+        assert_eq!(told(), Vec::<String>::new());
+        let failed = r#"{"v":1,"seq":1,"at":"2026-01-01T00:00:00Z","run":"r","event":"attempt_failed","story":"1","attempt":1,"kind":"failed","reason":"","parked":"1.1","changed_files":0,"retrying":false,"duration_ms":1,"usage":{"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}"#;
+        writeln!(events, "{failed}").unwrap();
+        writeln!(stdout, "more").unwrap();
+        assert_eq!(told(), ["failed"]);
+    }
+}

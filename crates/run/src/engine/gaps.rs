@@ -1,0 +1,330 @@
+//! Gaps in the record of a run: a program that dies between a step and the event that tells of it
+//! leaves one. The journal knows what happened; the record is completed from it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::records::event::{Event, FinishChoice, Record, WIRE_VERSION};
+use crate::records::file::{self, RecordFile};
+use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_base::files::FileError;
+use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use ralph_vault::checkpoint::Checkpoints;
+use ralph_vault::journal::reopening::Reopening;
+use ralph_vault::journal::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
+
+/// Adds what the record of the last run lacks.
+pub(crate) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
+    let lines = checkpoints.journal_lines()?;
+    let Some(run) = lines.last().map(|line| &line.run) else {
+        return Ok(());
+    };
+    let folder = checkpoints.run_folder(run);
+    let known = file::read(&folder)?.unwrap_or_default();
+    let missing = missing_events(&lines, run, &known.records);
+    append(&folder, run, missing)
+}
+
+/// Adds events to the record of a run that no loop is at work on.
+pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(), FileError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let mut file = RecordFile::open(folder)?;
+    let mut lines = Vec::new();
+    for event in events {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: file.next_number(),
+            at: jiff::Timestamp::now(),
+            run: run.clone(),
+            event,
+        };
+        file.add(&mut lines, &record)?;
+    }
+    file.write(&lines)
+}
+
+/// What the journal says of a run and its record does not.
+fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event> {
+    let mut told = Told::of(records);
+    let mut missing = Vec::new();
+    let mut begun: Option<&BeginIntent> = None;
+    let mut story: Option<&StoryNote> = None;
+    let mut saving: Option<(String, String, usize)> = None;
+    let mut opening: Option<&Reopening> = None;
+    let mut moving: Option<&MoveKind> = None;
+    let mut finishes = 0;
+    for line in lines.iter().filter(|line| line.run == *run) {
+        if let Step::Parked { .. } | Step::RestoreIntent = &line.step {
+            // It was verified, but undone before it was saved.
+            story = None;
+        }
+        match &line.step {
+            Step::BeginIntent { intent } => begun = Some(intent),
+            Step::Parked { attempt, note, .. }
+                if note.label == attempt.to_string() && told.failed.insert(note.label.clone()) =>
+            {
+                let (usage, duration_ms) = told.spent(&note.label);
+                missing.push(failed(attempt, note, usage, duration_ms));
+            }
+            Step::Verified { story: note } => story = Some(note),
+            Step::SaveIntent {
+                commit,
+                story,
+                changed_files,
+                reopening,
+                ..
+            } => {
+                saving = Some((story.clone(), commit.to_string(), *changed_files));
+                opening = reopening.as_ref();
+            }
+            Step::Saved => {
+                if let (Some(it), Some((_, commit, _))) = (opening.take(), &saving)
+                    && told.saved.insert(commit.clone())
+                {
+                    missing.push(Event::reopened(it.clone(), commit.clone()));
+                }
+                if let (Some(note), Some((of, commit, files))) = (story.take(), saving.take())
+                    && of == note.id.0
+                    && told.saved.insert(commit.clone())
+                {
+                    missing.push(completed(note, commit, files));
+                }
+            }
+            Step::Kept { changed_files } => {
+                finishes += 1;
+                if finishes > told.finishes {
+                    missing.extend(begun.map(|it| kept(it, *changed_files)));
+                }
+            }
+            Step::MoveIntent { intent } => moving = Some(&intent.kind),
+            Step::Moved => {
+                let event = moving
+                    .take()
+                    .zip(begun)
+                    .and_then(|(kind, it)| home(kind, it));
+                if let Some(event) = event {
+                    finishes += 1;
+                    if finishes > told.finishes {
+                        missing.push(event);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    missing
+}
+
+/// What the record tells of.
+struct Told {
+    /// When attempts started, when they were last heard of, and what they used by then.
+    spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
+    failed: HashSet<String>,
+    saved: HashSet<String>,
+    finishes: usize,
+}
+
+impl Told {
+    fn of(records: &[Record]) -> Self {
+        let mut told = Self {
+            failed: HashSet::new(),
+            saved: HashSet::new(),
+            finishes: 0,
+            spent: HashMap::new(),
+        };
+        for record in records {
+            match &record.event {
+                Event::AttemptStarted { story, attempt, .. } => {
+                    let spent = (record.at, record.at, Usage::default());
+                    told.spent.insert(label(story, *attempt), spent);
+                }
+                Event::Agent {
+                    story,
+                    attempt,
+                    agent: AgentEvent::Usage { usage, .. },
+                } => {
+                    if let Some(spent) = told.spent.get_mut(&label(story, *attempt)) {
+                        (spent.1, spent.2) = (record.at, *usage);
+                    }
+                }
+                Event::AttemptFailed { parked, .. } => {
+                    told.failed.insert(parked.clone());
+                }
+                Event::StoryCompleted { commit, .. } | Event::StoryReopened { commit, .. } => {
+                    told.saved.insert(commit.clone());
+                }
+                Event::Finished { .. } => told.finishes += 1,
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// What an attempt used, and how long it was surely at work.
+    fn spent(&self, label: &str) -> (Usage, u64) {
+        let Some((started, last, usage)) = self.spent.get(label) else {
+            return (Usage::default(), 0);
+        };
+        let time = last.duration_since(*started).as_millis();
+        (*usage, u64::try_from(time).unwrap_or(0))
+    }
+}
+
+fn label(story: &StoryId, attempt: AttemptNumber) -> String {
+    let story = story.clone();
+    AttemptId { story, attempt }.to_string()
+}
+
+fn failed(attempt: &AttemptId, note: &ParkedNote, usage: Usage, duration_ms: u64) -> Event {
+    Event::AttemptFailed {
+        story: attempt.story.clone(),
+        attempt: attempt.attempt,
+        kind: note.kind,
+        reason: note.why.clone(),
+        parked: note.label.clone(),
+        changed_files: note.changed_files,
+        retrying: true,
+        duration_ms,
+        usage,
+    }
+}
+
+fn completed(note: &StoryNote, commit: String, changed_files: usize) -> Event {
+    Event::StoryCompleted {
+        story: note.id.clone(),
+        title: note.title.clone(),
+        attempts: note.attempts,
+        commit,
+        changed_files,
+        duration_ms: 0,
+        usage: Usage::default(),
+    }
+}
+
+fn kept(begun: &BeginIntent, changed_files: usize) -> Event {
+    let branch = short(&begun.branch);
+    Event::Finished {
+        choice: FinishChoice::Keep,
+        head: branch.clone(),
+        branch,
+        changed_files,
+    }
+}
+
+fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
+    let (choice, head, changed_files) = match kind {
+        MoveKind::Cleanup { changed_files } => (
+            FinishChoice::Cleanup,
+            begun.original.recorded(),
+            *changed_files,
+        ),
+        MoveKind::Abandon => (FinishChoice::Abandon, begun.head.recorded(), 0),
+        MoveKind::Rewind { .. } | MoveKind::PutBack { .. } | MoveKind::Undo => return None,
+    };
+    Some(Event::Finished {
+        choice,
+        head,
+        branch: short(&begun.branch),
+        changed_files,
+    })
+}
+
+fn short(branch: &str) -> String {
+    branch
+        .strip_prefix("refs/heads/")
+        .unwrap_or(branch)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use ralph_vault::repo::object_id::ObjectId;
+
+    fn run() -> RunId {
+        RunId("test-run".to_owned())
+    }
+
+    fn lines(steps: Vec<Step>) -> Vec<Line> {
+        let line = |step| Line {
+            run: run(),
+            at: Timestamp::UNIX_EPOCH,
+            uptime: None,
+            step,
+        };
+        steps.into_iter().map(line).collect()
+    }
+
+    fn note() -> StoryNote {
+        StoryNote {
+            id: StoryId("1".to_owned()),
+            title: "First".to_owned(),
+            attempts: 1,
+            gates: Vec::new(),
+        }
+    }
+
+    fn saved(story: &str) -> [Step; 2] {
+        let commit = ObjectId::parse(&[b'a'; 40]).unwrap();
+        let intent = Step::SaveIntent {
+            commit,
+            snapshot: "s".to_owned(),
+            story: story.to_owned(),
+            changed_files: 1,
+            reopening: None,
+        };
+        [intent, Step::Saved]
+    }
+
+    fn completed_in(steps: Vec<Step>) -> usize {
+        let missing = missing_events(&lines(steps), &run(), &[]);
+        let is_completed = |event: &&Event| matches!(event, Event::StoryCompleted { .. });
+        missing.iter().filter(is_completed).count()
+    }
+
+    #[test]
+    fn a_story_that_was_verified_and_saved_is_completed() {
+        let [intent, saved] = saved("1");
+        let verified = Step::Verified { story: note() };
+        assert_eq!(completed_in(vec![verified, intent, saved]), 1);
+    }
+
+    #[test]
+    fn a_story_that_was_parked_after_it_was_verified_is_not_completed_by_a_later_save() {
+        let parked = Step::Parked {
+            attempt: AttemptId {
+                story: StoryId("1".to_owned()),
+                attempt: AttemptNumber(1),
+            },
+            snapshot: "p".to_owned(),
+            counts: false,
+            reason: None,
+            note: ParkedNote {
+                label: "1.1".to_owned(),
+                kind: crate::records::event::FailureKind::Interrupted,
+                why: "interrupted".to_owned(),
+                changed_files: 1,
+                commit: None,
+            },
+        };
+        let verified = || Step::Verified { story: note() };
+        let [intent, done] = saved("resumed state");
+        let undone = vec![
+            verified(),
+            parked,
+            Step::RestoreIntent,
+            Step::Restored,
+            intent,
+            done,
+        ];
+        assert_eq!(completed_in(undone), 0);
+        // Nor by a save of something else.
+        let [intent, done] = saved("resumed state");
+        assert_eq!(completed_in(vec![verified(), intent, done]), 0);
+    }
+}

@@ -1,0 +1,273 @@
+//! Housekeeping: which runs and vaults go is asked of the domain, and carried out by the edge; at
+//! the end of every run by itself, and whenever the user asks for it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::launch::refusal;
+use super::{MENDING_TIMEOUT, chain};
+use crate::failure::Failure;
+use ralph_base::ids::RunId;
+use ralph_base::shell::quoted;
+use ralph_base::size::{SizeLimit, rounded};
+use ralph_vault::checkpoint::{CheckpointError, Checkpoints, GcPlan, Notice};
+use ralph_vault::gc::policy::{
+    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, fate_of_named,
+    removable,
+};
+use ralph_vault::repo::repository::Repository;
+use ralph_vault::store::Vault;
+use ralph_vault::store::others::{self, OtherVault, Scope};
+
+/// What is asked for.
+pub struct Request<'a> {
+    /// Where the command was given.
+    pub directory: &'a Path,
+    /// The user's state directory.
+    pub state: &'a Path,
+    /// Runs and vaults younger than this stay.
+    pub older_than: Duration,
+    /// Vaults of other work trees are looked at, too.
+    pub scope: Scope,
+    /// Just this vault, and all of it: by its name, its folder or its work tree.
+    pub forget: Option<&'a str>,
+}
+
+/// What goes, with the vault locked until it is done.
+pub struct Prepared {
+    /// What is told of it.
+    pub report: Housekeeping,
+    own: Option<(Checkpoints, GcPlan)>,
+    vaults: Vec<PathBuf>,
+}
+
+/// Finds out what goes; removes nothing.
+pub async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
+    if let Some(name) = request.forget {
+        return prepare_forgetting(&request, name);
+    }
+    let now = Timestamp::now();
+    let repository = match Repository::discover(request.directory) {
+        Ok(repository) => Some(repository),
+        // The vaults of other trees can be looked at from anywhere.
+        Err(_) if request.scope == Scope::All => None,
+        Err(error) => return Err(refusal(&error.into())),
+    };
+    let folder = repository
+        .as_ref()
+        .map(|repository| Vault::folder_for(request.state, repository));
+    let own = match &folder {
+        Some(folder) if folder.exists() => Some(plan(&request, now).await?),
+        _ => None,
+    };
+    let others = others::others(request.state, folder.as_deref(), request.scope)
+        .map_err(|error| refusal(&error))?;
+    let rows: Vec<VaultRow> = others
+        .iter()
+        .map(|other| {
+            let name = other.folder.file_name().unwrap_or_default();
+            let name = quoted(Path::new(name));
+            row(other, fate(&other.facts, &name, request.older_than, now))
+        })
+        .collect();
+    let going = others.into_iter().zip(&rows);
+    let going = going.filter(|(_, row)| row.fate == Fate::Goes);
+    let vaults = going.map(|(other, _)| other.folder).collect();
+    let place = folder.unwrap_or_else(|| request.state.join("ralphtool"));
+    let mut report = own
+        .as_ref()
+        .map_or_else(|| empty(&place), |(_, plan)| plan.report.clone());
+    report.vaults = rows;
+    Ok(Prepared {
+        report,
+        own,
+        vaults,
+    })
+}
+
+/// The one vault the user named; everything in it goes, except notes.
+fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Failure> {
+    let all = others::others(request.state, None, Scope::All).map_err(|error| refusal(&error))?;
+    let path = request.directory.join(name);
+    let is_named = |other: &OtherVault| {
+        let is_name = other.folder.file_name().is_some_and(|it| it == name);
+        is_name || other.folder == path || other.work_tree.as_ref() == Some(&path)
+    };
+    let Some(other) = all.into_iter().find(is_named) else {
+        return Err(Failure::refused(format!("found no vault `{name}`"))
+            .hint("`ralphtool gc --all-vaults --dry-run` lists all vaults"));
+    };
+    let fate = fate_of_named(&other.facts);
+    if let Fate::Stays { reason } = &fate {
+        return Err(Failure::refused(format!(
+            "the vault `{}` is not removed: {reason}",
+            other.folder.display()
+        )));
+    }
+    let mut report = empty(&other.folder);
+    report.bytes_before = other.bytes;
+    report.vaults = vec![row(&other, fate)];
+    Ok(Prepared {
+        report,
+        own: None,
+        vaults: vec![other.folder],
+    })
+}
+
+impl Prepared {
+    /// Removes what goes and says how it is then.
+    pub fn carry_out(self) -> Result<Housekeeping, Failure> {
+        let mut report = self.report;
+        if let Some((mut checkpoints, plan)) = self.own {
+            report.bytes_after = checkpoints
+                .carry_out_gc(&plan)
+                .map_err(|error| stopped(&error))?;
+        }
+        for folder in &self.vaults {
+            others::remove(folder).map_err(|error| stopped(&error))?;
+        }
+        report.done = true;
+        Ok(report)
+    }
+}
+
+async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Checkpoints, GcPlan), Failure> {
+    let planned = async {
+        let checkpoints = Checkpoints::open(request.directory, request.state, MENDING_TIMEOUT)?;
+        let goes = expired(&checkpoints.past_runs()?, request.older_than, now);
+        let plan = checkpoints.plan_gc(&goes)?;
+        Ok((checkpoints, plan))
+    };
+    planned.await.map_err(|error| refusal(&error))
+}
+
+fn row(other: &OtherVault, fate: Fate) -> VaultRow {
+    VaultRow {
+        folder: other.folder.display().to_string(),
+        work_tree: other.work_tree.as_ref().map(|it| it.display().to_string()),
+        kind: other.facts.kind,
+        used: other.facts.used,
+        bytes: other.bytes,
+        fate,
+    }
+}
+
+fn empty(vault: &Path) -> Housekeeping {
+    Housekeeping {
+        vault: vault.display().to_string(),
+        done: false,
+        kept_runs: 0,
+        bytes_before: 0,
+        bytes_after: 0,
+        runs: Vec::new(),
+        orphans: Tally::default(),
+        copies: Tally::default(),
+        store: StoreRow::Known {
+            gone: Tally::default(),
+        },
+        vaults: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn stopped(error: &CheckpointError) -> Failure {
+    Failure::system(format!("not all could be removed: {}", chain(error)))
+        .hint("nothing that is needed was touched; `ralphtool gc` goes on from here")
+}
+
+/// Removes old runs at the end of a run, and more where the vault is too large; never fails.
+pub async fn tidy(checkpoints: &mut Checkpoints, limit: SizeLimit) -> Vec<Notice> {
+    let mut removed = Removed::default();
+    let mut notices = match try_tidy(checkpoints, limit, &mut removed) {
+        Ok(too_large) => too_large.into_iter().collect(),
+        Err(error) => vec![notice(
+            "vault_not_tidied",
+            format!(
+                "old runs could not be removed from the vault: {}",
+                chain(&error)
+            ),
+        )],
+    };
+    notices.extend(removed.notice());
+    notices
+}
+
+/// What a tidying removed.
+#[derive(Debug, Default)]
+struct Removed {
+    runs: usize,
+    bytes: u64,
+}
+
+impl Removed {
+    fn notice(&self) -> Option<Notice> {
+        let runs = match self.runs {
+            0 => return None,
+            1 => "1 old run".to_owned(),
+            many => format!("{many} old runs"),
+        };
+        let message = format!(
+            "removed {runs} from the vault, {}; `ralphtool gc --help` says what is kept",
+            rounded(self.bytes)
+        );
+        Some(notice("vault_tidied", message))
+    }
+}
+
+/// Gives a warning where the vault is still too large.
+fn try_tidy(
+    checkpoints: &mut Checkpoints,
+    limit: SizeLimit,
+    removed: &mut Removed,
+) -> Result<Option<Notice>, CheckpointError> {
+    let runs = checkpoints.past_runs()?;
+    let old = expired(&runs, KEEP_FINISHED, Timestamp::now());
+    if !old.is_empty() {
+        remove(checkpoints, &old, removed)?;
+    }
+    let Some(limit) = limit.0 else {
+        return Ok(None);
+    };
+    let mut bytes = checkpoints.vault_bytes()?;
+    if bytes > limit {
+        // First what no run needs, then run by run, the oldest first.
+        bytes = remove(checkpoints, &[], removed)?;
+    }
+    while bytes > limit {
+        let runs = checkpoints.past_runs()?;
+        let Some(oldest) = removable(&runs).next().map(|run| run.run.clone()) else {
+            return Ok(Some(too_large(checkpoints, bytes, limit)));
+        };
+        bytes = remove(checkpoints, &[oldest], removed)?;
+    }
+    Ok(None)
+}
+
+/// Removes runs and what nothing needs; gives the size of the vault then.
+fn remove(
+    checkpoints: &mut Checkpoints,
+    runs: &[RunId],
+    removed: &mut Removed,
+) -> Result<u64, CheckpointError> {
+    let plan = checkpoints.plan_gc(runs)?;
+    let after = checkpoints.carry_out_gc(&plan)?;
+    removed.runs += runs.len();
+    removed.bytes += plan.report.bytes_before.saturating_sub(after);
+    Ok(after)
+}
+
+fn too_large(checkpoints: &Checkpoints, bytes: u64, limit: u64) -> Notice {
+    let message = format!(
+        "the vault `{}` is larger than `vault_limit` ({}): {}; the last run is never removed",
+        checkpoints.vault_folder().display(),
+        SizeLimit::bytes(limit),
+        rounded(bytes)
+    );
+    notice("vault_too_large", message)
+}
+
+const fn notice(code: &'static str, message: String) -> Notice {
+    Notice { code, message }
+}

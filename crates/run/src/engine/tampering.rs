@@ -1,0 +1,86 @@
+//! What an attempt changed is handed to the tamper checks, with what they need to know of the run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::Engine;
+use crate::tamper::{self, Finding, Gates, Watch};
+use ralph_base::files::read_if_present;
+use ralph_plan::boxes::StoryCheck;
+use ralph_plan::change::Change;
+use ralph_vault::checkpoint::Changed;
+use ralph_vault::tree::changed::ChangedPath;
+
+impl Engine {
+    /// What the checks of this run look at in a change.
+    pub fn watch(&self, change: &Change) -> Watch {
+        let place = |path: &Path| self.place(path);
+        let task_files: BTreeSet<String> = change
+            .task_files
+            .iter()
+            .map(|file| place(&file.path))
+            .collect();
+        let documents = change.documents.iter().flat_map(|it| &it.paths);
+        let lines: Vec<String> = self.job.gates.iter().map(|gate| gate.run.clone()).collect();
+        Watch {
+            checks: self.job.tamper.checks(),
+            documents: documents.map(|path| place(path)).collect(),
+            task_files,
+            gates: Gates::new(&lines),
+            roots: self.job.tamper.roots.clone(),
+            tops: BTreeSet::new(),
+            work_tree: self
+                .checkpoints
+                .repository()
+                .work_tree
+                .to_string_lossy()
+                .into_owned(),
+        }
+    }
+
+    /// A path as the checks name it: from the top of the work tree, or whole where it is elsewhere.
+    fn place(&self, path: &Path) -> String {
+        let inside = self.checkpoints.path_in_tree(path);
+        inside.unwrap_or_else(|| path.to_string_lossy().into_owned())
+    }
+
+    /// What an attempt changed that it should not have.
+    pub async fn findings(
+        &self,
+        (before, check): (&Change, &StoryCheck),
+        mut watch: Watch,
+        changed: Changed,
+    ) -> Vec<Finding> {
+        let boxes = check.foreign.iter();
+        let boxes = boxes.map(|it| self.place(&it.edit.path)).collect();
+        let boxes = tamper::foreign_boxes(check, &boxes);
+        let elsewhere: Vec<_> = before
+            .task_files
+            .iter()
+            .filter(|file| self.checkpoints.path_in_tree(&file.path).is_none())
+            .cloned()
+            .collect();
+        watch.tops = changed.tops;
+        let mut paths = changed.paths;
+        let look = move || {
+            for file in elsewhere {
+                let now = read_if_present(&file.path).ok().flatten();
+                let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
+                paths.push(ChangedPath {
+                    path: file.path.to_string_lossy().into_owned(),
+                    was_there: true,
+                    is_there: now.is_some(),
+                    before: text(file.bytes),
+                    after: now.and_then(text),
+                    ..ChangedPath::default()
+                });
+            }
+            tamper::check(&watch, &paths)
+        };
+        let found = match tokio::task::spawn_blocking(look).await {
+            Ok(found) => found,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        boxes.into_iter().chain(found).collect()
+    }
+}

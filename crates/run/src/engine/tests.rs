@@ -1,0 +1,86 @@
+//! The loop itself, where nothing else can be at fault.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+use crate::machine::{Origin, Setup};
+use crate::policy::Policy;
+use crate::policy::roster::Roster;
+use crate::settings::Settings;
+use ralph_plan::change::SourceKind;
+
+fn engine_of(machine: Machine, folder: &Path) -> Engine {
+    let repo = folder.join("repo");
+    let made = std::process::Command::new("git")
+        .args(["init", "-q"])
+        .arg(&repo)
+        .status();
+    assert!(made.unwrap().success());
+    let settings = Settings::resolve([]).unwrap();
+    let state = folder.join("state");
+    let checkpoints = Checkpoints::open(&repo, &state, MENDING_TIMEOUT);
+    let job = Job {
+        run: RunId("r".to_owned()),
+        change: Change {
+            name: "c".to_owned(),
+            root: repo.clone(),
+            source: SourceKind::OpenSpec,
+            stories: Vec::new(),
+            scenarios: Vec::new(),
+            documents: Vec::new(),
+            context: None,
+            guidance: Vec::new(),
+            warnings: Vec::new(),
+            task_files: Vec::new(),
+        },
+        surroundings: Surroundings {
+            folder: repo.clone(),
+            home: None,
+            data_home: None,
+            config_home: None,
+            feature: None,
+        },
+        agents: Agents::of(&settings),
+        gates: Vec::new(),
+        strict_tasks: false,
+        tamper: TamperPolicy::default(),
+        shell: "sh".into(),
+        vault_limit: settings.vault_limit.value,
+        learnings_limit: settings.learnings_limit.value,
+        resumed: false,
+        notify: NotifySettings::default(),
+        preface: Vec::new(),
+    };
+    let (records, _) = mpsc::channel(1);
+    let audience = Audience {
+        records,
+        detail_level: DetailLevel::Latest,
+    };
+    Engine::new(machine, checkpoints.unwrap(), job, audience, None).unwrap()
+}
+
+#[tokio::test]
+async fn a_step_that_nothing_answers_ends_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::resolve([]).unwrap();
+    let mut machine = Machine::new(Setup {
+        change: "c".to_owned(),
+        roster: Roster::of(&settings, "c"),
+        policy: Policy::default(),
+        gate_logs: String::new(),
+        origin: Origin::Fresh,
+        began: BTreeMap::new(),
+    });
+    // The change is to be read, and that is never done.
+    machine.start(Timestamp::now());
+    let mut engine = engine_of(machine, folder.path());
+    let input = tokio::time::timeout(Duration::from_secs(30), engine.next_input()).await;
+    let input = input.expect("it waits for ever").unwrap();
+    let effects = engine.machine.handle(input, Timestamp::now());
+    assert!(
+        matches!(effects.last(), Some(Effect::End { exit_code: 4, .. })),
+        "{effects:?}"
+    );
+}

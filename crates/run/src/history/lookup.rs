@@ -1,0 +1,119 @@
+//! Past runs of a repository, looked up without the lock: the list of them, and what one of them
+//! recorded, which is all a face needs to show it again.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::engine::chain;
+use crate::failure::Failure;
+use crate::history::RunSummary;
+use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::file::{self, RunRecords};
+use crate::records::progress::Progress;
+use ralph_base::ids::RunId;
+use ralph_vault::gc::policy::Standing;
+use ralph_vault::look::look;
+use ralph_vault::repo::repository::Repository;
+use ralph_vault::store::{Vault, holder};
+
+/// How many runs a hint names.
+const NAMED: usize = 5;
+
+/// The runs of a repository, the newest first.
+pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary>, Failure> {
+    let unreadable = |error: &(dyn std::error::Error + 'static)| {
+        Failure::system(format!("could not look for past runs: {}", chain(error)))
+    };
+    // What stood here before is another repository's.
+    if !Vault::unlocked(vault)
+        .belongs_to(repository)
+        .map_err(|error| unreadable(&error))?
+    {
+        return Ok(Vec::new());
+    }
+    let found = look(vault).map_err(|error| unreadable(&error))?;
+    let is_busy = holder(vault).is_ok_and(|owner| owner.is_some());
+    let begun = found.runs.into_iter().rev();
+    let begun = begun.filter(|run| run.standing != Standing::TakenBack);
+    Ok(begun
+        .map(|past| {
+            let mut progress = Progress::default();
+            for record in read_run(vault, &past.run) {
+                progress.apply(&record);
+            }
+            RunSummary::of(past, &progress, is_busy)
+        })
+        .collect())
+}
+
+/// Everything a run recorded so far; what its agents said is in their transcripts. Where its record
+/// is damaged, gone or unreadable, a warning says so at the end.
+pub fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
+    let folder = vault.join("runs").join(&run.0);
+    let (found, complaint) = match file::read(&folder) {
+        Ok(Some(found)) => {
+            let complaint = damage(found.damaged);
+            (found, complaint)
+        }
+        Ok(None) => {
+            let path = file::path_in(&folder);
+            let complaint = format!("the run's record `{}` is gone", path.display());
+            (RunRecords::default(), Some(complaint))
+        }
+        Err(error) => (RunRecords::default(), Some(chain(&error))),
+    };
+    let mut records = found.records;
+    if let Some(message) = complaint {
+        records.push(complaint_after(records.last(), run, message));
+    }
+    records
+}
+
+/// What is to be said of damage to a record, if there is any.
+pub fn damage(lines: usize) -> Option<String> {
+    let (count, verb) = match lines {
+        0 => return None,
+        1 => ("1 line".to_owned(), "is"),
+        lines => (format!("{lines} lines"), "are"),
+    };
+    Some(format!(
+        "{count} of the run's record {verb} damaged and {verb} skipped: it may have spent more than it says"
+    ))
+}
+
+/// A warning that is not in the record, with the time and number of the record before it.
+pub fn complaint_after(last: Option<&Record>, run: &RunId, message: String) -> Record {
+    Record {
+        v: WIRE_VERSION,
+        seq: last.map_or(0, |record| record.seq),
+        at: last.map_or_else(Timestamp::now, |record| record.at),
+        run: run.clone(),
+        event: Event::Warning {
+            code: "record_damaged".to_owned(),
+            message,
+        },
+    }
+}
+
+/// The run of that name; `last` is the newest.
+pub fn find_run<'a>(runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary, Failure> {
+    let found = match name {
+        "last" => runs.first(),
+        name => runs.iter().find(|run| run.run.0 == name),
+    };
+    found.ok_or_else(|| {
+        let names: Vec<&str> = runs
+            .iter()
+            .take(NAMED)
+            .map(|it| it.run.0.as_str())
+            .collect();
+        if names.is_empty() {
+            return Failure::refused("no run took place in this repository")
+                .hint("start one with `ralphtool loop CHANGE`");
+        }
+        Failure::refused(format!("found no run `{name}` of this repository"))
+            .hint(format!("the newest are: {}", names.join(", ")))
+            .hint("`ralphtool log` lists all of them")
+    })
+}

@@ -1,0 +1,134 @@
+//! Looks at a repository for `domain::init`: what is in its top folder and in the folders right
+//! below. Runs nothing.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::agent::find_program;
+use crate::init::{Candidate, Folder, PASSED_OVER, READ};
+use ralph_agents::adapters::ADAPTERS;
+use ralph_base::files::{FileError, Tried as _};
+
+/// More of a file is not read: nobody wrote it by hand.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// More folders are not looked at.
+const MOST_FOLDERS: usize = 60;
+
+/// The top folder and the ones right below it, in order of their names.
+pub fn folders(top: &Path) -> Result<Vec<Folder>, FileError> {
+    let first = folder(top, "").tried("list", top)?;
+    let below: Vec<String> = first
+        .entries
+        .iter()
+        .filter_map(|name| name.strip_suffix('/'))
+        .filter(|name| is_worth_a_look(name))
+        .take(MOST_FOLDERS)
+        .map(str::to_owned)
+        .collect();
+    let mut folders = vec![first];
+    // What cannot be read has no tests for us.
+    let readable = below
+        .iter()
+        .filter_map(|name| folder(&top.join(name), name).ok());
+    // Another repository has its own settings.
+    folders.extend(
+        readable.filter(|it| !it.entries.contains(".git") && !it.entries.contains(".git/")),
+    );
+    Ok(folders)
+}
+
+/// A plain name, so that it can stand in a shell line as it is.
+fn is_worth_a_look(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !name.starts_with(['.', '-']) && name.chars().all(is_plain) && !PASSED_OVER.contains(&name)
+}
+
+fn folder(path: &Path, name: &str) -> io::Result<Folder> {
+    let mut folder = Folder {
+        path: name.to_owned(),
+        ..Folder::default()
+    };
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        if entry.file_type()?.is_dir() {
+            folder.entries.insert(format!("{name}/"));
+            continue;
+        }
+        if READ.contains(&name.as_str())
+            && let Some(text) = content(&entry.path())
+        {
+            folder.contents.insert(name.clone(), text);
+        }
+        folder.entries.insert(name);
+    }
+    Ok(folder)
+}
+
+/// The start of a file; nothing of what is no file, such as a pipe.
+fn content(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The programs of these commands that are installed.
+pub fn installed(candidates: &[Candidate], path: Option<&OsStr>, top: &Path) -> BTreeSet<String> {
+    let programs = candidates.iter().filter_map(|it| it.program.as_ref());
+    programs
+        .filter(|program| find_program(program.as_ref(), path, top).is_some())
+        .cloned()
+        .collect()
+}
+
+/// The built-in agents whose program is installed.
+pub fn agents(path: Option<&OsStr>, top: &Path) -> Vec<&'static str> {
+    ADAPTERS
+        .into_iter()
+        .filter(|it| find_program(it.name.as_ref(), path, top).is_some())
+        .map(|it| it.name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn own_folders_are_looked_at_and_others_are_not() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path();
+        for folder in ["web", "node_modules/x", ".hidden", "other/.git", "a b"] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        fs::write(top.join("Cargo.toml"), "[package]").unwrap();
+        fs::write(top.join("web/package.json"), "{}").unwrap();
+        fs::write(top.join("web/secret.txt"), "no").unwrap();
+        let found = folders(top).unwrap();
+        let told: Vec<(&str, Vec<&str>)> = found
+            .iter()
+            .map(|it| {
+                (
+                    it.path.as_str(),
+                    it.contents.keys().map(String::as_str).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [("", vec!["Cargo.toml"]), ("web", vec!["package.json"])]
+        );
+        assert!(found[1].entries.contains("secret.txt"));
+    }
+}

@@ -1,0 +1,525 @@
+//! The whole loop as a pure state machine: inputs in, effects out.
+//!
+//! Only this decides; the engine does what the effects say and answers. Time arrives as a
+//! value. Each phase carries its data; its functions return the next phase and leave their
+//! effects in `effects`.
+
+mod attempt;
+mod before;
+mod budget;
+mod carry;
+mod checks;
+mod choosing;
+mod ending;
+mod io;
+mod setback;
+mod standby;
+mod stories;
+mod user;
+mod verdict;
+mod whole;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod script;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::mem;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use self::attempt::{Attempt, Work};
+use self::before::{Baseline, Before};
+use self::budget::Ledger;
+pub use self::carry::Carry;
+use self::checks::{Gating, Verified};
+pub use self::io::{
+    AgentEnd, AgentExit, AgentStart, Effect, Ground, Input, Previous, Save, StoppedBy, StoryCheck,
+    StoryView, Ticket, Timer, TimerKind, UserCommand,
+};
+use self::setback::Setback;
+use self::standby::Standby;
+use self::stories::Current;
+use self::whole::Whole;
+use super::policy::Policy;
+use crate::policy::budget::Used;
+use crate::policy::roster::Roster;
+use crate::prompt::note::Notes;
+use crate::records::event::{Event, FinishChoice, GateResult, Outcome};
+use ralph_agents::agent_event::Usage;
+use ralph_base::ids::StoryId;
+use ralph_vault::journal::reopening::Reopening;
+
+/// What to do where a step was never answered: a fault of this program, not of the user's.
+pub const NO_ANSWER_HINT: &str =
+    "no work was lost: run `ralphtool resume`; if it happens again, report it as a bug";
+
+/// What a run is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// The change that is worked through.
+    pub change: String,
+    /// Who makes the attempts.
+    pub roster: Roster,
+    /// The rules.
+    pub policy: Policy,
+    /// The folder the logs of gates are kept in.
+    pub gate_logs: String,
+    /// Whether an earlier run is continued.
+    pub origin: Origin,
+    /// Gates that earlier runs asked where the work on the change began, and whether each was red.
+    pub began: BTreeMap<String, bool>,
+}
+
+/// Whether a run is new.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// A new run.
+    Fresh,
+    /// Goes on with an interrupted or stopped run, whose branch exists.
+    Resumed(Box<Resumption>),
+}
+
+/// What is known of a run that is gone on with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resumption {
+    /// The story it was at, if it was at one.
+    pub carry: Option<Carry>,
+    /// What the run used so far.
+    pub used: Used,
+    /// What each of its stories used so far.
+    pub stories: BTreeMap<StoryId, Used>,
+    /// The highest attempt of each story so far: no number is used twice.
+    pub attempts: BTreeMap<StoryId, u32>,
+    /// What the user wrote that is not over yet.
+    pub notes: Notes,
+    /// Gates that were red where the run began.
+    pub red_before: Vec<String>,
+}
+
+/// The loop over one change.
+#[derive(Debug)]
+pub struct Machine {
+    setup: Setup,
+    phase: Phase,
+    /// The time of the input at hand.
+    now: Timestamp,
+    started: Timestamp,
+    last_ticket: u64,
+    /// The only ticket an answer may carry.
+    pending: Option<Ticket>,
+    /// The checkpoint branch, once it is there.
+    branch: Option<Branch>,
+    stop: Option<Stop>,
+    /// The system wants the program gone: nobody is asked any more.
+    leaving: bool,
+    /// The next attempt is held back.
+    pause: bool,
+    /// The story at hand is given up as soon as that is safe.
+    skip: bool,
+    notes: Notes,
+    /// Who can work.
+    standby: Standby,
+    tally: Tally,
+    ledger: Ledger,
+    /// How long the run was at work before it was resumed.
+    earlier: Duration,
+    /// The stories as last read.
+    stories: Vec<StoryView>,
+    /// Stories announced as set aside.
+    deferred: HashSet<StoryId>,
+    /// Stories the user skipped.
+    skipped: BTreeSet<StoryId>,
+    /// Stories this run has a checkpoint for.
+    completed: HashSet<StoryId>,
+    /// What is known of stories that were left before they were done.
+    left: BTreeMap<StoryId, Carry>,
+    /// The highest attempt of each story.
+    attempts: BTreeMap<StoryId, u32>,
+    /// When the loop was over, while the user may still go on with it.
+    over_since: Option<Timestamp>,
+    /// A finish that was broken off half-way.
+    under_way: Option<FinishChoice>,
+    /// What each gate said about the last checkpoint.
+    before: Before,
+    /// The story that was done last.
+    last_done: Option<StoryId>,
+    /// How many retries the stories that are done took.
+    retries_used: BTreeMap<StoryId, u32>,
+    effects: Vec<Effect>,
+}
+
+/// Where the loop is.
+#[derive(Debug)]
+enum Phase {
+    /// Not started yet.
+    New,
+    /// The change is read.
+    Reading,
+    /// The checkpoint branch is made.
+    Beginning,
+    /// What is known of the checkpoint is looked up.
+    Looking(Box<Current>),
+    /// A gate runs on the checkpoint.
+    Baseline(Baseline),
+    /// An agent is alive.
+    Working(Work),
+    /// The task file is compared.
+    Checking(Attempt),
+    /// A gate runs on the attempt.
+    Gating(Gating),
+    /// A gate runs on the whole change.
+    Whole(Whole),
+    /// A story that was done gets its boxes open again.
+    Reopening(Reopening),
+    /// Open boxes are ticked.
+    Ticking(Verified),
+    /// The checkpoint commit is written.
+    Saving(Verified),
+    /// The failed attempt goes into the vault.
+    Parking(Setback),
+    /// The tree goes back to the checkpoint.
+    Restoring(Setback, usize),
+    /// A limit has to end first.
+    Waiting(Box<Current>, Timestamp),
+    /// The user has to say that it goes on.
+    Paused(Box<Current>),
+    /// The user chooses how to finish.
+    Asking(Outcome),
+    /// The branch is taken home or kept.
+    Finishing(Outcome, Finishing),
+    /// Over.
+    Ended,
+}
+
+impl Phase {
+    /// The engine answers as soon as it has performed the effect.
+    const fn is_step(&self) -> bool {
+        match self {
+            Self::Reading
+            | Self::Beginning
+            | Self::Looking(_)
+            | Self::Checking(_)
+            | Self::Reopening(_)
+            | Self::Ticking(_)
+            | Self::Saving(_)
+            | Self::Parking(_)
+            | Self::Restoring(..)
+            | Self::Finishing(..) => true,
+            Self::New
+            | Self::Baseline(_)
+            | Self::Working(_)
+            | Self::Gating(_)
+            | Self::Whole(_)
+            | Self::Waiting(..)
+            | Self::Paused(_)
+            | Self::Asking(_)
+            | Self::Ended => false,
+        }
+    }
+
+    /// The end of an agent or a gate answers.
+    const fn is_process(&self) -> bool {
+        matches!(
+            self,
+            Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_)
+        )
+    }
+}
+
+/// The checkpoint branch and where it came from.
+#[derive(Debug, Clone)]
+struct Branch {
+    name: String,
+    original: String,
+    original_commit: Option<String>,
+}
+
+/// What is done with the branch at the end.
+#[derive(Debug, Clone, Copy)]
+struct Finishing {
+    choice: FinishChoice,
+    /// The user chose it and can choose again.
+    asked: bool,
+}
+
+/// A stop that was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Stop {
+    by: StoppedBy,
+    /// Without grace.
+    at_once: bool,
+}
+
+/// What a gate said about a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Unknown,
+    /// An earlier process saw it pass on the same tree.
+    Remembered,
+    Green,
+    Red,
+}
+
+impl Verdict {
+    const fn of(result: &GateResult) -> Self {
+        match result {
+            GateResult::Passed => Self::Green,
+            GateResult::Failed { .. } => Self::Red,
+        }
+    }
+}
+
+/// The figures of the run.
+#[derive(Debug, Default)]
+struct Tally {
+    stories_total: usize,
+    stories_done: usize,
+    attempts: u32,
+    usage: Usage,
+}
+
+impl Machine {
+    /// A loop that has not started.
+    pub fn new(setup: Setup) -> Self {
+        let is_start = setup.origin == Origin::Fresh;
+        let mut before = Before::unknown(setup.policy.gates.len(), is_start);
+        let Resumption {
+            carry,
+            used,
+            stories: used_by_stories,
+            attempts,
+            notes,
+            red_before,
+        } = match setup.origin.clone() {
+            Origin::Fresh => Resumption::default(),
+            Origin::Resumed(resumption) => *resumption,
+        };
+        before.was_red(&red_before, &setup.policy.gates);
+        before.began(&setup.began, &setup.policy.gates);
+        let mut left = BTreeMap::new();
+        left.extend(carry.map(|it| (it.story.clone(), it)));
+        Self {
+            setup,
+            phase: Phase::New,
+            now: Timestamp::UNIX_EPOCH,
+            started: Timestamp::UNIX_EPOCH,
+            last_ticket: 0,
+            pending: None,
+            branch: None,
+            stop: None,
+            leaving: false,
+            pause: false,
+            skip: false,
+            notes,
+            standby: Standby::default(),
+            tally: Tally {
+                usage: used.usage,
+                ..Tally::default()
+            },
+            ledger: Ledger::new(used_by_stories),
+            earlier: used.time,
+            stories: Vec::new(),
+            deferred: HashSet::new(),
+            skipped: BTreeSet::new(),
+            completed: HashSet::new(),
+            left,
+            attempts,
+            over_since: None,
+            under_way: None,
+            before,
+            last_done: None,
+            retries_used: BTreeMap::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Starts the loop; a second call does nothing.
+    pub fn start(&mut self, now: Timestamp) -> Vec<Effect> {
+        if matches!(self.phase, Phase::New) {
+            self.now = now;
+            // The time the run worked before counts, the pause since does not.
+            self.started = now.saturating_sub(self.earlier).unwrap_or(now);
+            self.phase = self.read_backlog();
+        }
+        mem::take(&mut self.effects)
+    }
+
+    /// Takes one input and says what to do.
+    pub fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        let is_stale = input
+            .ticket()
+            .is_some_and(|ticket| Some(ticket) != self.pending);
+        if is_stale {
+            return Vec::new();
+        }
+        self.now = now;
+        let phase = mem::replace(&mut self.phase, Phase::Ended);
+        self.phase = self.step(phase, input);
+        mem::take(&mut self.effects)
+    }
+
+    /// Whether the run is over.
+    #[cfg(test)]
+    fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    fn step(&mut self, phase: Phase, input: Input) -> Phase {
+        match (phase, input) {
+            (phase, Input::Stop { request, by }) => self.on_stop(phase, request, by),
+            (phase, Input::User(command)) => self.on_user(phase, command),
+            (phase, Input::TimerFired(timer)) => self.on_timer(phase, timer.kind),
+            (
+                phase,
+                Input::StepFailed {
+                    what, reason, hint, ..
+                },
+            ) => self.on_step_failed(phase, format!("{what}: {reason}"), hint),
+            (Phase::Working(work), input) => self.on_agent(work, input),
+            (phase, input) => self.on_answer(phase, input),
+        }
+    }
+
+    fn on_answer(&mut self, phase: Phase, input: Input) -> Phase {
+        match (phase, input) {
+            (Phase::Reading, Input::Backlog { stories, .. }) => self.on_backlog(stories),
+            (
+                Phase::Beginning,
+                Input::BeginDone {
+                    branch,
+                    original,
+                    original_commit,
+                    ..
+                },
+            ) => self.on_begun(Branch {
+                name: branch,
+                original,
+                original_commit,
+            }),
+            (
+                Phase::Baseline(baseline),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_baseline_ended(baseline, result, duration),
+            (Phase::Checking(attempt), Input::StoryChecked { check, .. }) => {
+                self.on_checked(attempt, check)
+            }
+            (
+                Phase::Gating(gating),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_gate_ended(gating, result, duration),
+            (
+                Phase::Whole(whole),
+                Input::GateEnded {
+                    result, duration, ..
+                },
+            ) => self.on_whole_ended(whole, result, duration),
+            (Phase::Looking(story), Input::Looked { commit, green, .. }) => {
+                self.on_looked(story, commit, &green)
+            }
+            (Phase::Reopening(reopening), Input::Reopened { commit, .. }) => {
+                self.on_reopened(reopening, &commit)
+            }
+            (Phase::Ticking(verified), Input::Ticked { tasks, .. }) => {
+                self.on_ticked(verified, &tasks)
+            }
+            (
+                Phase::Saving(verified),
+                Input::Saved {
+                    commit,
+                    changed_files,
+                    ..
+                },
+            ) => self.on_saved(verified, commit, changed_files),
+            (Phase::Parking(setback), Input::Parked { changed_files, .. }) => {
+                self.on_parked(setback, changed_files)
+            }
+            (Phase::Restoring(setback, changed_files), Input::Restored { .. }) => {
+                self.on_restored(setback, changed_files)
+            }
+            (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
+                self.finish_as_asked(outcome, choice)
+            }
+            (Phase::Finishing(outcome, finishing), input) => {
+                self.on_finish_answer(outcome, finishing, input)
+            }
+            // The answer that was to come has been used up: waiting on would be for ever.
+            (phase, _) if phase.is_step() => self.on_step_failed(
+                phase,
+                "a step got an answer that does not fit it".to_owned(),
+                NO_ANSWER_HINT.to_owned(),
+            ),
+            // A process, a timer or the user is still to answer.
+            (phase, _) => phase,
+        }
+    }
+
+    /// The open ticket, where nothing that is under way can answer it any more. `has_process` says
+    /// whether an agent or a gate is alive.
+    pub fn unanswered(&self, has_process: bool) -> Option<Ticket> {
+        let is_lost = self.phase.is_step() || self.phase.is_process() && !has_process;
+        self.pending.filter(|_| is_lost)
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.setup.policy
+    }
+
+    /// Opens a new ticket; answers to earlier ones are stale from now on.
+    fn ask(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.pending = Some(ticket);
+        ticket
+    }
+
+    fn emit(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    fn announce(&mut self, event: Event) {
+        self.emit(Effect::Announce(Box::new(event)));
+    }
+
+    fn warn(&mut self, code: &str, message: String) {
+        self.announce(Event::Warning {
+            code: code.to_owned(),
+            message,
+        });
+    }
+
+    /// The timer of the open ticket.
+    fn timer(&self, kind: TimerKind) -> Timer {
+        Timer {
+            kind,
+            ticket: self.pending.unwrap_or(Ticket(0)),
+        }
+    }
+
+    fn since(&self, then: Timestamp) -> Duration {
+        Duration::try_from(self.now.duration_since(then)).unwrap_or_default()
+    }
+
+    fn ms_since(&self, then: Timestamp) -> u64 {
+        in_ms(self.since(then))
+    }
+}
+
+/// Whole milliseconds.
+fn in_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Names in backticks with commas between them.
+fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,427 @@
+//! One agent's life: start, words, timers, final message, end.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
+use super::standby::Pick;
+use super::stories::Current;
+use super::verdict::{Miss, judge};
+use super::{Machine, Phase, list};
+use crate::policy::in_words;
+use crate::policy::roster::Choice;
+use crate::records::event::{Event, FailureKind, Outcome};
+use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
+use ralph_base::ids::{AttemptId, AttemptNumber};
+
+/// How much of the agent's words is kept to say where it was.
+const PLACE_CHARS: usize = 200;
+
+/// One attempt at the story at hand.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) story: Box<Current>,
+    pub(super) id: AttemptId,
+    /// Who makes it.
+    pub(super) choice: Choice,
+    pub(super) started: Timestamp,
+    pub(super) usage: Usage,
+    /// The model the agent says it uses.
+    pub(super) model: Option<String>,
+    /// The prices its cost is computed from.
+    pub(super) prices: Option<String>,
+}
+
+/// An attempt whose agent is alive.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) attempt: Attempt,
+    announced: bool,
+    last_active: Timestamp,
+    /// The last thing it did or said.
+    place: Option<String>,
+    armed: Vec<TimerKind>,
+    pub(super) ending: Ending,
+}
+
+/// Whether and why the agent is about to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It works.
+    Open,
+    /// It gave its final message and may exit by itself.
+    Grace,
+    /// It did not exit after its final message and is ended.
+    AfterFinal,
+    /// It is ended because the user stopped the run.
+    Stop,
+    /// It is ended because the user skipped the story.
+    Skip,
+    /// It is ended and the attempt counts as this failure.
+    Miss(Miss),
+}
+
+impl Machine {
+    pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
+        if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
+            let reason = used_up.in_full();
+            return self.leave_and_end(*story, Outcome::Limited { reason });
+        }
+        if self.pause {
+            return self.hold(story);
+        }
+        let choice = match self.pick(&story) {
+            Pick::Agent(choice) => choice,
+            Pick::Later(until, reason) => return self.wait(story, until, reason),
+            Pick::Nobody(reason) => return self.leave_and_end(*story, Outcome::Limited { reason }),
+        };
+        self.announce_choice(&story, &choice);
+        let ticket = self.ask();
+        let id = AttemptId {
+            story: story.view.id.clone(),
+            attempt: AttemptNumber(story.next_attempt),
+        };
+        story.next_attempt = story.next_attempt.saturating_add(1);
+        self.attempts.insert(id.story.clone(), id.attempt.0);
+        let notes = self.notes.deliver(&id.story);
+        story.started.get_or_insert(self.now);
+        self.ledger.start_clock(&id.story, self.now);
+        self.emit(Effect::StartAgent {
+            ticket,
+            story: id.story.clone(),
+            attempt: id.attempt,
+            choice: choice.clone(),
+            previous: story.previous.clone(),
+            notes,
+        });
+        let attempt = Attempt {
+            story,
+            id,
+            choice,
+            started: self.now,
+            usage: Usage::default(),
+            model: None,
+            prices: None,
+        };
+        Phase::Working(Work {
+            attempt,
+            announced: false,
+            last_active: self.now,
+            place: None,
+            armed: Vec::new(),
+            ending: Ending::Open,
+        })
+    }
+
+    pub(super) fn on_agent(&mut self, mut work: Work, input: Input) -> Phase {
+        match input {
+            Input::AgentStarted { start, .. } => self.on_agent_started(&mut work, start),
+            Input::AgentSaid { event, .. } => self.on_agent_said(&mut work, event),
+            Input::AgentActive { .. } => work.last_active = self.now,
+            Input::AgentFinal { .. } => self.on_agent_final(&mut work),
+            Input::AgentEnded { end, .. } => return self.on_agent_ended(work, &end),
+            _stray => {}
+        }
+        Phase::Working(work)
+    }
+
+    fn on_agent_started(&mut self, work: &mut Work, start: AgentStart) {
+        if work.announced {
+            return;
+        }
+        self.announce_attempt(work, start);
+        work.last_active = self.now;
+        let policy = self.policy();
+        let timers = [
+            (TimerKind::Idle, policy.idle_timeout),
+            (TimerKind::Total, policy.total_timeout),
+            (TimerKind::Budget, self.next_look(&work.attempt.id.story)),
+        ];
+        for (kind, after) in timers {
+            if let Some(after) = after {
+                self.arm(work, kind, after);
+            }
+        }
+    }
+
+    fn announce_attempt(&mut self, work: &mut Work, start: AgentStart) {
+        work.announced = true;
+        self.tally.attempts += 1;
+        let Attempt {
+            story, id, choice, ..
+        } = &work.attempt;
+        let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
+        self.announce(Event::AttemptStarted {
+            story: id.story.clone(),
+            attempt: id.attempt,
+            // Attempts that used no retry make room for another one.
+            max_attempts: id.attempt.0.saturating_add(retries_left),
+            transcript: start.transcript,
+            base: start.base,
+            output: start.output,
+            agent: Some(choice.clone()),
+        });
+    }
+
+    fn on_agent_said(&mut self, work: &mut Work, mut event: AgentEvent) {
+        if !work.announced {
+            return;
+        }
+        work.last_active = self.now;
+        match &mut event {
+            AgentEvent::Usage { usage, prices } => {
+                self.price(&mut work.attempt, *usage);
+                *usage = work.attempt.usage;
+                prices.clone_from(&work.attempt.prices);
+            }
+            AgentEvent::Session {
+                model: Some(model), ..
+            } => work.attempt.model = Some(model.clone()),
+            AgentEvent::Text { text } => work.place = first_line(text),
+            AgentEvent::ToolCall { tool, summary } => {
+                work.place = first_line(&format!("{tool}: {summary}"));
+            }
+            _ => {}
+        }
+        self.take_back_final(work, &event);
+        let refused = match &event {
+            AgentEvent::Auth { message } => Some(message.clone()),
+            _ => None,
+        };
+        let gave_up = matches!(event, AgentEvent::Limit { .. });
+        self.announce(Event::Agent {
+            story: work.attempt.id.story.clone(),
+            attempt: work.attempt.id.attempt,
+            agent: event,
+        });
+        let story = work.attempt.id.story.clone();
+        self.warn_of_budget(&story, &work.attempt.usage);
+        if work.ending != Ending::Open {
+            return;
+        }
+        if let Some(message) = refused {
+            // It would only go on trying.
+            self.end_agent(work, Miss::new(FailureKind::Auth, message));
+        } else if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
+            self.end_agent(work, Miss::budget(used_up.reason));
+        } else if gave_up {
+            // It may exit by itself, or go on after all; some wait without end.
+            self.on_agent_final(work);
+        }
+    }
+
+    // An agent that goes on working had not given its final message after all.
+    fn take_back_final(&mut self, work: &mut Work, event: &AgentEvent) {
+        let goes_on = matches!(
+            event,
+            AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::ToolCall { .. }
+        );
+        if goes_on && work.ending == Ending::Grace {
+            work.ending = Ending::Open;
+            self.disarm(work, TimerKind::FinalGrace);
+        }
+    }
+
+    fn on_agent_final(&mut self, work: &mut Work) {
+        work.last_active = self.now;
+        if work.ending == Ending::Open {
+            work.ending = Ending::Grace;
+            let grace = self.policy().final_grace;
+            self.arm(work, TimerKind::FinalGrace, grace);
+        }
+    }
+
+    fn on_agent_ended(&mut self, mut work: Work, end: &AgentEnd) -> Phase {
+        self.disarm_all(&mut work);
+        if !work.announced {
+            self.announce_attempt(&mut work, AgentStart::default());
+        }
+        self.settle_usage(&mut work.attempt, end.usage);
+        let mut attempt = work.attempt;
+        attempt.story.usage.add(&attempt.usage);
+        self.tally.usage.add(&attempt.usage);
+        self.ledger.add(&attempt.id.story, &attempt.usage);
+        self.tell_of_processes(end);
+        self.tell_of_cost(&attempt);
+        self.warn_of_budget(&attempt.id.story, &Usage::default());
+        if let Some(outcome) = still_alive(&end.still_running) {
+            return self.end(outcome);
+        }
+        match judge(end, work.ending) {
+            Ok(warning) => {
+                if let Some(message) = warning {
+                    self.warn("odd_exit", message);
+                }
+                self.check(attempt)
+            }
+            Err(miss) => self.fail(attempt, miss),
+        }
+    }
+
+    fn tell_of_processes(&mut self, end: &AgentEnd) {
+        if !end.swept.is_empty() {
+            let left = list(&end.swept);
+            let message = format!("the agent left processes behind, which are ended: {left}");
+            self.warn("swept", message);
+        }
+    }
+
+    // Announced, so that a fold of the events comes to the same totals.
+    fn settle_usage(&mut self, attempt: &mut Attempt, at_end: Option<Usage>) {
+        let before = attempt.usage;
+        if let Some(told) = at_end {
+            self.price(attempt, told);
+        }
+        let usage = attempt.usage;
+        if usage == before {
+            return;
+        }
+        let prices = attempt.prices.clone();
+        self.announce(Event::Agent {
+            story: attempt.id.story.clone(),
+            attempt: attempt.id.attempt,
+            agent: AgentEvent::Usage { usage, prices },
+        });
+    }
+
+    fn check(&mut self, attempt: Attempt) -> Phase {
+        let ticket = self.ask();
+        let story = attempt.id.story.clone();
+        self.emit(Effect::CheckStory { ticket, story });
+        Phase::Checking(attempt)
+    }
+
+    pub(super) fn on_timer(&mut self, phase: Phase, kind: TimerKind) -> Phase {
+        match phase {
+            Phase::Working(mut work) => {
+                work.armed.retain(|armed| *armed != kind);
+                self.on_agent_timer(&mut work, kind);
+                Phase::Working(work)
+            }
+            Phase::Waiting(story, until) => self.on_waited(story, until),
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
+                if kind == TimerKind::Budget =>
+            {
+                self.look_at_gate();
+                phase
+            }
+            phase => phase,
+        }
+    }
+
+    fn on_agent_timer(&mut self, work: &mut Work, kind: TimerKind) {
+        match (kind, &work.ending) {
+            (TimerKind::FinalGrace, Ending::Grace) => {
+                work.ending = Ending::AfterFinal;
+                self.end_lingering();
+            }
+            // While the agent may exit by itself other bounds wait; it may yet go on working.
+            (_, Ending::Grace) => {
+                let grace = self.policy().final_grace;
+                self.arm(work, kind, grace);
+            }
+            (TimerKind::Idle, Ending::Open) => self.on_idle(work),
+            (TimerKind::Total, Ending::Open) => self.on_total(work),
+            (TimerKind::Budget, Ending::Open) => self.on_budget_timer(work),
+            _ => {}
+        }
+    }
+
+    // Said at once, whatever its message was: a promise that failed is no reason to hide it.
+    fn end_lingering(&mut self) {
+        let grace = in_words(self.policy().final_grace);
+        let message =
+            format!("the agent did not exit within {grace} of its final message and is ended");
+        self.warn("lingering", message);
+        let grace = self.policy().stop_grace;
+        self.stop_agent(grace);
+    }
+
+    // Activity does not touch the timer; it is armed anew only here.
+    fn on_idle(&mut self, work: &mut Work) {
+        let Some(bound) = self.policy().idle_timeout else {
+            return;
+        };
+        let quiet = self.since(work.last_active);
+        if quiet < bound {
+            return self.arm(work, TimerKind::Idle, bound.saturating_sub(quiet));
+        }
+        let how = format!("stopped after {} without output", in_words(bound));
+        let miss = Miss::timeout(&how, work.place.as_deref());
+        self.end_agent(work, miss);
+    }
+
+    fn on_total(&mut self, work: &mut Work) {
+        let Some(bound) = self.policy().total_timeout else {
+            return;
+        };
+        let how = format!("stopped after {} altogether", in_words(bound));
+        let miss = Miss::timeout(&how, work.place.as_deref());
+        self.end_agent(work, miss);
+    }
+
+    fn on_budget_timer(&mut self, work: &mut Work) {
+        let story = work.attempt.id.story.clone();
+        self.warn_of_budget(&story, &work.attempt.usage);
+        if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
+            return self.end_agent(work, Miss::budget(used_up.reason));
+        }
+        if let Some(after) = self.next_look(&story) {
+            self.arm(work, TimerKind::Budget, after);
+        }
+    }
+
+    fn end_agent(&mut self, work: &mut Work, miss: Miss) {
+        work.ending = Ending::Miss(miss);
+        let grace = self.policy().stop_grace;
+        self.stop_agent(grace);
+    }
+
+    pub(super) fn stop_agent(&mut self, grace: Duration) {
+        if let Some(ticket) = self.pending {
+            self.emit(Effect::StopAgent { ticket, grace });
+        }
+    }
+
+    fn arm(&mut self, work: &mut Work, kind: TimerKind, after: Duration) {
+        work.armed.push(kind);
+        let timer = self.timer(kind);
+        self.emit(Effect::SetTimer { timer, after });
+    }
+
+    fn disarm(&mut self, work: &mut Work, kind: TimerKind) {
+        work.armed.retain(|armed| *armed != kind);
+        let timer = self.timer(kind);
+        self.emit(Effect::CancelTimer { timer });
+    }
+
+    /// Forgets the timers of an agent that is gone.
+    pub(super) fn disarm_all(&mut self, work: &mut Work) {
+        for kind in std::mem::take(&mut work.armed) {
+            let timer = self.timer(kind);
+            self.emit(Effect::CancelTimer { timer });
+        }
+    }
+}
+
+/// The end of the run where processes of the attempt cannot be ended: they could write into the tree
+/// while it is restored or committed. The attempt stays open; the next start parks and restores it.
+fn still_alive(left: &[String]) -> Option<Outcome> {
+    if left.is_empty() {
+        return None;
+    }
+    Some(Outcome::Broken {
+        reason: format!(
+            "processes of the attempt are still alive and cannot be ended: {}; the tree is left as they leave it",
+            list(left)
+        ),
+        hint: "no work was lost: end them (`kill -9 PID`), then `ralphtool resume` parks the attempt and restores the tree"
+            .to_owned(),
+    })
+}
+
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    Some(first_chars(line.trim(), PLACE_CHARS).to_owned())
+}

@@ -1,0 +1,183 @@
+//! What the gates said of the checkpoint an attempt starts from: what was red before is not its
+//! doing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::io::{Effect, Ground};
+use super::stories::Current;
+use super::{Machine, Phase, Verdict};
+use crate::policy::{Gate, When};
+use crate::records::event::{GateResult, Outcome};
+use ralph_base::ids::{AttemptId, AttemptNumber};
+
+/// A gate on the checkpoint, before the story's first attempt.
+#[derive(Debug)]
+pub(super) struct Baseline {
+    story: Box<Current>,
+    gate: usize,
+}
+
+/// The verdicts on a checkpoint.
+#[derive(Debug)]
+pub(super) struct Before {
+    /// The checkpoint commit.
+    at: Option<String>,
+    /// What each gate said; one at the end speaks of where the run began.
+    pub(super) verdicts: Vec<Verdict>,
+    /// The run has just begun, so that gates at the end can still see where from.
+    pub(super) is_start: bool,
+}
+
+impl Before {
+    /// Nothing is known yet.
+    pub(super) fn unknown(gates: usize, is_start: bool) -> Self {
+        Self {
+            at: None,
+            verdicts: vec![Verdict::Unknown; gates],
+            is_start,
+        }
+    }
+
+    /// Takes over what the run saw where it began, for the gates that judge it at the end.
+    pub(super) fn was_red(&mut self, names: &[String], gates: &[Gate]) {
+        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
+            if gate.when == When::End && names.contains(&gate.name) {
+                *verdict = Verdict::Red;
+            }
+        }
+    }
+
+    /// Takes over what earlier runs of the change saw where they began: what they left red is no
+    /// red from before.
+    pub(super) fn began(&mut self, earlier: &BTreeMap<String, bool>, gates: &[Gate]) {
+        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
+            if gate.when == When::End
+                && let Some(is_red) = earlier.get(&gate.name)
+            {
+                *verdict = if *is_red {
+                    Verdict::Red
+                } else {
+                    Verdict::Green
+                };
+            }
+        }
+    }
+
+    /// Whether a gate is to be run on the checkpoint.
+    fn is_due(&self, (index, gate): (usize, &Gate)) -> bool {
+        let can_see = gate.when == When::Story || self.is_start;
+        gate.baseline && can_see && self.verdicts[index] == Verdict::Unknown
+    }
+
+    /// A checkpoint these verdicts do not speak of.
+    pub(super) fn forget(&mut self, gates: &[Gate]) {
+        self.at = None;
+        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
+            if gate.when == When::Story {
+                *verdict = Verdict::Unknown;
+            }
+        }
+    }
+
+    /// The gates judged the tree of a new checkpoint.
+    pub(super) fn judged(&mut self, commit: &str, verdicts: &[Verdict], gates: &[Gate]) {
+        self.at = Some(commit.to_owned());
+        let all = self.verdicts.iter_mut().zip(verdicts).zip(gates);
+        for ((verdict, new), gate) in all {
+            if gate.when == When::Story {
+                *verdict = *new;
+            }
+        }
+    }
+
+    /// The same tree has another commit.
+    pub(super) fn moved_to(&mut self, commit: &str) {
+        self.at = Some(commit.to_owned());
+    }
+}
+
+impl Machine {
+    /// Looks up what is known of the checkpoint a story starts from.
+    pub(super) fn look_before(&mut self, story: Box<Current>) -> Phase {
+        let mut gates = self.setup.policy.gates.iter().enumerate();
+        if !gates.clone().any(|(_, gate)| gate.baseline) {
+            return self.start_attempt(story);
+        }
+        let is_known = !gates.any(|it| self.before.is_due(it));
+        let known = self.before.at.clone().filter(|_| is_known);
+        let ticket = self.ask();
+        self.emit(Effect::LookBefore {
+            ticket,
+            story: story.view.id.clone(),
+            known,
+        });
+        Phase::Looking(story)
+    }
+
+    pub(super) fn on_looked(
+        &mut self,
+        story: Box<Current>,
+        commit: String,
+        green: &[usize],
+    ) -> Phase {
+        if self.stop.is_some() {
+            return self.leave_and_end(*story, Outcome::Stopped);
+        }
+        if self.skip {
+            return self.skip_story(*story);
+        }
+        if self.before.at.as_ref() != Some(&commit) {
+            self.before.forget(&self.setup.policy.gates);
+            self.before.at = Some(commit);
+        }
+        for (index, gate) in self.setup.policy.gates.iter().enumerate() {
+            if green.contains(&index) && self.before.is_due((index, gate)) {
+                self.before.verdicts[index] = Verdict::Remembered;
+            }
+        }
+        self.next_baseline(story)
+    }
+
+    /// Runs the next gate whose verdict on the checkpoint is not known; with all known, the agent.
+    pub(super) fn next_baseline(&mut self, story: Box<Current>) -> Phase {
+        let mut gates = self.setup.policy.gates.iter().enumerate();
+        let Some(gate) = gates.position(|it| self.before.is_due(it)) else {
+            self.before.is_start = false;
+            return self.start_attempt(story);
+        };
+        if self.pause {
+            return self.hold(story);
+        }
+        let attempt = AttemptId {
+            story: story.view.id.clone(),
+            attempt: AttemptNumber(story.next_attempt),
+        };
+        self.run_gate(&attempt, gate, Ground::Checkpoint);
+        Phase::Baseline(Baseline { story, gate })
+    }
+
+    pub(super) fn on_baseline_ended(
+        &mut self,
+        baseline: Baseline,
+        result: GateResult,
+        duration: Duration,
+    ) -> Phase {
+        let Baseline { story, gate } = baseline;
+        let overrun = self.unwatch_gate();
+        if self.stop.is_some() {
+            // A gate that was ended on request says nothing about the checkpoint.
+            return self.leave_and_end(*story, Outcome::Stopped);
+        }
+        if self.skip {
+            return self.skip_story(*story);
+        }
+        if let Some(used_up) = overrun {
+            let reason = used_up.in_full();
+            return self.leave_and_end(*story, Outcome::Limited { reason });
+        }
+        self.before.verdicts[gate] = Verdict::of(&result);
+        self.announce_gate(&story.view.id, gate, Ground::Checkpoint, (result, duration));
+        self.next_baseline(story)
+    }
+}

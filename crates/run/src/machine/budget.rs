@@ -1,0 +1,249 @@
+//! What the run and the story at hand have used, told in time, and what a cost is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::Machine;
+use super::attempt::Attempt;
+use super::io::{Effect, TimerKind};
+use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
+use crate::policy::prices::{cost, heading};
+use ralph_agents::agent_event::Usage;
+use ralph_base::ids::StoryId;
+
+/// What stories have used, and what was said of it.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// What each story used, without the stretch that is under way.
+    stories: BTreeMap<StoryId, Used>,
+    /// The story whose clock runs, and since when.
+    clock: Option<(StoryId, Timestamp)>,
+    /// The bounds a warning was given for.
+    warned: BTreeSet<(Scope, Bound)>,
+    /// Something was used up while a gate runs.
+    pub(super) overrun: Option<UsedUp>,
+}
+
+impl Ledger {
+    /// Goes on with what stories used before.
+    pub(super) fn new(stories: BTreeMap<StoryId, Used>) -> Self {
+        Self {
+            stories,
+            ..Self::default()
+        }
+    }
+
+    /// An attempt at the story starts; its first one starts the clock.
+    pub(super) fn start_clock(&mut self, story: &StoryId, now: Timestamp) {
+        self.clock.get_or_insert_with(|| (story.clone(), now));
+    }
+
+    /// The story is done, or left for now.
+    pub(super) fn stop_clock(&mut self, now: Timestamp) {
+        if let Some((story, since)) = self.clock.take() {
+            let used = self.stories.entry(story).or_default();
+            used.time = used.time.saturating_add(between(since, now));
+        }
+    }
+
+    /// Adds what an attempt at the story used.
+    pub(super) fn add(&mut self, story: &StoryId, usage: &Usage) {
+        let used = self.stories.entry(story.clone()).or_default();
+        used.usage.add(usage);
+    }
+
+    fn used_by(&self, story: &StoryId, in_flight: &Usage, now: Timestamp) -> Used {
+        let mut used = self.stories.get(story).copied().unwrap_or_default();
+        used.usage.add(in_flight);
+        if let Some((_, since)) = self.clock.as_ref().filter(|(id, _)| id == story) {
+            used.time = used.time.saturating_add(between(*since, now));
+        }
+        used
+    }
+}
+
+impl Machine {
+    /// Whether each figure an agent tells matters: a budget of money or tokens is warned of in time.
+    pub fn watches_figures(&self) -> bool {
+        let policy = self.policy();
+        let budgets = [policy.budget, policy.story_budget];
+        budgets
+            .iter()
+            .any(|budget| budget.usd.is_some() || budget.tokens.is_some())
+    }
+
+    /// Says what of a budget is used up, an attempt in flight included.
+    pub(super) fn used_up(&self, story: &StoryId, in_flight: &Usage) -> Option<UsedUp> {
+        let policy = self.policy();
+        let run = policy
+            .budget
+            .used_up(&Scope::Run, &self.used_by_run(in_flight));
+        run.or_else(|| {
+            let used = self.ledger.used_by(story, in_flight, self.now);
+            let scope = Scope::Story(story.clone());
+            policy.story_budget.used_up(&scope, &used)
+        })
+    }
+
+    fn used_by_run(&self, in_flight: &Usage) -> Used {
+        let mut usage = self.tally.usage;
+        usage.add(in_flight);
+        let time = self.since(self.started);
+        Used { usage, time }
+    }
+
+    /// Warns once of each bound that is nearly used up.
+    pub(super) fn warn_of_budget(&mut self, story: &StoryId, in_flight: &Usage) {
+        let policy = self.policy();
+        let of_story = self.ledger.used_by(story, in_flight, self.now);
+        let scope = Scope::Story(story.clone());
+        self.warn_of(&[
+            (policy.budget, Scope::Run, self.used_by_run(in_flight)),
+            (policy.story_budget, scope, of_story),
+        ]);
+    }
+
+    fn warn_of(&mut self, budgets: &[(Budget, Scope, Used)]) {
+        for (budget, scope, used) in budgets {
+            for bound in budget.nearly_used_up(used) {
+                if self.ledger.warned.insert((scope.clone(), bound)) {
+                    self.warn("budget", budget.warning(bound, scope, used));
+                }
+            }
+        }
+    }
+
+    /// How long until the time at hand has to be looked at, if it is bounded at all.
+    pub(super) fn next_look(&self, story: &StoryId) -> Option<Duration> {
+        let policy = self.policy();
+        let nothing = Usage::default();
+        let of_story = self.ledger.used_by(story, &nothing, self.now).time;
+        let looks = [
+            policy.budget.next_look(self.since(self.started)),
+            policy.story_budget.next_look(of_story),
+        ];
+        looks.into_iter().flatten().min()
+    }
+
+    /// The last moment the time allows for an attempt at the story to begin, and that time.
+    pub(super) fn time_ends(&self, story: &StoryId) -> Option<(Timestamp, Duration)> {
+        let policy = self.policy();
+        let of_story = self.ledger.used_by(story, &Usage::default(), self.now).time;
+        let ends = [
+            (policy.budget.time, self.since(self.started)),
+            (policy.story_budget.time, of_story),
+        ];
+        let ends = ends.into_iter().filter_map(|(time, elapsed)| {
+            let left = time?.saturating_sub(elapsed);
+            Some((super::setback::later(self.now, left), time?))
+        });
+        ends.min()
+    }
+
+    /// Bounds the time of a gate that was just started.
+    pub(super) fn watch_gate(&mut self) {
+        self.ledger.overrun = None;
+        self.look_at_gate_later();
+    }
+
+    fn look_at_gate_later(&mut self) {
+        let looks = self.clocks().into_iter();
+        let next = looks.filter_map(|(budget, _, used)| budget.next_look(used.time));
+        if let Some(after) = next.min() {
+            let timer = self.timer(TimerKind::Budget);
+            self.emit(Effect::SetTimer { timer, after });
+        }
+    }
+
+    /// The budgets whose time goes by, and what is used of them: that of a story does so from its
+    /// first attempt to its checkpoint.
+    fn clocks(&self) -> Vec<(Budget, Scope, Used)> {
+        let nothing = Usage::default();
+        let policy = self.policy();
+        let run = (policy.budget, Scope::Run, self.used_by_run(&nothing));
+        let story = self.ledger.clock.as_ref().map(|(story, _)| {
+            let used = self.ledger.used_by(story, &nothing, self.now);
+            (policy.story_budget, Scope::Story(story.clone()), used)
+        });
+        [Some(run), story].into_iter().flatten().collect()
+    }
+
+    /// Looks at the time while a gate runs, and ends the gate when it is used up.
+    pub(super) fn look_at_gate(&mut self) {
+        let clocks = self.clocks();
+        self.warn_of(&clocks);
+        if self.ledger.overrun.is_some() {
+            return;
+        }
+        let mut used_up = clocks.iter().filter_map(|(budget, scope, used)| {
+            let time = Budget {
+                time: budget.time,
+                ..Budget::default()
+            };
+            time.used_up(scope, used)
+        });
+        let Some(used_up) = used_up.next() else {
+            return self.look_at_gate_later();
+        };
+        self.ledger.overrun = Some(used_up);
+        let grace = self.policy().stop_grace;
+        if let Some(ticket) = self.pending {
+            self.emit(Effect::StopGate { ticket, grace });
+        }
+    }
+
+    /// The gate is over: what ran out meanwhile.
+    pub(super) fn unwatch_gate(&mut self) -> Option<UsedUp> {
+        let policy = self.policy();
+        if policy.budget.time.is_some() || policy.story_budget.time.is_some() {
+            let timer = self.timer(TimerKind::Budget);
+            self.emit(Effect::CancelTimer { timer });
+        }
+        self.ledger.overrun.take()
+    }
+
+    /// Takes note of what an agent says it used, with a cost where only the prices tell it.
+    pub(super) fn price(&self, attempt: &mut Attempt, told: Usage) {
+        attempt.usage = told;
+        attempt.prices = None;
+        if told.cost_usd.is_some() || told.total_tokens() == 0 {
+            return;
+        }
+        let choice = &attempt.choice;
+        let models = [attempt.model.as_deref(), choice.model.as_deref()];
+        let names: Vec<&str> = models
+            .into_iter()
+            .flatten()
+            .chain([choice.agent.as_str()])
+            .collect();
+        if let Some((name, price)) = self.policy().prices.find(&names) {
+            attempt.usage.cost_usd = Some(cost(price, &told));
+            attempt.prices = Some(name.to_owned());
+        }
+    }
+
+    /// A budget that bounds nothing must not look like one that does.
+    pub(super) fn tell_of_cost(&mut self, attempt: &Attempt) {
+        let policy = self.policy();
+        let Some(usd) = policy.budget.usd.or(policy.story_budget.usd) else {
+            return;
+        };
+        let (agent, usage) = (&attempt.choice.agent, &attempt.usage);
+        let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
+        if is_untold && self.standby.costless.insert(agent.clone()) {
+            let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
+            let prices = heading(model.unwrap_or(agent));
+            let message = format!(
+                "`{agent}` does not tell what it costs: the budget of ${usd:.2} does not bound it; \
+                 say what tokens cost in `{prices}`, or set `--max-tokens`"
+            );
+            self.warn("no_cost", message);
+        }
+    }
+}
+
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}

@@ -1,0 +1,284 @@
+//! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
+
+use std::time::Duration;
+
+use super::attempt::Attempt;
+use super::io::{Effect, Ground, Save, StoryCheck};
+use super::verdict::Miss;
+use super::{Machine, Phase, Verdict, in_ms, list};
+use crate::policy::{Gate, When};
+use crate::records::event::{Event, FailureKind, GateResult, Outcome};
+use crate::tamper::{Finding, Severity};
+use ralph_base::ids::{AttemptId, StoryId};
+
+/// How many lines of a red gate the next attempt is told.
+const TAIL_LINES: usize = 60;
+
+/// A promised attempt whose gates run.
+#[derive(Debug)]
+pub(super) struct Gating {
+    attempt: Attempt,
+    check: StoryCheck,
+    /// What the gates before this one said.
+    verdicts: Vec<Verdict>,
+}
+
+/// An attempt that passed everything.
+#[derive(Debug)]
+pub(super) struct Verified {
+    attempt: Attempt,
+    verdicts: Vec<Verdict>,
+}
+
+impl Machine {
+    pub(super) fn run_gate(&mut self, attempt: &AttemptId, gate: usize, ground: Ground) {
+        let suffix = match ground {
+            Ground::Checkpoint => "-baseline",
+            Ground::Attempt => "",
+            Ground::Whole => "-end",
+        };
+        let name = format!("{attempt}-{}{suffix}", gate + 1);
+        self.announce(Event::GateStarted {
+            story: attempt.story.clone(),
+            gate: self.gate_name(gate),
+            baseline: ground == Ground::Checkpoint,
+            whole: ground == Ground::Whole,
+            log: format!("{}/{name}.log", self.setup.gate_logs),
+        });
+        let ticket = self.ask();
+        self.emit(Effect::RunGate {
+            ticket,
+            story: attempt.story.clone(),
+            gate,
+            name,
+            ground,
+        });
+        self.watch_gate();
+    }
+
+    pub(super) fn announce_gate(
+        &mut self,
+        story: &StoryId,
+        gate: usize,
+        ground: Ground,
+        (result, duration): (GateResult, Duration),
+    ) {
+        let event = Event::GateFinished {
+            story: story.clone(),
+            gate: self.gate_name(gate),
+            baseline: ground == Ground::Checkpoint,
+            whole: ground == Ground::Whole,
+            result,
+            duration_ms: in_ms(duration),
+        };
+        self.announce(event);
+    }
+
+    pub(super) fn gate_name(&self, gate: usize) -> String {
+        self.policy().gates[gate].name.clone()
+    }
+
+    pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
+        self.tell_tampering(&attempt.id, &check.tamper);
+        if self.stop.is_some() {
+            return self.fail(attempt, Miss::stopped());
+        }
+        if self.skip {
+            return self.fail(attempt, Miss::skipped());
+        }
+        if !check.missing.is_empty() {
+            let reason = format!(
+                "tasks of the story are gone from the task file: {}",
+                list(&check.missing)
+            );
+            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+        }
+        if let Some(reason) = self.policy().tamper.failure(&check.tamper) {
+            return self.fail(attempt, Miss::new(FailureKind::Tamper, reason));
+        }
+        self.next_gate(Gating {
+            attempt,
+            check,
+            verdicts: Vec::new(),
+        })
+    }
+
+    fn tell_tampering(&mut self, attempt: &AttemptId, findings: &[Finding]) {
+        for finding in findings {
+            let severity = self.policy().tamper.severity(finding.check);
+            if severity == Severity::Off {
+                continue;
+            }
+            self.announce(Event::TamperFound {
+                story: attempt.story.clone(),
+                attempt: attempt.attempt,
+                check: finding.check,
+                paths: finding.paths.clone(),
+                message: finding.message.clone(),
+                failed: severity == Severity::Fail,
+            });
+        }
+    }
+
+    fn next_gate(&mut self, mut gating: Gating) -> Phase {
+        let gates = self.setup.policy.gates.iter();
+        let is_later = |gate: &&Gate| gate.when == When::End;
+        let later = gates.skip(gating.verdicts.len()).take_while(is_later);
+        gating.verdicts.extend(later.map(|_| Verdict::Unknown));
+        let gate = gating.verdicts.len();
+        if gate == self.policy().gates.len() {
+            return self.on_gates_done(gating);
+        }
+        self.run_gate(&gating.attempt.id, gate, Ground::Attempt);
+        Phase::Gating(gating)
+    }
+
+    pub(super) fn on_gate_ended(
+        &mut self,
+        mut gating: Gating,
+        result: GateResult,
+        duration: Duration,
+    ) -> Phase {
+        let gate = gating.verdicts.len();
+        let overrun = self.unwatch_gate();
+        let story = gating.attempt.id.story.clone();
+        self.announce_gate(&story, gate, Ground::Attempt, (result.clone(), duration));
+        if self.stop.is_some() {
+            return self.fail(gating.attempt, Miss::stopped());
+        }
+        if self.skip {
+            return self.fail(gating.attempt, Miss::skipped());
+        }
+        if let Some(used_up) = overrun {
+            return self.fail(gating.attempt, Miss::budget(used_up.reason));
+        }
+        gating.verdicts.push(Verdict::of(&result));
+        let GateResult::Failed { how, tail } = result else {
+            return self.next_gate(gating);
+        };
+        let name = self.gate_name(gate);
+        if self.before.verdicts[gate] == Verdict::Red {
+            self.warn(
+                "red_before",
+                format!("gate `{name}` is red ({how}), as it was before the attempt"),
+            );
+            return self.next_gate(gating);
+        }
+        if self.before.verdicts[gate] == Verdict::Remembered {
+            // Asked again now, it would tell what attempts broke beside the tree for red before.
+            let message = format!(
+                "gate `{name}` passed an earlier time on the tree this attempt began with, and was \
+                 not run on it again; if it is red there too, something that git ignores, or that \
+                 is not in the repository, broke it"
+            );
+            self.warn("passed_earlier", message);
+            self.before.verdicts[gate] = Verdict::Green;
+        }
+        let miss = Miss::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
+        self.fail(gating.attempt, miss)
+    }
+
+    fn on_gates_done(&mut self, gating: Gating) -> Phase {
+        let Gating {
+            attempt,
+            check,
+            verdicts,
+        } = gating;
+        if self.policy().strict_tasks && !check.still_open.is_empty() {
+            let reason = format!("tasks are not ticked: {}", list(&check.still_open));
+            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+        }
+        if check.changed_files == 0 {
+            if self.policy().require_changes {
+                let reason = "the attempt changed no file but the task file".to_owned();
+                return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+            }
+            let id = &attempt.id;
+            self.warn(
+                "no_changes",
+                format!("attempt `{id}` changed nothing but boxes"),
+            );
+        }
+        let ticket = self.ask();
+        let story = attempt.id.story.clone();
+        self.emit(Effect::TickStory { ticket, story });
+        Phase::Ticking(Verified { attempt, verdicts })
+    }
+
+    pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
+        if !tasks.is_empty() {
+            let tasks = list(tasks);
+            self.warn(
+                "ticked",
+                format!("the agent left boxes open; they are ticked: {tasks}"),
+            );
+        }
+        let gates = self.policy().gates.iter().zip(&verified.verdicts);
+        let passed = gates
+            .filter(|(_, verdict)| **verdict == Verdict::Green)
+            .map(|(gate, _)| gate.name.clone())
+            .collect();
+        let attempt = &verified.attempt;
+        let save = Save {
+            story: attempt.id.story.clone(),
+            title: attempt.story.view.title.clone(),
+            attempt: attempt.id.attempt,
+            attempts: attempt.id.attempt.0,
+            gates: passed,
+        };
+        let ticket = self.ask();
+        self.emit(Effect::Save { ticket, save });
+        Phase::Saving(verified)
+    }
+
+    pub(super) fn on_saved(
+        &mut self,
+        verified: Verified,
+        commit: String,
+        changed_files: usize,
+    ) -> Phase {
+        let Attempt {
+            story, id, choice, ..
+        } = verified.attempt;
+        self.standby.worked(&choice.agent);
+        self.ledger.stop_clock(self.now);
+        // The gates just judged this very tree: that is the next story's baseline.
+        let gates = &self.setup.policy.gates;
+        self.before.judged(&commit, &verified.verdicts, gates);
+        self.retries_used
+            .insert(id.story.clone(), story.retries_used);
+        self.last_done = Some(id.story.clone());
+        self.completed.insert(id.story.clone());
+        self.notes.story_over(&id.story);
+        if story.view.deferred_tasks == 0 {
+            self.tally.stories_done += 1;
+        }
+        self.announce(Event::StoryCompleted {
+            story: id.story,
+            title: story.view.title,
+            attempts: id.attempt.0,
+            commit,
+            changed_files,
+            duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
+            usage: story.usage,
+        });
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        let mut gates = self.policy().gates.iter();
+        let is_judged_whole = gates.any(|gate| gate.when == When::End);
+        if self.policy().only_story.is_some() && !is_judged_whole {
+            return self.end(Outcome::StoryDone);
+        }
+        self.read_backlog()
+    }
+}
+
+pub(super) fn gate_reason(name: &str, how: &str, tail: &str) -> String {
+    let lines: Vec<&str> = tail.lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    if last.is_empty() {
+        return format!("gate `{name}` failed: {how}");
+    }
+    format!("gate `{name}` failed: {how}\n{}", last.join("\n"))
+}

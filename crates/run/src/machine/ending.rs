@@ -1,0 +1,239 @@
+//! How a run ends: a stop, a failed step, an outcome, the finish of the branch.
+
+use std::time::Duration;
+
+use super::attempt::{Ending, Work};
+use super::io::{Effect, Input, StoppedBy, TimerKind};
+use super::stories::Current;
+use super::{Finishing, Machine, Phase, Stop};
+use crate::policy::OnFinish;
+use crate::records::event::{Event, FinishChoice, Outcome, Request};
+
+impl Machine {
+    pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
+        self.leaving |= by == StoppedBy::Terminate;
+        match phase {
+            Phase::New | Phase::Ended | Phase::Finishing(..) => phase,
+            Phase::Asking(outcome) => {
+                self.announce(Event::Requested { request });
+                // Keeping touches nothing; the user can still choose otherwise later.
+                let choice = self.under_way.unwrap_or(FinishChoice::Keep);
+                self.finish_unasked(outcome, choice)
+            }
+            phase => match self.note_stop(request, by) {
+                Some(grace) => self.stop_phase(phase, grace),
+                None => phase,
+            },
+        }
+    }
+
+    /// Takes note of a stop and says how much grace is left, or nothing if it is no news.
+    fn note_stop(&mut self, request: Request, by: StoppedBy) -> Option<Duration> {
+        let is_second = self.stop.is_some();
+        if self.stop.is_some_and(|stop| stop.at_once) {
+            return None;
+        }
+        let at_once = is_second || request == Request::StopNow;
+        let by = self.stop.map_or(by, |stop| stop.by);
+        self.stop = Some(Stop { by, at_once });
+        let request = if at_once {
+            Request::StopNow
+        } else {
+            Request::Stop
+        };
+        self.announce(Event::Requested { request });
+        Some(if at_once {
+            Duration::ZERO
+        } else {
+            self.policy().stop_grace
+        })
+    }
+
+    fn stop_phase(&mut self, phase: Phase, grace: Duration) -> Phase {
+        match phase {
+            Phase::Working(work) => self.stop_work(work, grace),
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) => {
+                if let Some(ticket) = self.pending {
+                    self.emit(Effect::StopGate { ticket, grace });
+                }
+                phase
+            }
+            Phase::Waiting(story, _) => {
+                self.cancel_wait();
+                self.leave_and_end(*story, Outcome::Stopped)
+            }
+            Phase::Paused(story) => self.leave_and_end(*story, Outcome::Stopped),
+            // Anything else ends by itself, and the stop is seen then.
+            phase => phase,
+        }
+    }
+
+    pub(super) fn cancel_wait(&mut self) {
+        let timer = self.timer(TimerKind::Wait);
+        self.emit(Effect::CancelTimer { timer });
+    }
+
+    fn stop_work(&mut self, mut work: Work, grace: Duration) -> Phase {
+        let is_ending = matches!(
+            work.ending,
+            Ending::AfterFinal | Ending::Skip | Ending::Miss(_)
+        );
+        if !is_ending || grace.is_zero() {
+            self.stop_agent(grace);
+        }
+        if !matches!(work.ending, Ending::Miss(_)) {
+            work.ending = Ending::Stop;
+        }
+        Phase::Working(work)
+    }
+
+    /// Stops at once and leaves everything as it is.
+    pub(super) fn on_step_failed(&mut self, phase: Phase, reason: String, hint: String) -> Phase {
+        match phase {
+            Phase::New | Phase::Ended | Phase::Asking(_) => return phase,
+            Phase::Finishing(outcome, finishing) => {
+                return self.on_finish_failed(outcome, finishing, (reason, hint, false));
+            }
+            Phase::Working(mut work) => {
+                self.disarm_all(&mut work);
+                self.tally.usage.add(&work.attempt.usage);
+            }
+            _ => {}
+        }
+        self.end(Outcome::Broken { reason, hint })
+    }
+
+    /// The finish did not work: who chose it can choose again.
+    fn on_finish_failed(
+        &mut self,
+        outcome: Outcome,
+        finishing: Finishing,
+        (reason, hint, begun): (String, String, bool),
+    ) -> Phase {
+        self.under_way = begun.then_some(finishing.choice);
+        self.announce(Event::FinishFailed {
+            choice: finishing.choice,
+            reason: reason.clone(),
+            hint: hint.clone(),
+            begun,
+        });
+        if finishing.asked && !self.leaving {
+            return self.ask_finish(outcome);
+        }
+        self.close(Outcome::Broken { reason, hint })
+    }
+
+    /// The loop is over before the story at hand is done.
+    pub(super) fn leave_and_end(&mut self, story: Current, outcome: Outcome) -> Phase {
+        self.leave(story);
+        self.end(outcome)
+    }
+
+    /// The loop is over; what is left is the branch.
+    pub(super) fn end(&mut self, outcome: Outcome) -> Phase {
+        self.announce_again();
+        self.pause = false;
+        self.skip = false;
+        self.announce(Event::RunEnded {
+            outcome: outcome.clone(),
+            stories_done: self.tally.stories_done,
+            stories_total: self.tally.stories_total,
+            attempts: self.tally.attempts,
+            duration_ms: self.ms_since(self.started),
+            usage: self.tally.usage,
+        });
+        // What is broken is left for the user to look at; without a branch nothing is to finish.
+        if self.branch.is_none() || matches!(outcome, Outcome::Broken { .. }) {
+            return self.close(outcome);
+        }
+        match self.policy().on_finish {
+            OnFinish::Cleanup => self.finish_unasked(outcome, FinishChoice::Cleanup),
+            // Whoever ended the program does not answer.
+            OnFinish::Ask if self.leaving => self.finish_unasked(outcome, FinishChoice::Keep),
+            OnFinish::Keep => self.finish_unasked(outcome, FinishChoice::Keep),
+            OnFinish::Ask => self.ask_finish(outcome),
+        }
+    }
+
+    fn ask_finish(&mut self, outcome: Outcome) -> Phase {
+        self.over_since.get_or_insert(self.now);
+        self.announce(Event::ChoiceNeeded);
+        let ticket = self.ask();
+        self.emit(Effect::AskFinish { ticket });
+        Phase::Asking(outcome)
+    }
+
+    pub(super) fn finish_as_asked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+        let asked = true;
+        // One that was broken off half-way must be carried through, whatever is wanted now.
+        let choice = self.under_way.unwrap_or(choice);
+        self.finish(outcome, Finishing { choice, asked })
+    }
+
+    fn finish_unasked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
+        let asked = false;
+        self.finish(outcome, Finishing { choice, asked })
+    }
+
+    fn finish(&mut self, outcome: Outcome, finishing: Finishing) -> Phase {
+        let ticket = self.ask();
+        let choice = finishing.choice;
+        self.emit(Effect::Finish { ticket, choice });
+        Phase::Finishing(outcome, finishing)
+    }
+
+    pub(super) fn on_finish_answer(
+        &mut self,
+        outcome: Outcome,
+        finishing: Finishing,
+        input: Input,
+    ) -> Phase {
+        match input {
+            Input::Finished {
+                head,
+                branch,
+                changed_files,
+                ..
+            } => {
+                self.announce(Event::Finished {
+                    choice: finishing.choice,
+                    head,
+                    branch,
+                    changed_files,
+                });
+                self.close(outcome)
+            }
+            Input::FinishFailed {
+                reason,
+                hint,
+                begun,
+                ..
+            } => self.on_finish_failed(outcome, finishing, (reason, hint, begun)),
+            _misfit => {
+                let reason = "the finish got an answer that does not fit it".to_owned();
+                let hint = super::NO_ANSWER_HINT.to_owned();
+                self.on_finish_failed(outcome, finishing, (reason, hint, false))
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, outcome: Outcome) -> Phase {
+        self.pending = None;
+        let exit_code = self.exit_code(&outcome);
+        self.emit(Effect::End { outcome, exit_code });
+        Phase::Ended
+    }
+
+    fn exit_code(&self, outcome: &Outcome) -> u8 {
+        match outcome {
+            Outcome::AllDone | Outcome::StoryDone => 0,
+            Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
+            Outcome::Limited { .. } => 3,
+            Outcome::Broken { .. } => 4,
+            Outcome::Stopped => match self.stop.map(|stop| stop.by) {
+                Some(StoppedBy::Terminate) => 143,
+                Some(StoppedBy::Interrupt) | None => 130,
+            },
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What goes into the machine and what comes out of it.
+//!
+//! An effect that gets an answer carries a ticket; the answer carries it back. At most one
+//! ticket is open at a time, so an answer with any other ticket is stale and dropped.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::policy::roster::Choice;
+use crate::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
+use crate::tamper::Finding;
+use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_agents::dialect::{Limit, Output};
+use ralph_agents::promise::Promise;
+use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
+use ralph_plan::change::StoryState;
+use ralph_vault::journal::reopening::Reopening;
+
+/// Ties an answer to the effect that asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// One thing the engine has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Read the change from disk; answered by `Backlog`.
+    ReadBacklog { ticket: Ticket },
+    /// Make (or, resuming, adopt) the checkpoint branch; answered by `BeginDone`.
+    Begin { ticket: Ticket },
+    /// Start an agent; answered by `AgentStarted`, its life, and `AgentEnded`.
+    StartAgent {
+        ticket: Ticket,
+        story: StoryId,
+        attempt: AttemptNumber,
+        /// Who makes it.
+        choice: Choice,
+        previous: Option<Previous>,
+        /// What the user wants it to know.
+        notes: Vec<String>,
+    },
+    /// End the agent of this ticket, by force after the grace; a shorter grace may follow.
+    StopAgent { ticket: Ticket, grace: Duration },
+    /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
+    CheckStory { ticket: Ticket, story: StoryId },
+    /// Look up which gates are known to pass on the checkpoint, and let what the user changed
+    /// meanwhile be part of it; answered by `Looked`.
+    LookBefore {
+        ticket: Ticket,
+        /// The story that starts from it.
+        story: StoryId,
+        /// The checkpoint of which everything is known.
+        known: Option<String>,
+    },
+    /// Run a gate of the policy; answered by `GateEnded`.
+    RunGate {
+        ticket: Ticket,
+        /// The story it judges, or the last one of the whole change.
+        story: StoryId,
+        gate: usize,
+        /// Tells this run of a gate from all others of the run; its log is named after it.
+        name: String,
+        /// What it judges.
+        ground: Ground,
+    },
+    /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
+    Reopen {
+        ticket: Ticket,
+        reopening: Reopening,
+    },
+    /// End the gate of this ticket; `GateEnded` still follows.
+    StopGate { ticket: Ticket, grace: Duration },
+    /// Tick the boxes the agent left open; answered by `Ticked`.
+    TickStory { ticket: Ticket, story: StoryId },
+    /// Write the checkpoint commit of a story; answered by `Saved`.
+    Save { ticket: Ticket, save: Save },
+    /// Put the whole attempt into the vault; answered by `Parked`.
+    Park {
+        ticket: Ticket,
+        attempt: AttemptId,
+        kind: FailureKind,
+        reason: String,
+    },
+    /// Bring the tree back to the checkpoint; answered by `Restored`.
+    Restore { ticket: Ticket },
+    /// Fire the timer after this time; replaces the timer if it is set.
+    SetTimer { timer: Timer, after: Duration },
+    /// Fire the timer at this moment of the wall clock; replaces the timer if it is set.
+    SetTimerAt { timer: Timer, at: Timestamp },
+    /// Forget the timer.
+    CancelTimer { timer: Timer },
+    /// Ask the user what to do with the branch; answered by `FinishChosen`.
+    AskFinish { ticket: Ticket },
+    /// Take the branch home or keep it; answered by `Finished`.
+    Finish {
+        ticket: Ticket,
+        choice: FinishChoice,
+    },
+    /// Write the event to the journal, then show it.
+    Announce(Box<Event>),
+    /// The run is over; nothing follows.
+    End { outcome: Outcome, exit_code: u8 },
+}
+
+/// One thing that happened; those with a ticket answer an effect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// The change as it is on disk.
+    Backlog {
+        ticket: Ticket,
+        stories: Vec<StoryView>,
+    },
+    /// The checkpoint branch is there and HEAD is on it.
+    BeginDone {
+        ticket: Ticket,
+        branch: String,
+        original: String,
+        original_commit: Option<String>,
+    },
+    /// The agent process runs.
+    AgentStarted { ticket: Ticket, start: AgentStart },
+    /// The agent said or did something.
+    AgentSaid { ticket: Ticket, event: AgentEvent },
+    /// The agent printed something that is no event of its own.
+    AgentActive { ticket: Ticket },
+    /// The agent gave its final message.
+    AgentFinal { ticket: Ticket },
+    /// The agent and everything it started are gone.
+    AgentEnded { ticket: Ticket, end: Box<AgentEnd> },
+    /// The task file after the attempt.
+    StoryChecked { ticket: Ticket, check: StoryCheck },
+    /// The gate and everything it started are gone.
+    GateEnded {
+        ticket: Ticket,
+        result: GateResult,
+        duration: Duration,
+    },
+    /// The checkpoint, and the gates that are known to pass on it.
+    Looked {
+        ticket: Ticket,
+        commit: String,
+        green: Vec<usize>,
+    },
+    /// The story has open tasks again.
+    Reopened { ticket: Ticket, commit: String },
+    /// These tasks were ticked for the agent.
+    Ticked { ticket: Ticket, tasks: Vec<String> },
+    /// The checkpoint commit is durable.
+    Saved {
+        ticket: Ticket,
+        commit: String,
+        changed_files: usize,
+    },
+    /// The attempt is durable in the vault.
+    Parked {
+        ticket: Ticket,
+        changed_files: usize,
+    },
+    /// The tree is at the checkpoint again.
+    Restored { ticket: Ticket },
+    /// The finish did not work.
+    FinishFailed {
+        ticket: Ticket,
+        reason: String,
+        hint: String,
+        /// It is under way, and only it can be carried through.
+        begun: bool,
+    },
+    /// The user chose.
+    FinishChosen {
+        ticket: Ticket,
+        choice: FinishChoice,
+    },
+    /// The branch was taken home or kept.
+    Finished {
+        ticket: Ticket,
+        head: String,
+        branch: String,
+        changed_files: usize,
+    },
+    /// Git or the system failed at the effect of this ticket; nothing of it still runs.
+    StepFailed {
+        ticket: Ticket,
+        what: String,
+        reason: String,
+        hint: String,
+    },
+    /// A timer ran out.
+    TimerFired(Timer),
+    /// The system wants the run to stop.
+    Stop { request: Request, by: StoppedBy },
+    /// The user at the screen wants something.
+    User(UserCommand),
+}
+
+/// What a user at a screen can ask of the loop; what makes no sense at the moment is ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserCommand {
+    /// Stop: end the agent with grace, park, restore. The second time leaves no grace.
+    Stop,
+    /// Stop without grace.
+    StopNow,
+    /// Hold the next attempt back.
+    Pause,
+    /// Go on after a pause, or take back one that has not taken effect.
+    GoOn,
+    /// Give the story at hand up for this run.
+    Skip,
+    /// End the wait for a limit.
+    TryNow,
+    /// Tell the next attempt this.
+    Note(String),
+    /// Finish the run like this, when asked.
+    Finish(FinishChoice),
+    /// Go on with the run instead of finishing it, when asked.
+    Again,
+}
+
+impl Input {
+    /// The ticket this input answers to, if it answers at all.
+    pub(super) const fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Self::Backlog { ticket, .. }
+            | Self::BeginDone { ticket, .. }
+            | Self::AgentStarted { ticket, .. }
+            | Self::AgentSaid { ticket, .. }
+            | Self::AgentActive { ticket }
+            | Self::AgentFinal { ticket }
+            | Self::AgentEnded { ticket, .. }
+            | Self::StoryChecked { ticket, .. }
+            | Self::GateEnded { ticket, .. }
+            | Self::Looked { ticket, .. }
+            | Self::Reopened { ticket, .. }
+            | Self::Ticked { ticket, .. }
+            | Self::Saved { ticket, .. }
+            | Self::Parked { ticket, .. }
+            | Self::Restored { ticket }
+            | Self::FinishFailed { ticket, .. }
+            | Self::FinishChosen { ticket, .. }
+            | Self::Finished { ticket, .. }
+            | Self::StepFailed { ticket, .. }
+            | Self::TimerFired(Timer { ticket, .. }) => Some(*ticket),
+            Self::Stop { .. } | Self::User(_) => None,
+        }
+    }
+}
+
+/// Names a timer: what it is for, and the agent or wait it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Timer {
+    /// What it is for.
+    pub kind: TimerKind,
+    /// The agent or wait it belongs to.
+    pub ticket: Ticket,
+}
+
+/// What a timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimerKind {
+    /// The agent was silent for too long.
+    Idle,
+    /// The attempt takes too long.
+    Total,
+    /// The time of the run or the story has to be looked at.
+    Budget,
+    /// The agent gave its final message and does not exit.
+    FinalGrace,
+    /// A limit should have ended.
+    Wait,
+}
+
+/// What a gate judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// The checkpoint, before an attempt.
+    Checkpoint,
+    /// What an attempt did.
+    Attempt,
+    /// The whole change, with every story done.
+    Whole,
+}
+
+/// What wanted the run to stop; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// SIGINT, or a key.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// An agent that was just started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentStart {
+    /// Folder with prompt, stdout and stderr of the attempt.
+    pub transcript: String,
+    /// The checkpoint commit the attempt starts from.
+    pub base: Option<String>,
+    /// How its stdout is to be read.
+    pub output: Output,
+}
+
+/// What the next attempt is told of the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Previous {
+    /// Why it failed, where that helps.
+    pub reason: Option<String>,
+    /// Where its work is kept; none where it was saved, and the story opened again.
+    pub parked: Option<AttemptId>,
+}
+
+/// A story as the machine needs to see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoryView {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub state: StoryState,
+    /// Tasks that are open and not set aside.
+    pub open_tasks: usize,
+    /// Tasks that are set aside.
+    pub deferred_tasks: usize,
+    /// Ticked tasks.
+    pub tasks_done: usize,
+    /// All tasks.
+    pub tasks_total: usize,
+}
+
+/// What the task file and the tree look like after an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoryCheck {
+    /// Tasks of the story that are no longer there.
+    pub missing: Vec<String>,
+    /// Tasks of the story whose box is still open.
+    pub still_open: Vec<String>,
+    /// Paths the attempt changed, the task file not counted.
+    pub changed_files: usize,
+    /// What the attempt changed that it had better not.
+    pub tamper: Vec<Finding>,
+}
+
+/// How an agent process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentExit {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By a signal that is not ours.
+    Signal(i32),
+    /// Because the machine asked for it.
+    StoppedByUs,
+}
+
+/// Everything known about an agent once nothing of it runs any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentEnd {
+    /// How the process ended.
+    pub exit: AgentExit,
+    /// Its final message was seen; agents with plain text output have one when they exit.
+    pub final_seen: bool,
+    /// The final message reports an error.
+    pub is_error: bool,
+    /// The promise in its final words.
+    pub promise: Option<Promise>,
+    /// It ran into a limit.
+    pub limit: Option<Limit>,
+    /// It may not work at all: what it said, and how to fix it.
+    pub auth: Option<String>,
+    /// Its conversation outgrew the model's context.
+    pub overflow: Option<String>,
+    /// The end of its stderr.
+    pub last_words: String,
+    /// The last line of its own text.
+    pub last_line: Option<String>,
+    /// Processes it left behind, which had to be ended.
+    pub swept: Vec<String>,
+    /// Processes it left behind that could not be ended.
+    pub still_running: Vec<String>,
+    /// What it used; without it the last figures it gave count.
+    pub usage: Option<Usage>,
+}
+
+/// What a checkpoint commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Save {
+    /// The story that is done.
+    pub story: StoryId,
+    /// Its title.
+    pub title: String,
+    /// The attempt that did it.
+    pub attempt: AttemptNumber,
+    /// How many attempts it took.
+    pub attempts: u32,
+    /// Names of the gates that passed.
+    pub gates: Vec<String>,
+}

@@ -1,0 +1,896 @@
+//! What holds in every history: random answers, stray ones, stops and timers at any moment.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
+use super::*;
+use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
+use crate::records::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
+use crate::records::progress::Progress;
+use crate::settings::TamperCheck;
+use crate::tamper::{Finding, Severity, TamperPolicy};
+use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::promise::Promise;
+use ralph_base::ids::{AttemptNumber, RunId};
+use ralph_plan::change::StoryState;
+
+/// Steps that legal answers may take after the random part; far more than any history needs.
+const BOUND: usize = 400;
+
+/// One step of a random history.
+#[derive(Debug, Clone)]
+enum Move {
+    /// A legal answer to the open ticket; the number picks which.
+    Answer(u8),
+    /// The open step fails.
+    Fail,
+    /// An answer to a ticket that is not open.
+    Stale(u8),
+    /// An answer to the open ticket that does not fit its effect.
+    Misfit(u8),
+    /// A stop.
+    Stop(Request, StoppedBy),
+    /// A timer of the open ticket fires, set or not.
+    Fire(TimerKind),
+    /// Seconds go by.
+    Pass(u32),
+    /// The user at the screen wants something.
+    User(UserCommand),
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let request = prop_oneof![Just(Request::Stop), Just(Request::StopNow)];
+    let by = prop_oneof![Just(StoppedBy::Interrupt), Just(StoppedBy::Terminate)];
+    let kind = prop_oneof![
+        Just(TimerKind::Idle),
+        Just(TimerKind::Total),
+        Just(TimerKind::Budget),
+        Just(TimerKind::FinalGrace),
+        Just(TimerKind::Wait),
+    ];
+    let command = prop_oneof![
+        1 => Just(UserCommand::Stop),
+        1 => Just(UserCommand::StopNow),
+        4 => Just(UserCommand::Pause),
+        4 => Just(UserCommand::GoOn),
+        4 => Just(UserCommand::Skip),
+        4 => Just(UserCommand::TryNow),
+        4 => Just(UserCommand::Note("note".to_owned())),
+        4 => Just(UserCommand::Again),
+        1 => Just(UserCommand::Finish(FinishChoice::Keep)),
+    ];
+    let one = prop_oneof![
+        60 => any::<u8>().prop_map(Move::Answer),
+        1 => Just(Move::Fail),
+        4 => any::<u8>().prop_map(Move::Stale),
+        4 => any::<u8>().prop_map(Move::Misfit),
+        1 => (request, by).prop_map(|(request, by)| Move::Stop(request, by)),
+        6 => kind.prop_map(Move::Fire),
+        6 => (0_u32..2000).prop_map(Move::Pass),
+        8 => command.prop_map(Move::User),
+    ];
+    prop::collection::vec(one, 0..120)
+}
+
+fn policies() -> impl Strategy<Value = Policy> {
+    let seconds =
+        |range: std::ops::Range<u64>| prop::option::of(range.prop_map(Duration::from_secs)).boxed();
+    let on_finish = prop_oneof![
+        Just(OnFinish::Ask),
+        Just(OnFinish::Cleanup),
+        Just(OnFinish::Keep)
+    ];
+    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
+    let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
+    let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
+    let budget = (
+        seconds(1..20_000),
+        prop::option::of(1_u64..5000),
+        seconds(1..9000),
+        prop::option::of(1_u64..3000),
+    );
+    let only = prop::option::weighted(0.2, 1_u8..4);
+    let tests = prop_oneof![
+        Just(Severity::Off),
+        Just(Severity::Warn),
+        Just(Severity::Fail)
+    ];
+    let times = (times, tests);
+    (rules, gates, times, budget, only).prop_map(|(rules, gates, (times, tests), budget, only)| {
+        Policy {
+            tamper: TamperPolicy {
+                tests,
+                ..TamperPolicy::default()
+            },
+            strict_tasks: rules.0,
+            require_changes: rules.1,
+            max_retries: rules.2,
+            on_finish: rules.3,
+            gates: gates.into_iter().map(any_gate).collect(),
+            idle_timeout: times.0,
+            total_timeout: times.1,
+            max_wait: times.2,
+            budget: Budget {
+                time: budget.0,
+                tokens: budget.1,
+                usd: None,
+            },
+            story_budget: Budget {
+                time: budget.2,
+                tokens: budget.3,
+                usd: None,
+            },
+            only_story: only.map(|only| id(&only.to_string())),
+            ..Policy::default()
+        }
+    })
+}
+
+/// An answer that fits few steps.
+fn odd_answer(pick: u8, ticket: Ticket) -> Input {
+    match pick % 5 {
+        0 => Input::Restored { ticket },
+        1 => step_failed(ticket),
+        2 => Input::AgentActive { ticket },
+        3 => super::script::ended_complete(ticket),
+        _ => super::script::saved(ticket),
+    }
+}
+
+fn any_gate((baseline, at_the_end): (bool, bool)) -> Gate {
+    let when = [When::Story, When::End][usize::from(at_the_end)];
+    Gate {
+        when,
+        ..gate("g", baseline)
+    }
+}
+
+fn origins() -> impl Strategy<Value = Origin> {
+    let carry = (1_u32..6, 0_u32..5).prop_map(|(next_attempt, retries_used)| Carry {
+        story: id("1"),
+        next_attempt: AttemptNumber(next_attempt),
+        retries_used,
+        previous: None,
+    });
+    let resumed = prop::option::of(carry).prop_map(|carry| {
+        Origin::Resumed(Box::new(Resumption {
+            carry,
+            ..Resumption::default()
+        }))
+    });
+    prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
+}
+
+/// Where the user's tree stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tree {
+    Untouched,
+    AtCheckpoint,
+    Worked,
+    Parked,
+}
+
+/// How far an agent that is alive has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    started: bool,
+    stopping: bool,
+}
+
+/// What the open ticket asks for.
+#[derive(Debug, Clone, PartialEq)]
+enum Open {
+    Nothing,
+    /// The user has to say that it goes on.
+    Paused,
+    Step(Effect),
+}
+
+/// A model of everything outside the machine; it checks every effect.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact that is true or not"
+)]
+struct World {
+    machine: Machine,
+    policy: Policy,
+    now: Timestamp,
+    open: Open,
+    ticket: Ticket,
+    agent: Option<Life>,
+    gate_alive: bool,
+    tree: Tree,
+    promised: bool,
+    /// What each gate said of the checkpoint, of the attempt, and of the whole change.
+    before: Vec<Option<bool>>,
+    gates: HashMap<usize, bool>,
+    whole: HashMap<usize, bool>,
+    /// How many checkpoints there are.
+    checkpoints: u32,
+    stories: Vec<StoryView>,
+    counted: HashMap<StoryId, u32>,
+    /// The system wants the program gone.
+    leaving: bool,
+    /// Notes that no attempt was told.
+    untold: usize,
+    ended: bool,
+    order: Order,
+    progress: Progress,
+    seq: u64,
+}
+
+impl World {
+    fn new(policy: Policy, roster: Roster, origin: Origin) -> Self {
+        let state = |n: usize| match n {
+            3 => StoryState::Deferred,
+            _ => StoryState::Open,
+        };
+        Self {
+            machine: Machine::new(Setup {
+                roster,
+                origin,
+                ..setup(policy.clone())
+            }),
+            now: clock(0),
+            open: Open::Nothing,
+            ticket: Ticket(0),
+            agent: None,
+            gate_alive: false,
+            tree: Tree::Untouched,
+            promised: false,
+            before: vec![None; policy.gates.len()],
+            gates: HashMap::new(),
+            whole: HashMap::new(),
+            checkpoints: 0,
+            stories: (1..=4)
+                .map(|n| super::script::story(&n.to_string(), state(n)))
+                .collect(),
+            counted: HashMap::new(),
+            leaving: false,
+            untold: 0,
+            ended: false,
+            order: Order::default(),
+            progress: Progress::default(),
+            seq: 0,
+            policy,
+        }
+    }
+
+    fn start(&mut self) {
+        let effects = self.machine.start(self.now);
+        self.see_all(effects);
+    }
+
+    fn send(&mut self, input: Input) {
+        let effects = self.machine.handle(input, self.now);
+        self.see_all(effects);
+    }
+
+    fn play(&mut self, step: &Move) {
+        self.check_unanswered();
+        match step {
+            Move::Answer(pick) => self.answer(*pick),
+            Move::Fail => self.fail(),
+            Move::Stale(pick) => self.send_unheard(*pick, Ticket(self.ticket.0 + 1)),
+            Move::Misfit(pick) => self.misfit(*pick),
+            Move::Stop(request, by) => {
+                self.leaving |= *by == StoppedBy::Terminate;
+                self.send(Input::Stop {
+                    request: *request,
+                    by: *by,
+                });
+            }
+            Move::User(command) => self.send(Input::User(command.clone())),
+            Move::Fire(kind) => {
+                let (kind, ticket) = (*kind, self.ticket);
+                self.send(Input::TimerFired(Timer { kind, ticket }));
+            }
+            Move::Pass(seconds) => self.now += Duration::from_secs(u64::from(*seconds)),
+        }
+    }
+
+    fn fail(&mut self) {
+        if matches!(
+            self.open,
+            Open::Nothing
+                | Open::Paused
+                | Open::Step(Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
+        ) {
+            return;
+        }
+        // The contract: nothing of a step that failed still runs.
+        self.agent = None;
+        self.gate_alive = false;
+        self.send(step_failed(self.ticket));
+    }
+
+    /// Sends an answer that must not be heard.
+    fn send_unheard(&mut self, pick: u8, ticket: Ticket) {
+        let input = odd_answer(pick, ticket);
+        let effects = self.machine.handle(input, self.now);
+        assert_eq!(effects, [], "a stray answer was heard");
+    }
+
+    fn misfit(&mut self, pick: u8) {
+        let Open::Step(step) = self.open.clone() else {
+            return;
+        };
+        let pick = match step {
+            Effect::StartAgent { .. } => pick % 2 * 4,
+            Effect::Restore { .. } | Effect::Save { .. } => 2,
+            _ if pick % 5 == 1 => 0,
+            _ => pick,
+        };
+        let is_answered_later = matches!(
+            step,
+            Effect::StartAgent { .. }
+                | Effect::RunGate { .. }
+                | Effect::SetTimerAt { .. }
+                | Effect::AskFinish { .. }
+        );
+        if is_answered_later {
+            return self.send_unheard(pick, self.ticket);
+        }
+        // Nothing else is to come: it ends the run instead of hanging it.
+        let before = self.ticket;
+        self.send(odd_answer(pick, before));
+        assert!(self.ended || self.ticket != before, "a misfit was ignored");
+    }
+
+    /// The loop must notice whenever nothing is under way that could answer.
+    fn check_unanswered(&self) {
+        let is_step = match &self.open {
+            Open::Step(step) => {
+                !matches!(step, Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
+            }
+            _ => false,
+        };
+        let want = is_step.then_some(self.ticket);
+        assert_eq!(self.machine.unanswered(false), want);
+        let is_process = matches!(
+            self.open,
+            Open::Step(Effect::StartAgent { .. } | Effect::RunGate { .. })
+        );
+        assert_eq!(self.machine.unanswered(true), want.filter(|_| !is_process));
+    }
+
+    fn answer(&mut self, pick: u8) {
+        if self.open == Open::Paused {
+            return self.send(Input::User(UserCommand::GoOn));
+        }
+        let Open::Step(step) = self.open.clone() else {
+            return;
+        };
+        let ticket = self.ticket;
+        let input = match step {
+            Effect::ReadBacklog { .. } => self.backlog(pick),
+            Effect::Begin { .. } => {
+                self.tree = Tree::AtCheckpoint;
+                super::script::begin_done(ticket)
+            }
+            Effect::StartAgent { .. } => self.agent(pick),
+            Effect::CheckStory { .. } => check(ticket, pick),
+            Effect::LookBefore { .. } => self.looked(pick),
+            Effect::RunGate { gate, ground, .. } => self.gate(pick, gate, ground),
+            Effect::Reopen { reopening, .. } => self.reopened(&reopening.story),
+            Effect::TickStory { .. } => Input::Ticked {
+                ticket,
+                tasks: vec!["t".to_owned(); usize::from(pick % 2)],
+            },
+            Effect::Save { save, .. } => self.saved(&save.story),
+            Effect::Park { .. } => {
+                self.tree = Tree::Parked;
+                super::script::was_parked(ticket)
+            }
+            Effect::Restore { .. } => {
+                self.tree = Tree::AtCheckpoint;
+                Input::Restored { ticket }
+            }
+            Effect::AskFinish { .. } => Input::FinishChosen {
+                ticket,
+                choice: FinishChoice::Cleanup,
+            },
+            Effect::Finish { .. } => finished(ticket),
+            Effect::SetTimerAt { timer, at } => {
+                self.now = self.now.max(at);
+                Input::TimerFired(timer)
+            }
+            other => panic!("no answer to {other:?}"),
+        };
+        self.send(input);
+    }
+
+    fn backlog(&mut self, pick: u8) -> Input {
+        let mut stories = self.stories.clone();
+        if pick == 7 {
+            // Somebody opened the boxes again.
+            stories[0] = super::script::story("1", StoryState::Open);
+        }
+        let ticket = self.ticket;
+        Input::Backlog { ticket, stories }
+    }
+
+    fn agent(&mut self, pick: u8) -> Input {
+        let ticket = self.ticket;
+        let life = self.agent.unwrap_or_default();
+        if !life.started {
+            self.agent = Some(Life {
+                started: true,
+                ..life
+            });
+            return super::script::agent_started(ticket);
+        }
+        let usage = Usage {
+            output_tokens: u64::from(pick) * 5,
+            ..Usage::default()
+        };
+        let text = "words".to_owned();
+        let event = match pick % 16 {
+            0 => AgentEvent::Text { text },
+            1 => AgentEvent::usage(usage),
+            2 => return Input::AgentActive { ticket },
+            3 => return Input::AgentFinal { ticket },
+            12 if pick > 200 => AgentEvent::Auth { message: text },
+            _ => {
+                self.agent = None;
+                let end = agent_end(pick, life.stopping, self.now);
+                self.promised =
+                    end.final_seen && !end.is_error && end.promise == Some(Promise::Complete);
+                return super::script::ended(ticket, end);
+            }
+        };
+        Input::AgentSaid { ticket, event }
+    }
+
+    fn looked(&mut self, pick: u8) -> Input {
+        if pick.is_multiple_of(3) {
+            // The user changed something.
+            self.new_checkpoint(None);
+        }
+        Input::Looked {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+            green: (0..usize::from(pick % 4)).collect(),
+        }
+    }
+
+    /// Another checkpoint, of which gates after stories said this.
+    fn new_checkpoint(&mut self, said: Option<&HashMap<usize, bool>>) {
+        self.checkpoints += 1;
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, _) in gates.filter(|(_, gate)| gate.when == When::Story) {
+            self.before[index] = said.and_then(|said| said.get(&index)).copied();
+        }
+    }
+
+    fn reopened(&mut self, story: &StoryId) -> Input {
+        self.checkpoints += 1;
+        self.whole.clear();
+        self.set_state(story, StoryState::Open);
+        Input::Reopened {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+        }
+    }
+
+    fn set_state(&mut self, story: &StoryId, state: StoryState) {
+        for view in &mut self.stories {
+            if view.id == *story {
+                *view = super::script::story(&story.0, state);
+            }
+        }
+    }
+
+    fn gate(&mut self, pick: u8, gate: usize, ground: Ground) -> Input {
+        self.gate_alive = false;
+        let is_green = !pick.is_multiple_of(4);
+        match ground {
+            Ground::Checkpoint => self.before[gate] = Some(is_green),
+            Ground::Attempt => drop(self.gates.insert(gate, is_green)),
+            Ground::Whole => drop(self.whole.insert(gate, is_green)),
+        }
+        Input::GateEnded {
+            ticket: self.ticket,
+            result: if is_green {
+                GateResult::Passed
+            } else {
+                super::script::red()
+            },
+            duration: Duration::from_secs(1),
+        }
+    }
+
+    fn saved(&mut self, story: &StoryId) -> Input {
+        self.tree = Tree::AtCheckpoint;
+        let said = std::mem::take(&mut self.gates);
+        self.new_checkpoint(Some(&said));
+        self.whole.clear();
+        self.set_state(story, StoryState::Done);
+        Input::Saved {
+            ticket: self.ticket,
+            commit: format!("c{}", self.checkpoints),
+            changed_files: 4,
+        }
+    }
+
+    fn see_all(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            assert!(!self.ended, "after the end: {effect:?}");
+            if let Some(ticket) = asked(&effect) {
+                let is_rearmed = matches!(effect, Effect::SetTimerAt { .. });
+                assert!(ticket > self.ticket || is_rearmed && ticket == self.ticket);
+                self.ticket = ticket;
+                self.open = Open::Step(effect.clone());
+            }
+            self.see(&effect);
+        }
+    }
+
+    fn see(&mut self, effect: &Effect) {
+        let nothing_runs = self.agent.is_none() && !self.gate_alive;
+        match effect {
+            Effect::StartAgent { notes, story, .. } => {
+                self.see_budget(story);
+                assert!(notes.len() >= self.untold, "a note was lost");
+                self.untold = 0;
+                assert!(nothing_runs, "two at a time");
+                assert_eq!(
+                    self.tree,
+                    Tree::AtCheckpoint,
+                    "an agent without a checkpoint"
+                );
+                self.tree = Tree::Worked;
+                self.agent = Some(Life::default());
+                self.promised = false;
+                self.gates.clear();
+            }
+            Effect::StopAgent { ticket, .. } => {
+                assert!(*ticket == self.ticket);
+                let life = self.agent.as_mut().expect("an agent is alive");
+                life.stopping = true;
+            }
+            Effect::RunGate { gate, ground, .. } => {
+                assert!(nothing_runs);
+                let is_attempt = *ground == Ground::Attempt;
+                let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
+                assert_eq!(self.tree, tree);
+                assert!(!is_attempt || self.promised);
+                let is_later = self.policy.gates[*gate].when == When::End;
+                assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
+                self.gate_alive = true;
+            }
+            Effect::StopGate { ticket, .. } => {
+                assert!(self.gate_alive && *ticket == self.ticket);
+            }
+            Effect::Save { .. } => self.see_save(),
+            Effect::Park { .. } => assert!(nothing_runs && self.tree == Tree::Worked),
+            Effect::Restore { .. } => assert!(nothing_runs && self.tree == Tree::Parked),
+            Effect::Finish { .. } => assert!(nothing_runs && self.tree == Tree::AtCheckpoint),
+            Effect::AskFinish { .. } => {
+                assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
+                assert!(!self.leaving, "nobody is there to be asked");
+            }
+            Effect::Announce(event) => self.hear(event),
+            Effect::End { outcome, .. } => {
+                assert!(nothing_runs, "something outlives the run");
+                assert!(self.order.run_ended, "an end without a word");
+                let is_broken = matches!(outcome, Outcome::Broken { .. });
+                if *outcome == Outcome::AllDone && self.tree != Tree::Untouched {
+                    self.see_all_done();
+                }
+                let is_at_rest = matches!(self.tree, Tree::Untouched | Tree::AtCheckpoint);
+                assert!(
+                    is_broken || is_at_rest,
+                    "left in the middle: {:?}",
+                    self.tree
+                );
+                self.ended = true;
+                self.open = Open::Nothing;
+            }
+            _ => {}
+        }
+    }
+
+    /// No agent starts where something is used up.
+    fn see_budget(&self, story: &StoryId) {
+        let tokens = |usage: Usage| usage.total_tokens();
+        let of_run = self.policy.budget.tokens;
+        assert!(of_run.is_none_or(|most| tokens(self.progress.usage()) < most));
+        let of_story = self.policy.story_budget.tokens;
+        let stories = &self.progress.stories;
+        let at_hand = stories.iter().find(|it| it.id == *story);
+        let used = at_hand.map_or(0, |it| tokens(it.usage()));
+        assert!(of_story.is_none_or(|most| used < most));
+    }
+
+    fn see_save(&self) {
+        assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
+        assert!(self.promised, "a commit without a promise");
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
+            let was_red = gate.baseline && self.before[index] == Some(false);
+            assert!(self.gates[&index] || was_red, "a commit with a red gate");
+        }
+    }
+
+    fn see_all_done(&self) {
+        let gates = self.policy.gates.iter().enumerate();
+        for (index, gate) in gates.filter(|(_, gate)| gate.when == When::End) {
+            let was_red = gate.baseline && self.before[index] == Some(false);
+            assert!(self.whole[&index] || was_red, "done with a red gate");
+        }
+    }
+
+    fn hear(&mut self, event: &Event) {
+        self.order.hear(event);
+        self.seq += 1;
+        self.progress.apply(&Record {
+            v: WIRE_VERSION,
+            seq: self.seq,
+            at: self.now,
+            run: RunId("r".to_owned()),
+            event: event.clone(),
+        });
+        match event {
+            Event::AttemptFailed { story, kind, .. }
+                if consequence(*kind) == Consequence::Retry =>
+            {
+                self.count(story);
+            }
+            Event::StoryCompleted { story, .. } => self.count(story),
+            Event::RunStarted { .. } => self.counted.clear(),
+            Event::Paused { .. } => self.open = Open::Paused,
+            Event::NoteAdded { .. } => self.untold += 1,
+            Event::RunEnded {
+                usage,
+                attempts,
+                stories_done,
+                ..
+            } => {
+                assert_eq!(self.progress.usage(), *usage, "the fold has other totals");
+                assert_eq!(self.progress.attempts, *attempts);
+                assert_eq!(self.progress.stories_done, *stories_done);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, story: &StoryId) {
+        let count = self.counted.entry(story.clone()).or_default();
+        *count += 1;
+        assert!(*count <= self.policy.max_retries + 1, "too many attempts");
+    }
+}
+
+fn check(ticket: Ticket, pick: u8) -> Input {
+    let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
+    let check = StoryCheck {
+        missing: some(pick % 16 == 1),
+        still_open: some(pick % 8 == 3),
+        changed_files: usize::from(pick % 8),
+        tamper: findings(pick),
+    };
+    Input::StoryChecked { ticket, check }
+}
+
+fn findings(pick: u8) -> Vec<Finding> {
+    let found = TamperCheck::NAMES.into_iter().enumerate();
+    found
+        .filter(|(place, _)| pick & (1 << place) != 0)
+        .map(|(_, (name, check))| Finding {
+            check,
+            paths: vec![name.to_owned()],
+            message: name.to_owned(),
+        })
+        .collect()
+}
+
+fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
+    let resets_at = (pick & 128 != 0).then_some(now + Duration::from_secs(u64::from(pick) * 20));
+    let end = match pick % 16 {
+        4 => silent(),
+        5 => super::script::failed("no"),
+        6 => limited(resets_at),
+        7 if pick > 200 => AgentEnd {
+            auth: Some("log in".to_owned()),
+            is_error: true,
+            ..silent()
+        },
+        8 => AgentEnd {
+            final_seen: false,
+            ..super::script::complete()
+        },
+        9 => AgentEnd {
+            exit: AgentExit::Code(1),
+            swept: vec!["p".to_owned()],
+            ..silent()
+        },
+        10 => AgentEnd {
+            is_error: true,
+            ..super::script::complete()
+        },
+        11 => AgentEnd {
+            exit: AgentExit::Signal(9),
+            usage: Some(Usage {
+                input_tokens: 50,
+                ..Usage::default()
+            }),
+            ..super::script::complete()
+        },
+        _ => super::script::complete(),
+    };
+    let exit = if is_stopping {
+        AgentExit::StoppedByUs
+    } else {
+        end.exit
+    };
+    AgentEnd { exit, ..end }
+}
+
+/// The order in which events may come.
+#[derive(Default)]
+struct Order {
+    run_started: bool,
+    run_ended: bool,
+    finished: bool,
+    story: Option<StoryId>,
+    attempt: Option<AttemptNumber>,
+    gate: Option<bool>,
+    last_attempt: HashMap<StoryId, AttemptNumber>,
+    deferred: HashSet<StoryId>,
+    /// Stories the user skipped.
+    skipped: HashSet<StoryId>,
+}
+
+impl Order {
+    fn hear(&mut self, event: &Event) {
+        assert!(!self.finished, "after `finished`: {event:?}");
+        let may_follow_the_end = matches!(
+            event,
+            Event::Finished { .. }
+                | Event::ChoiceNeeded
+                | Event::RunStarted { .. }
+                | Event::FinishFailed { .. }
+                | Event::NoteAdded { .. }
+                | Event::Requested { .. }
+                | Event::Warning { .. }
+        );
+        assert!(
+            !self.run_ended || may_follow_the_end,
+            "after the end: {event:?}"
+        );
+        match event {
+            Event::RunStarted { resumed, .. } => self.begin(*resumed),
+            Event::StorySkipped { story, .. } => self.pass_over(story),
+            Event::StoryStarted { story, .. } => {
+                assert!(self.run_started && self.story.is_none());
+                assert!(!self.skipped.contains(story), "it was skipped");
+                self.story = Some(story.clone());
+            }
+            Event::AttemptStarted { story, attempt, .. } => {
+                assert!(self.story.as_ref() == Some(story) && self.attempt.is_none());
+                let last = self.last_attempt.insert(story.clone(), *attempt);
+                assert!(last.is_none_or(|last| attempt.0 == last.0 + 1));
+                self.attempt = Some(*attempt);
+            }
+            Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
+            Event::GateStarted {
+                baseline, whole, ..
+            } => {
+                assert_eq!(*baseline || *whole, self.attempt.is_none());
+                assert_eq!(*whole, self.story.is_none());
+                assert!(self.gate.replace(*baseline).is_none());
+            }
+            Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
+            Event::GateFinished { baseline, .. } => assert_eq!(self.gate.take(), Some(*baseline)),
+            Event::AttemptFailed { story, attempt, .. } => {
+                self.is_at(story, *attempt);
+                self.attempt = None;
+            }
+            Event::TamperFound { story, attempt, .. } => {
+                self.is_at(story, *attempt);
+                assert!(self.gate.is_none());
+            }
+            Event::Waiting { .. } | Event::Paused { .. } | Event::AgentChanged { .. } => {
+                assert!(self.story.is_some() && self.attempt.is_none());
+            }
+            Event::StoryCompleted {
+                story, attempts, ..
+            } => {
+                self.is_at(story, AttemptNumber(*attempts));
+                self.attempt = None;
+                self.story = None;
+            }
+            Event::RunEnded { outcome, .. } => {
+                let is_all = *outcome == Outcome::AllDone;
+                assert!(!is_all || self.skipped.is_empty(), "not all is done");
+                self.run_ended = true;
+            }
+            Event::Finished { .. } => self.finished = self.run_ended && self.run_started,
+            Event::Recovered { .. }
+            | Event::Warning { .. }
+            | Event::Requested { .. }
+            | Event::NoteAdded { .. }
+            | Event::ChoiceNeeded
+            | Event::FinishFailed { .. } => {}
+        }
+    }
+
+    /// The run starts, or goes on after its end.
+    fn begin(&mut self, resumed: bool) {
+        assert!(!self.run_started || self.run_ended && resumed);
+        *self = Self {
+            run_started: true,
+            last_attempt: std::mem::take(&mut self.last_attempt),
+            deferred: std::mem::take(&mut self.deferred),
+            ..Self::default()
+        };
+    }
+
+    fn pass_over(&mut self, story: &StoryId) {
+        assert_eq!(self.attempt, None);
+        if self.story.take_if(|it| it == story).is_some() {
+            self.gate = None;
+            assert!(self.skipped.insert(story.clone()));
+        } else {
+            assert!(self.story.is_none() && self.deferred.insert(story.clone()));
+        }
+    }
+
+    fn is_at(&self, story: &StoryId, attempt: AttemptNumber) {
+        assert_eq!(self.story.as_ref(), Some(story));
+        assert_eq!(self.attempt, Some(attempt));
+        assert_eq!(self.gate, None);
+    }
+}
+
+/// One agent, two of them, and two with another one for stories that keep failing.
+fn rosters() -> impl Strategy<Value = Roster> {
+    let of = Roster::parsed;
+    prop_oneof![
+        Just(of("agent = 'demo'")),
+        Just(of("agent = ['demo', 'claude']")),
+        Just(of(
+            "agent = ['demo', 'claude']\n[escalate]\nafter = 1\nmodel = 'opus'\n[[story]]\nid = '2'\nagent = 'claude'"
+        )),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_history_is_safe_and_ends(policy in policies(), roster in rosters(), origin in origins(), moves in moves()) {
+        let mut world = World::new(policy, roster, origin);
+        world.start();
+        for step in &moves {
+            world.play(step);
+        }
+        // From here on only legal answers: agents complete, gates pass.
+        let mut steps = 0;
+        while !world.ended {
+            world.answer(15);
+            steps += 1;
+            prop_assert!(steps < BOUND, "no end in sight: {:?}", world.open);
+        }
+        for step in &moves {
+            world.play(step);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
+        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Roster::just("demo", None), Origin::Fresh);
+        world.start();
+        for _ in 0..BOUND {
+            world.answer(pick);
+        }
+        prop_assert!(world.ended);
+        prop_assert_eq!(world.progress.attempts, max_retries + 1);
+        let kind = world.progress.last_failure.map(|failure| failure.kind);
+        let want = [FailureKind::NoSignal, FailureKind::Failed][usize::from(pick - 4)];
+        prop_assert_eq!(kind, Some(want));
+    }
+}

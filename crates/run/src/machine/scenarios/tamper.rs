@@ -1,0 +1,141 @@
+//! What follows from an attempt that changed what it had better not.
+
+use pretty_assertions::assert_eq;
+
+use crate::machine::script::*;
+use crate::machine::*;
+use crate::records::event::{Event, FailureKind};
+use crate::tamper::{Finding, Severity, TamperCheck, TamperPolicy};
+use ralph_base::ids::AttemptNumber;
+
+fn finding(check: TamperCheck) -> Finding {
+    Finding {
+        check,
+        paths: vec![format!("{check}.txt")],
+        message: format!("about {check}"),
+    }
+}
+
+fn found(check: TamperCheck, failed: bool) -> Effect {
+    say(Event::TamperFound {
+        story: id("1"),
+        attempt: AttemptNumber(1),
+        check,
+        paths: vec![format!("{check}.txt")],
+        message: format!("about {check}"),
+        failed,
+    })
+}
+
+fn check_with(checks: &[TamperCheck]) -> StoryCheck {
+    StoryCheck {
+        changed_files: 1,
+        tamper: checks.iter().map(|check| finding(*check)).collect(),
+        ..StoryCheck::default()
+    }
+}
+
+fn tick(ticket: u64) -> Effect {
+    Effect::TickStory {
+        ticket: Ticket(ticket),
+        story: id("1"),
+    }
+}
+
+fn failing(check: TamperCheck) -> Policy {
+    let mut tamper = TamperPolicy::default();
+    match check {
+        TamperCheck::Boxes => tamper.boxes = Severity::Fail,
+        TamperCheck::Specs => tamper.specs = Severity::Fail,
+        TamperCheck::Tests => tamper.tests = Severity::Fail,
+        TamperCheck::Config => tamper.config = Severity::Fail,
+        TamperCheck::Outside => tamper.outside = Severity::Fail,
+    }
+    Policy { tamper, ..keep() }
+}
+
+#[test]
+fn a_finding_is_told_and_the_attempt_goes_on() {
+    let mut script = Script::promised(keep());
+    let check = check_with(&[TamperCheck::Boxes, TamperCheck::Tests]);
+    assert_eq!(
+        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        [
+            found(TamperCheck::Boxes, false),
+            found(TamperCheck::Tests, false),
+            tick(5)
+        ]
+    );
+}
+
+#[test]
+fn a_check_that_is_off_says_nothing() {
+    let policy = Policy {
+        tamper: TamperPolicy {
+            boxes: Severity::Off,
+            ..TamperPolicy::default()
+        },
+        ..keep()
+    };
+    let mut script = Script::promised(policy);
+    let check = check_with(&[TamperCheck::Boxes]);
+    assert_eq!(
+        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        [tick(5)]
+    );
+}
+
+#[test]
+fn every_check_can_fail_the_attempt_before_a_gate_runs() {
+    for (_, failed) in TamperCheck::NAMES {
+        let mut policy = failing(failed);
+        policy.gates = vec![gate("tests", false)];
+        let reason = policy.tamper.failure(&[finding(failed)]).unwrap();
+        assert!(reason.starts_with(&format!("about {failed}; ")));
+        let mut script = Script::promised(policy);
+        let check = check_with(&[failed]);
+        assert_eq!(
+            script.give(|ticket| Input::StoryChecked { ticket, check }),
+            [
+                found(failed, true),
+                park(5, 1, FailureKind::Tamper, &reason)
+            ]
+        );
+    }
+}
+
+#[test]
+fn the_next_attempt_is_told_why_and_uses_a_retry() {
+    let policy = failing(TamperCheck::Tests);
+    let reason = policy.tamper.failure(&[finding(TamperCheck::Tests)]);
+    let mut script = Script::promised(policy);
+    let check = check_with(&[TamperCheck::Tests]);
+    script.give(|ticket| Input::StoryChecked { ticket, check });
+    script.give(was_parked);
+    let effects = script.give(restored);
+    let Some(Effect::StartAgent {
+        attempt, previous, ..
+    }) = effects.last()
+    else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(*attempt, AttemptNumber(2));
+    assert_eq!(previous.as_ref().unwrap().reason, reason);
+}
+
+#[test]
+fn tasks_that_are_gone_come_first() {
+    let mut script = Script::promised(failing(TamperCheck::Specs));
+    let check = StoryCheck {
+        missing: vec!["1.1 a".to_owned()],
+        ..check_with(&[TamperCheck::Specs])
+    };
+    let reason = "tasks of the story are gone from the task file: `1.1 a`";
+    assert_eq!(
+        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        [
+            found(TamperCheck::Specs, true),
+            park(5, 1, FailureKind::Tasks, reason)
+        ]
+    );
+}

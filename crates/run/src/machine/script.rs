@@ -1,0 +1,499 @@
+//! Shared by the machine's tests: a machine with a fixed clock, and short names for values.
+
+use super::*;
+use crate::policy::roster::Choice;
+use crate::policy::{Gate, OnFinish, When};
+use crate::records::event::{FailureKind, GateResult, Request};
+use ralph_agents::dialect::Limit;
+use ralph_agents::promise::Promise;
+use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_plan::change::StoryState;
+
+/// A machine, its clock, and the ticket that is open.
+pub(super) struct Script {
+    pub(super) machine: Machine,
+    pub(super) now: Timestamp,
+    pub(super) ticket: Ticket,
+    /// What `start` said.
+    pub(super) first: Vec<Effect>,
+}
+
+impl Script {
+    pub(super) fn start(policy: Policy) -> Self {
+        Self::start_with(setup(policy))
+    }
+
+    pub(super) fn start_with(setup: Setup) -> Self {
+        let mut script = Self {
+            machine: Machine::new(setup),
+            now: clock(0),
+            ticket: Ticket(0),
+            first: Vec::new(),
+        };
+        script.first = script.machine.start(script.now);
+        script.note(&script.first.clone());
+        script
+    }
+
+    /// A machine whose first agent runs, with two stories to do.
+    pub(super) fn working(policy: Policy) -> Self {
+        let mut script = Self::start(policy);
+        script.give(|ticket| backlog(ticket, &two_open()));
+        script.give(begin_done);
+        script.give(agent_started);
+        script
+    }
+
+    /// A machine whose first agent promised COMPLETE; the task file is being checked.
+    pub(super) fn promised(policy: Policy) -> Self {
+        let mut script = Self::working(policy);
+        script.give(|ticket| ended(ticket, complete()));
+        script
+    }
+
+    /// Answers the open ticket.
+    pub(super) fn give(&mut self, answer: impl FnOnce(Ticket) -> Input) -> Vec<Effect> {
+        let input = answer(self.ticket);
+        self.send(input)
+    }
+
+    pub(super) fn send(&mut self, input: Input) -> Vec<Effect> {
+        let effects = self.machine.handle(input, self.now);
+        self.note(&effects);
+        effects
+    }
+
+    /// Gives several answers and says what the last one led to.
+    pub(super) fn give_all(&mut self, answers: &[fn(Ticket) -> Input]) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for answer in answers {
+            effects = self.give(answer);
+        }
+        effects
+    }
+
+    pub(super) fn fire(&mut self, kind: TimerKind) -> Vec<Effect> {
+        self.give(|ticket| Input::TimerFired(Timer { kind, ticket }))
+    }
+
+    pub(super) fn stop(&mut self) -> Vec<Effect> {
+        self.send(Input::Stop {
+            request: Request::Stop,
+            by: StoppedBy::Interrupt,
+        })
+    }
+
+    /// The user at the screen wants something.
+    pub(super) fn ask_for(&mut self, command: UserCommand) -> Vec<Effect> {
+        self.send(Input::User(command))
+    }
+
+    pub(super) fn pass(&mut self, seconds: u64) -> &mut Self {
+        self.now += Duration::from_secs(seconds);
+        self
+    }
+
+    fn note(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            self.ticket = asked(effect).unwrap_or(self.ticket);
+        }
+    }
+}
+
+/// The ticket an effect opens.
+pub(super) fn asked(effect: &Effect) -> Option<Ticket> {
+    match effect {
+        Effect::ReadBacklog { ticket }
+        | Effect::Begin { ticket }
+        | Effect::StartAgent { ticket, .. }
+        | Effect::CheckStory { ticket, .. }
+        | Effect::LookBefore { ticket, .. }
+        | Effect::RunGate { ticket, .. }
+        | Effect::Reopen { ticket, .. }
+        | Effect::TickStory { ticket, .. }
+        | Effect::Save { ticket, .. }
+        | Effect::Park { ticket, .. }
+        | Effect::Restore { ticket }
+        | Effect::AskFinish { ticket }
+        | Effect::Finish { ticket, .. }
+        | Effect::SetTimerAt {
+            timer: Timer { ticket, .. },
+            ..
+        } => Some(*ticket),
+        Effect::StopAgent { .. }
+        | Effect::StopGate { .. }
+        | Effect::SetTimer { .. }
+        | Effect::CancelTimer { .. }
+        | Effect::Announce(_)
+        | Effect::End { .. } => None,
+    }
+}
+
+/// 12:00 and so many seconds.
+pub(super) fn clock(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_014_400 + seconds).unwrap()
+}
+
+/// The agent of all attempts.
+pub(super) fn the_agent() -> Choice {
+    agent("demo")
+}
+
+pub(super) fn agent(name: &str) -> Choice {
+    Choice {
+        agent: name.to_owned(),
+        model: None,
+    }
+}
+
+pub(super) fn setup(policy: Policy) -> Setup {
+    Setup {
+        change: "my-feature".to_owned(),
+        roster: Roster::just("demo", None),
+        policy,
+        gate_logs: "gates".to_owned(),
+        origin: Origin::Fresh,
+        began: BTreeMap::new(),
+    }
+}
+
+/// The default policy, headless.
+pub(super) fn keep() -> Policy {
+    Policy {
+        on_finish: OnFinish::Keep,
+        idle_timeout: None,
+        ..Policy::default()
+    }
+}
+
+pub(super) fn gate(name: &str, baseline: bool) -> Gate {
+    Gate {
+        name: name.to_owned(),
+        run: format!("run-{name}"),
+        timeout: None,
+        baseline,
+        when: When::Story,
+        keep_changes: false,
+    }
+}
+
+pub(super) fn id(id: &str) -> StoryId {
+    StoryId(id.to_owned())
+}
+
+pub(super) fn parked(story: &str, attempt: u32) -> AttemptId {
+    AttemptId {
+        story: id(story),
+        attempt: AttemptNumber(attempt),
+    }
+}
+
+pub(super) fn story(name: &str, state: StoryState) -> StoryView {
+    let (open_tasks, deferred_tasks) = match state {
+        StoryState::Open => (2, 0),
+        StoryState::Done => (0, 0),
+        StoryState::Deferred => (0, 1),
+    };
+    StoryView {
+        id: id(name),
+        title: format!("Title {name}"),
+        state,
+        open_tasks,
+        deferred_tasks,
+        tasks_done: 2 - open_tasks.min(2),
+        tasks_total: 2 + deferred_tasks,
+    }
+}
+
+pub(super) fn two_open() -> Vec<StoryView> {
+    vec![story("1", StoryState::Open), story("2", StoryState::Open)]
+}
+
+pub(super) fn backlog(ticket: Ticket, stories: &[StoryView]) -> Input {
+    let stories = stories.to_vec();
+    Input::Backlog { ticket, stories }
+}
+
+pub(super) fn first_done(ticket: Ticket) -> Input {
+    let stories = [story("1", StoryState::Done), story("2", StoryState::Open)];
+    backlog(ticket, &stories)
+}
+
+pub(super) fn all_done(ticket: Ticket) -> Input {
+    let stories = [story("1", StoryState::Done), story("2", StoryState::Done)];
+    backlog(ticket, &stories)
+}
+
+pub(super) fn begin_done(ticket: Ticket) -> Input {
+    Input::BeginDone {
+        ticket,
+        branch: "ralph/my-feature".to_owned(),
+        original: "main".to_owned(),
+        original_commit: Some("c0".to_owned()),
+    }
+}
+
+pub(super) fn agent_started(ticket: Ticket) -> Input {
+    Input::AgentStarted {
+        ticket,
+        start: AgentStart {
+            transcript: "attempts/1.1".to_owned(),
+            ..AgentStart::default()
+        },
+    }
+}
+
+pub(super) fn ended(ticket: Ticket, end: AgentEnd) -> Input {
+    let end = Box::new(end);
+    Input::AgentEnded { ticket, end }
+}
+
+pub(super) fn ended_complete(ticket: Ticket) -> Input {
+    ended(ticket, complete())
+}
+
+pub(super) fn ended_silent(ticket: Ticket) -> Input {
+    ended(ticket, silent())
+}
+
+pub(super) fn ended_by_us(ticket: Ticket) -> Input {
+    let end = AgentEnd {
+        exit: AgentExit::StoppedByUs,
+        final_seen: false,
+        ..silent()
+    };
+    ended(ticket, end)
+}
+
+/// A clean exit without a promise.
+pub(super) fn silent() -> AgentEnd {
+    AgentEnd {
+        exit: AgentExit::Code(0),
+        final_seen: true,
+        is_error: false,
+        promise: None,
+        limit: None,
+        auth: None,
+        overflow: None,
+        last_words: String::new(),
+        last_line: None,
+        swept: Vec::new(),
+        still_running: Vec::new(),
+        usage: None,
+    }
+}
+
+pub(super) fn complete() -> AgentEnd {
+    AgentEnd {
+        promise: Some(Promise::Complete),
+        ..silent()
+    }
+}
+
+pub(super) fn failed(reason: &str) -> AgentEnd {
+    AgentEnd {
+        promise: Some(Promise::Failed(reason.to_owned())),
+        ..silent()
+    }
+}
+
+pub(super) fn limited(resets_at: Option<Timestamp>) -> AgentEnd {
+    AgentEnd {
+        is_error: true,
+        limit: Some(Limit {
+            message: "usage limit reached".to_owned(),
+            resets_at,
+            is_outage: false,
+        }),
+        ..silent()
+    }
+}
+
+pub(super) fn checked(ticket: Ticket) -> Input {
+    let check = StoryCheck {
+        changed_files: 3,
+        ..StoryCheck::default()
+    };
+    Input::StoryChecked { ticket, check }
+}
+
+pub(super) fn gate_green(ticket: Ticket) -> Input {
+    Input::GateEnded {
+        ticket,
+        result: GateResult::Passed,
+        duration: Duration::from_millis(1500),
+    }
+}
+
+pub(super) fn gate_red(ticket: Ticket) -> Input {
+    Input::GateEnded {
+        ticket,
+        result: red(),
+        duration: Duration::from_millis(1500),
+    }
+}
+
+pub(super) fn red() -> GateResult {
+    GateResult::Failed {
+        how: "exit code 1".to_owned(),
+        tail: "boom\n".to_owned(),
+    }
+}
+
+/// The first checkpoint, of which nothing is known.
+pub(super) fn looked(ticket: Ticket) -> Input {
+    Input::Looked {
+        ticket,
+        commit: "c0".to_owned(),
+        green: Vec::new(),
+    }
+}
+
+/// The checkpoint [`saved`] makes.
+pub(super) fn looked_saved(ticket: Ticket) -> Input {
+    Input::Looked {
+        ticket,
+        commit: "c0ffee".to_owned(),
+        green: Vec::new(),
+    }
+}
+
+pub(super) fn ticked(ticket: Ticket) -> Input {
+    let tasks = Vec::new();
+    Input::Ticked { ticket, tasks }
+}
+
+pub(super) fn saved(ticket: Ticket) -> Input {
+    Input::Saved {
+        ticket,
+        commit: "c0ffee".to_owned(),
+        changed_files: 4,
+    }
+}
+
+pub(super) fn was_parked(ticket: Ticket) -> Input {
+    Input::Parked {
+        ticket,
+        changed_files: 5,
+    }
+}
+
+pub(super) fn restored(ticket: Ticket) -> Input {
+    Input::Restored { ticket }
+}
+
+pub(super) fn finished(ticket: Ticket) -> Input {
+    Input::Finished {
+        ticket,
+        head: "main".to_owned(),
+        branch: "ralph/my-feature".to_owned(),
+        changed_files: 7,
+    }
+}
+
+pub(super) fn step_failed(ticket: Ticket) -> Input {
+    Input::StepFailed {
+        ticket,
+        what: "could not write".to_owned(),
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    }
+}
+
+pub(super) fn say(event: Event) -> Effect {
+    Effect::Announce(Box::new(event))
+}
+
+pub(super) fn warning(code: &str, message: &str) -> Effect {
+    say(Event::Warning {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    })
+}
+
+pub(super) fn requested(request: Request) -> Effect {
+    say(Event::Requested { request })
+}
+
+pub(super) fn start_agent(
+    ticket: u64,
+    story: &str,
+    attempt: u32,
+    previous: Option<Previous>,
+) -> Effect {
+    Effect::StartAgent {
+        ticket: Ticket(ticket),
+        story: id(story),
+        attempt: AttemptNumber(attempt),
+        choice: the_agent(),
+        previous,
+        notes: Vec::new(),
+    }
+}
+
+pub(super) fn park(ticket: u64, attempt: u32, kind: FailureKind, reason: &str) -> Effect {
+    Effect::Park {
+        ticket: Ticket(ticket),
+        attempt: parked("1", attempt),
+        kind,
+        reason: reason.to_owned(),
+    }
+}
+
+/// Story 1's attempt failed after no time and five changed files.
+pub(super) fn attempt_failed(
+    attempt: u32,
+    kind: FailureKind,
+    reason: &str,
+    retrying: bool,
+) -> Effect {
+    say(Event::AttemptFailed {
+        story: id("1"),
+        attempt: AttemptNumber(attempt),
+        kind,
+        reason: reason.to_owned(),
+        parked: format!("1.{attempt}"),
+        changed_files: 5,
+        retrying,
+        duration_ms: 0,
+        usage: Usage::default(),
+    })
+}
+
+/// The run ended after no time with two stories in all.
+pub(super) fn run_ended(outcome: Outcome, stories_done: usize, attempts: u32) -> Effect {
+    say(Event::RunEnded {
+        outcome,
+        stories_done,
+        stories_total: 2,
+        attempts,
+        duration_ms: 0,
+        usage: Usage::default(),
+    })
+}
+
+pub(super) fn finish(ticket: u64, choice: FinishChoice) -> Effect {
+    Effect::Finish {
+        ticket: Ticket(ticket),
+        choice,
+    }
+}
+
+pub(super) fn end(outcome: Outcome, exit_code: u8) -> Effect {
+    Effect::End { outcome, exit_code }
+}
+
+pub(super) fn disk_full() -> Outcome {
+    Outcome::Broken {
+        reason: "could not write: disk full".to_owned(),
+        hint: "free some space".to_owned(),
+    }
+}
+
+/// A timer of the ticket.
+pub(super) fn timer(kind: TimerKind, ticket: u64) -> Timer {
+    Timer {
+        kind,
+        ticket: Ticket(ticket),
+    }
+}

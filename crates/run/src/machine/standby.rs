@@ -1,0 +1,161 @@
+//! Which agents can work right now: one that is limited comes back, one that was refused does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::setback::later;
+use crate::policy::in_words;
+use crate::policy::roster::Choice;
+
+/// What is known of the agents of a run.
+#[derive(Debug, Default)]
+pub(super) struct Standby {
+    agents: BTreeMap<String, State>,
+    /// When the first limit was hit since an agent was at work.
+    since: Option<Timestamp>,
+    /// Those who were found not to tell what they cost.
+    pub(super) costless: BTreeSet<String>,
+    /// Who made the last attempt.
+    pub(super) last: Option<Choice>,
+    /// It did so because somebody else could not.
+    pub(super) stood_in: bool,
+}
+
+/// What is known of one agent.
+#[derive(Debug, Default)]
+struct State {
+    /// Limits in a row.
+    limits: u32,
+    /// When the last of them ends.
+    free_at: Option<Timestamp>,
+    /// Why it cannot work, in its own words.
+    reason: String,
+    /// It may not work in this run at all.
+    is_refused: bool,
+}
+
+/// Who makes the next attempt.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// This one.
+    Agent(Choice),
+    /// Nobody before this moment, for this reason.
+    Later(Timestamp, String),
+    /// Nobody, for this reason.
+    Nobody(String),
+}
+
+impl Standby {
+    /// Takes note of a limit that will end, as far as one can know, at this moment.
+    pub(super) fn limited(&mut self, agent: &str, now: Timestamp, until: Timestamp, reason: &str) {
+        self.since.get_or_insert(now);
+        let state = self.state(agent);
+        state.free_at = Some(until);
+        reason.clone_into(&mut state.reason);
+    }
+
+    /// Counts one more limit in a row.
+    pub(super) fn count_limit(&mut self, agent: &str) -> u32 {
+        let state = self.state(agent);
+        state.limits = state.limits.saturating_add(1);
+        state.limits
+    }
+
+    /// Takes note of an agent that may not work at all.
+    pub(super) fn refused(&mut self, agent: &str, reason: &str) {
+        let state = self.state(agent);
+        state.is_refused = true;
+        reason.clone_into(&mut state.reason);
+    }
+
+    /// Takes note of an agent that was at work.
+    pub(super) fn worked(&mut self, agent: &str) {
+        self.agents.remove(agent);
+        self.since = None;
+    }
+
+    /// Lets everybody who is limited try again now.
+    pub(super) fn forget_waits(&mut self) {
+        for state in self.agents.values_mut() {
+            state.free_at = None;
+        }
+    }
+
+    /// Lets everybody begin anew: the user goes on, and may have mended what was wrong.
+    pub(super) fn forget_all(&mut self) {
+        self.agents.clear();
+        self.since = None;
+    }
+
+    fn state(&mut self, agent: &str) -> &mut State {
+        self.agents.entry(agent.to_owned()).or_default()
+    }
+
+    /// The first of those asked that can work, or when one of them can.
+    pub(super) fn pick(
+        &self,
+        asked: &[Choice],
+        now: Timestamp,
+        max_wait: Option<Duration>,
+    ) -> Pick {
+        if let Some(choice) = asked.iter().find(|it| self.is_free(&it.agent, now)) {
+            return Pick::Agent(choice.clone());
+        }
+        let waiting = |choice: &Choice| {
+            let state = self.agents.get(&choice.agent).filter(|it| !it.is_refused)?;
+            // Where there are several, people ask whose limit it is.
+            let reason = match asked.len() {
+                1 => state.reason.clone(),
+                _ => format!("`{}`: {}", choice.agent, state.reason),
+            };
+            Some((state.free_at?, reason))
+        };
+        let limited = asked.iter().filter_map(waiting);
+        let Some((until, reason)) = limited.min_by_key(|(until, _)| *until) else {
+            return Pick::Nobody(self.refusal(asked));
+        };
+        match (max_wait, self.since) {
+            (Some(most), Some(since)) if until > later(since, most) => {
+                Pick::Nobody(too_long(&reason, until, most))
+            }
+            _ => Pick::Later(until, reason),
+        }
+    }
+
+    fn is_free(&self, agent: &str, now: Timestamp) -> bool {
+        self.agents
+            .get(agent)
+            .is_none_or(|state| !state.is_refused && state.free_at.is_none_or(|at| at <= now))
+    }
+
+    fn refusal(&self, asked: &[Choice]) -> String {
+        let reasons: Vec<&str> = asked
+            .iter()
+            .filter_map(|choice| self.agents.get(&choice.agent))
+            .map(|state| state.reason.as_str())
+            .collect();
+        reasons.join("\n")
+    }
+
+    /// Why an agent is not the one that works, in one line; nothing where it could.
+    pub(super) fn why_not(&self, agent: &str, now: Timestamp) -> Option<String> {
+        let state = self.agents.get(agent)?;
+        let said = state.reason.lines().next().unwrap_or_default();
+        match state.free_at {
+            _ if state.is_refused => Some(format!("`{agent}` was refused: {said}")),
+            Some(at) if at > now => Some(format!("`{agent}` is limited until {at:.0}: {said}")),
+            _ => None,
+        }
+    }
+}
+
+/// Why nobody waits until a moment.
+pub(super) fn too_long(reason: &str, until: Timestamp, most: Duration) -> String {
+    format!(
+        "{}; waiting until {until:.0} is longer than the {} allowed",
+        reason.trim_end_matches('.'),
+        in_words(most)
+    )
+}

@@ -1,0 +1,230 @@
+//! Choosing the next story: the change is read, the branch is begun, stories set aside are named.
+
+use jiff::Timestamp;
+
+use super::io::{Effect, Previous, StoryView};
+use super::{Branch, Carry, Machine, Origin, Phase};
+use crate::records::event::{Event, Outcome, StoryOutline};
+use ralph_agents::agent_event::Usage;
+use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_plan::change::StoryState;
+
+/// The story at hand and what is known of its attempts.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) view: StoryView,
+    /// When its first attempt of this run started.
+    pub(super) started: Option<Timestamp>,
+    pub(super) next_attempt: u32,
+    pub(super) retries_used: u32,
+    pub(super) previous: Option<Previous>,
+    /// What its attempts used.
+    pub(super) usage: Usage,
+}
+
+impl Machine {
+    pub(super) fn read_backlog(&mut self) -> Phase {
+        let ticket = self.ask();
+        self.emit(Effect::ReadBacklog { ticket });
+        Phase::Reading
+    }
+
+    pub(super) fn on_backlog(&mut self, stories: Vec<StoryView>) -> Phase {
+        self.tally.stories_total = stories.len();
+        self.tally.stories_done = count_done(&stories);
+        self.stories = stories;
+        self.announce_again();
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        // The branch of a run that is resumed exists: it has to be finished even with no work left.
+        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
+        if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
+            let ticket = self.ask();
+            self.emit(Effect::Begin { ticket });
+            return Phase::Beginning;
+        }
+        self.choose()
+    }
+
+    pub(super) fn on_begun(&mut self, branch: Branch) -> Phase {
+        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
+        self.announce_run(&branch, is_resumed);
+        self.branch = Some(branch);
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        self.choose()
+    }
+
+    pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
+        let policy = self.policy();
+        let first = self.setup.roster.first();
+        let event = Event::RunStarted {
+            change: self.setup.change.clone(),
+            branch: branch.name.clone(),
+            original: branch.original.clone(),
+            original_commit: branch.original_commit.clone(),
+            agent: first.agent,
+            model: first.model,
+            stories_total: self.tally.stories_total,
+            stories_done: self.tally.stories_done,
+            max_retries: policy.max_retries,
+            gates: policy.gates.iter().map(|gate| gate.name.clone()).collect(),
+            resumed,
+            stories: self.stories.iter().map(outline).collect(),
+            budget: policy.budget.limits(),
+            story_budget: policy.story_budget.limits(),
+            fallback: self.setup.roster.fallback(),
+        };
+        self.announce(event);
+    }
+
+    fn choose(&mut self) -> Phase {
+        self.name_deferred();
+        let Some(position) = self.next_open() else {
+            return self.nothing_left();
+        };
+        let view = self.stories[position].clone();
+        if self.completed.contains(&view.id) {
+            return self.end(still_open(&view.id));
+        }
+        if let Some(used_up) = self.used_up(&view.id, &Usage::default()) {
+            let reason = used_up.in_full();
+            return self.end(Outcome::Limited { reason });
+        }
+        self.announce(Event::StoryStarted {
+            story: view.id.clone(),
+            title: view.title.clone(),
+            position: position + 1,
+            total: self.stories.len(),
+            open_tasks: view.open_tasks,
+        });
+        let story = self.take_up(view);
+        self.look_before(story)
+    }
+
+    /// The place of the story to run next.
+    fn next_open(&self) -> Option<usize> {
+        let is_next = |story: &StoryView| {
+            story.state == StoryState::Open
+                && self.is_wanted(&story.id)
+                && !self.skipped.contains(&story.id)
+        };
+        self.stories.iter().position(is_next)
+    }
+
+    fn is_wanted(&self, id: &StoryId) -> bool {
+        let only = self.policy().only_story.as_ref();
+        only.is_none_or(|only| only == id)
+    }
+
+    fn take_up(&mut self, view: StoryView) -> Box<Current> {
+        let mut story = Current {
+            view,
+            started: None,
+            next_attempt: 1,
+            retries_used: 0,
+            previous: None,
+            usage: Usage::default(),
+        };
+        let highest = self.attempts.get(&story.view.id).copied();
+        story.next_attempt = highest.unwrap_or(0).saturating_add(1);
+        if let Some(carry) = self.left.remove(&story.view.id) {
+            story.next_attempt = story.next_attempt.max(carry.next_attempt.0);
+            story.retries_used = carry.retries_used;
+            story.previous = carry.previous;
+        }
+        Box::new(story)
+    }
+
+    /// Takes note of a story that is left before it is done, should the user go on with it: its
+    /// retries start afresh, and what its last attempt learned still holds.
+    pub(super) fn leave(&mut self, story: Current) {
+        self.ledger.stop_clock(self.now);
+        let carry = Carry {
+            story: story.view.id.clone(),
+            next_attempt: AttemptNumber(story.next_attempt),
+            retries_used: 0,
+            previous: story.previous,
+        };
+        self.left.insert(story.view.id, carry);
+    }
+
+    fn nothing_left(&mut self) -> Phase {
+        let skipped: Vec<StoryId> = self
+            .stories
+            .iter()
+            .filter(|story| story.state == StoryState::Open && self.skipped.contains(&story.id))
+            .map(|story| story.id.clone())
+            .collect();
+        let is_there = |only: &StoryId| self.stories.iter().any(|story| story.id == *only);
+        let outcome = match &self.policy().only_story {
+            _ if !skipped.is_empty() => Outcome::Skipped { stories: skipped },
+            None => Outcome::AllDone,
+            Some(only) if is_there(only) => Outcome::StoryDone,
+            Some(only) => Outcome::Broken {
+                reason: format!("story `{only}` is not in the change"),
+                hint: format!(
+                    "see the stories with `ralphtool show {}`",
+                    self.setup.change
+                ),
+            },
+        };
+        self.judge_whole(outcome)
+    }
+
+    fn name_deferred(&mut self) {
+        for story in self.stories.clone() {
+            if story.state != StoryState::Deferred || !self.is_wanted(&story.id) {
+                continue;
+            }
+            if self.deferred.insert(story.id.clone()) {
+                self.pass_over(&story);
+            }
+        }
+    }
+
+    fn pass_over(&mut self, story: &StoryView) {
+        let id = &story.id;
+        if self.completed.contains(id) {
+            self.warn(
+                "deferred",
+                format!("story `{id}` is done but for its deferred tasks"),
+            );
+            return;
+        }
+        let reason = "all of its open tasks are deferred";
+        self.warn("deferred", format!("story `{id}` is skipped: {reason}"));
+        self.announce(Event::StorySkipped {
+            story: id.clone(),
+            title: story.title.clone(),
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+fn outline(story: &StoryView) -> StoryOutline {
+    StoryOutline {
+        id: story.id.clone(),
+        title: story.title.clone(),
+        state: story.state,
+        tasks_done: story.tasks_done,
+        tasks_total: story.tasks_total,
+    }
+}
+
+fn count_done(stories: &[StoryView]) -> usize {
+    let done = stories
+        .iter()
+        .filter(|story| story.state == StoryState::Done);
+    done.count()
+}
+
+// Running the story again would find the same boxes: the loop would never end.
+fn still_open(id: &StoryId) -> Outcome {
+    Outcome::Broken {
+        reason: format!("story `{id}` has open tasks again after its checkpoint"),
+        hint: "look at its boxes in the task file; the work is safe in the checkpoint".to_owned(),
+    }
+}

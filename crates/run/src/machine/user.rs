@@ -1,0 +1,184 @@
+//! What a user at a screen can do to the loop: pause, skip, try now, leave a note, go on.
+//!
+//! What makes no sense at the moment is ignored: a key that comes too late must do no harm.
+
+use super::attempt::{Ending, Work};
+use super::io::{Effect, StoppedBy, UserCommand};
+use super::stories::Current;
+use super::{Machine, Phase};
+use crate::records::event::{Event, Request};
+
+impl Machine {
+    pub(super) fn on_user(&mut self, phase: Phase, command: UserCommand) -> Phase {
+        let by = StoppedBy::Interrupt;
+        match command {
+            UserCommand::Stop => self.on_stop(phase, Request::Stop, by),
+            UserCommand::StopNow => self.on_stop(phase, Request::StopNow, by),
+            UserCommand::Note(text) => self.on_note(phase, text),
+            UserCommand::Finish(choice) => match phase {
+                Phase::Asking(outcome) => self.finish_as_asked(outcome, choice),
+                phase => phase,
+            },
+            UserCommand::Again => self.on_again(phase),
+            // A run that is about to stop does nothing else first.
+            _ if self.stop.is_some() => phase,
+            UserCommand::Pause => self.on_pause(phase),
+            UserCommand::GoOn => self.on_go_on(phase),
+            UserCommand::Skip => self.on_skip(phase),
+            UserCommand::TryNow => self.on_try_now(phase),
+        }
+    }
+
+    fn on_note(&mut self, phase: Phase, text: String) -> Phase {
+        let is_over = matches!(phase, Phase::New | Phase::Finishing(..) | Phase::Ended);
+        if !is_over && !text.trim().is_empty() {
+            self.notes.add(text.clone());
+            self.announce(Event::NoteAdded { text });
+        }
+        phase
+    }
+
+    fn on_pause(&mut self, phase: Phase) -> Phase {
+        let is_over = matches!(
+            phase,
+            Phase::New | Phase::Asking(_) | Phase::Finishing(..) | Phase::Ended
+        );
+        if !is_over && !self.pause {
+            self.pause = true;
+            self.heed(Request::Pause);
+        }
+        phase
+    }
+
+    fn on_go_on(&mut self, phase: Phase) -> Phase {
+        if !self.pause {
+            return phase;
+        }
+        self.pause = false;
+        self.heed(Request::GoOn);
+        match phase {
+            Phase::Paused(story) => self.next_baseline(story),
+            phase => phase,
+        }
+    }
+
+    /// Holds the next attempt at the story back.
+    pub(super) fn hold(&mut self, story: Box<Current>) -> Phase {
+        self.announce(Event::Paused {
+            story: story.view.id.clone(),
+        });
+        self.pending = None;
+        Phase::Paused(story)
+    }
+
+    fn on_try_now(&mut self, phase: Phase) -> Phase {
+        match phase {
+            Phase::Waiting(story, _) => {
+                self.heed(Request::TryNow);
+                self.cancel_wait();
+                self.standby.forget_waits();
+                self.start_attempt(story)
+            }
+            phase => phase,
+        }
+    }
+
+    fn on_skip(&mut self, phase: Phase) -> Phase {
+        if self.skip {
+            return phase;
+        }
+        match phase {
+            Phase::Working(work) => {
+                self.note_skip();
+                self.skip_work(work)
+            }
+            Phase::Baseline(_) | Phase::Gating(_) => {
+                self.note_skip();
+                let grace = self.policy().stop_grace;
+                if let Some(ticket) = self.pending {
+                    self.emit(Effect::StopGate { ticket, grace });
+                }
+                phase
+            }
+            // These end by themselves, and the skip is seen then.
+            Phase::Looking(_) | Phase::Checking(_) | Phase::Parking(_) | Phase::Restoring(..) => {
+                self.note_skip();
+                phase
+            }
+            Phase::Waiting(story, _) => {
+                self.note_skip();
+                self.cancel_wait();
+                self.skip_story(*story)
+            }
+            Phase::Paused(story) => {
+                self.note_skip();
+                self.skip_story(*story)
+            }
+            // There is no story, or it is done already.
+            phase => phase,
+        }
+    }
+
+    fn note_skip(&mut self) {
+        self.skip = true;
+        self.heed(Request::Skip);
+    }
+
+    fn skip_work(&mut self, mut work: Work) -> Phase {
+        match work.ending {
+            Ending::Open | Ending::Grace => {
+                let grace = self.policy().stop_grace;
+                self.stop_agent(grace);
+                work.ending = Ending::Skip;
+            }
+            Ending::AfterFinal => work.ending = Ending::Skip,
+            Ending::Stop | Ending::Skip | Ending::Miss(_) => {}
+        }
+        Phase::Working(work)
+    }
+
+    /// Passes the story over for the rest of the run.
+    pub(super) fn skip_story(&mut self, story: Current) -> Phase {
+        self.skip = false;
+        self.announce(Event::StorySkipped {
+            story: story.view.id.clone(),
+            title: story.view.title.clone(),
+            reason: "skipped on request".to_owned(),
+        });
+        self.notes.story_over(&story.view.id);
+        self.skipped.insert(story.view.id.clone());
+        self.leave(story);
+        self.read_backlog()
+    }
+
+    /// Goes on with a run that is over but not finished.
+    fn on_again(&mut self, phase: Phase) -> Phase {
+        match phase {
+            Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
+                self.stop = None;
+                self.skipped.clear();
+                self.standby.forget_all();
+                // What the gates said may not hold any more: there was time to change things.
+                self.before.forget(&self.setup.policy.gates);
+                self.read_backlog()
+            }
+            phase => phase,
+        }
+    }
+
+    /// Announces the run once more if it goes on after its end; the time between does not count.
+    pub(super) fn announce_again(&mut self) {
+        let Some(over_since) = self.over_since.take() else {
+            return;
+        };
+        let idle = self.since(over_since);
+        self.started = self.started.saturating_add(idle).unwrap_or(self.now);
+        if let Some(branch) = self.branch.clone() {
+            self.announce_run(&branch, true);
+        }
+    }
+
+    fn heed(&mut self, request: Request) {
+        self.announce(Event::Requested { request });
+    }
+}

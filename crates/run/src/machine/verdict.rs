@@ -1,0 +1,177 @@
+//! What an agent's end means: its promise counts, or the attempt is a miss of some kind.
+
+use super::attempt::Ending;
+use super::io::{AgentEnd, AgentExit};
+use crate::policy;
+use crate::records::event::FailureKind;
+use ralph_agents::dialect::Limit;
+use ralph_agents::promise::Promise;
+
+/// How an attempt without a promise is explained.
+const LAST_LINE: &str = "the agent's last line was: ";
+/// What an attempt is told when the one before it ran out of context.
+const SMALLER_STEPS: &str = "the conversation outgrew the model's context window; read only what \
+you need, keep the output of commands short, and work in small steps";
+
+/// Why an attempt did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Miss {
+    pub(super) kind: FailureKind,
+    /// For the user.
+    pub(super) reason: String,
+    /// For the next attempt.
+    pub(super) told: Option<String>,
+    /// The limit that has to end first.
+    pub(super) limit: Option<Limit>,
+}
+
+impl Miss {
+    pub(super) fn new(kind: FailureKind, reason: String) -> Self {
+        let told = policy::is_told(kind).then(|| reason.clone());
+        Self {
+            kind,
+            reason,
+            told,
+            limit: None,
+        }
+    }
+
+    pub(super) fn stopped() -> Self {
+        Self::new(FailureKind::Stopped, "the run was stopped".to_owned())
+    }
+
+    pub(super) fn skipped() -> Self {
+        Self::new(FailureKind::Skipped, "the story was skipped".to_owned())
+    }
+
+    pub(super) fn budget(reason: String) -> Self {
+        Self::new(FailureKind::Budget, reason)
+    }
+
+    pub(super) fn timeout(how: &str, place: Option<&str>) -> Self {
+        let reason = match place {
+            Some(place) => format!("{how}; the last thing it did: {place}"),
+            None => format!("{how}; it had not said anything"),
+        };
+        Self::new(FailureKind::Timeout, reason)
+    }
+
+    fn limit(limit: &Limit) -> Self {
+        Self {
+            limit: Some(limit.clone()),
+            ..Self::new(FailureKind::Limit, limit.message.clone())
+        }
+    }
+
+    /// The next attempt is told what to do differently, the agent's words are for the user.
+    fn overflow(message: &str) -> Self {
+        Self {
+            told: Some(SMALLER_STEPS.to_owned()),
+            ..Self::new(FailureKind::Overflow, message.to_owned())
+        }
+    }
+
+    fn failed(reason: &str) -> Self {
+        if reason.trim().is_empty() {
+            let reason = "the agent said FAILED and gave no reason".to_owned();
+            return Self {
+                told: None,
+                ..Self::new(FailureKind::Failed, reason)
+            };
+        }
+        Self::new(FailureKind::Failed, reason.to_owned())
+    }
+
+    fn no_signal(last_line: Option<&str>) -> Self {
+        let reason = match last_line {
+            None => "the agent ended without a promise".to_owned(),
+            Some(line) if line.contains("<promise>") => {
+                format!("{LAST_LINE}{line}\na promise counts only alone on its line")
+            }
+            Some(line) => format!("{LAST_LINE}{line}"),
+        };
+        Self::new(FailureKind::NoSignal, reason)
+    }
+
+    fn crashed(end: &AgentEnd) -> Self {
+        let how = match end.exit {
+            AgentExit::Code(0) | AgentExit::StoppedByUs => {
+                "the agent's turn ended with an error".to_owned()
+            }
+            exit => format!("the agent ended with {}", exit_in_words(exit)),
+        };
+        let words = end.last_words.trim();
+        let reason = if words.is_empty() {
+            how
+        } else {
+            format!("{how}\n{words}")
+        };
+        Self::new(FailureKind::Crashed, reason)
+    }
+}
+
+/// Whether the agent completed its story; a success may come with a warning.
+pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Miss> {
+    match ending {
+        Ending::Stop => return Err(Miss::stopped()),
+        Ending::Skip => return Err(Miss::skipped()),
+        Ending::Miss(miss) => return Err(waited_at_a_limit(end, &miss).unwrap_or(miss)),
+        Ending::Open | Ending::Grace | Ending::AfterFinal => {}
+    }
+    // A promise counts in final words only, and an error in the final message voids it.
+    let promise = end.promise.as_ref().filter(|_| end.final_seen);
+    match promise {
+        Some(Promise::Complete) if !end.is_error => Ok(odd_exit(end.exit)),
+        Some(Promise::Failed(reason)) if !end.is_error => Err(Miss::failed(reason)),
+        promise => Err(broken_off(end, promise)),
+    }
+}
+
+/// An agent that was ended while it waited for a limit to end was not idle.
+fn waited_at_a_limit(end: &AgentEnd, miss: &Miss) -> Option<Miss> {
+    let limit = end.limit.as_ref()?;
+    (miss.kind == FailureKind::Timeout).then(|| Miss::limit(limit))
+}
+
+fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
+    if let Some(message) = &end.auth {
+        return Miss::new(FailureKind::Auth, message.clone());
+    }
+    if let Some(limit) = &end.limit {
+        return Miss::limit(limit);
+    }
+    if let Some(message) = &end.overflow {
+        return Miss::overflow(message);
+    }
+    if let Some(Promise::Failed(reason)) = promise {
+        return Miss::failed(reason);
+    }
+    let ended_well = match end.exit {
+        AgentExit::Code(code) => code == 0,
+        AgentExit::Signal(_) => false,
+        AgentExit::StoppedByUs => end.final_seen,
+    };
+    if ended_well && !end.is_error {
+        return Miss::no_signal(end.last_line.as_deref());
+    }
+    Miss::crashed(end)
+}
+
+fn odd_exit(exit: AgentExit) -> Option<String> {
+    match exit {
+        // That it had to be ended was said when it was.
+        AgentExit::Code(0) | AgentExit::StoppedByUs => None,
+        exit @ (AgentExit::Code(_) | AgentExit::Signal(_)) => Some(format!(
+            "the agent promised COMPLETE but ended with {}",
+            exit_in_words(exit)
+        )),
+    }
+}
+
+fn exit_in_words(exit: AgentExit) -> String {
+    match exit {
+        AgentExit::Code(code) => format!("exit code {code}"),
+        AgentExit::Signal(signal) => format!("signal {signal}"),
+        AgentExit::StoppedByUs => "a stop".to_owned(),
+    }
+}

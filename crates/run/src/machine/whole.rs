@@ -1,0 +1,135 @@
+//! Gates at the end: they judge the whole change once every story is done, and a red one opens the
+//! last story again.
+
+use std::time::Duration;
+
+use super::checks::gate_reason;
+use super::io::{Effect, Ground};
+use super::{Carry, Machine, Phase, Verdict};
+use crate::policy::When;
+use crate::records::event::{Event, FailureKind, GateResult, Outcome};
+use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
+use ralph_plan::change::StoryState;
+use ralph_vault::journal::reopening::Reopening;
+
+/// A gate at the end that runs.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// How the run ends if all of them pass.
+    outcome: Outcome,
+    gate: usize,
+    /// The story that is opened again if not.
+    story: StoryId,
+}
+
+impl Machine {
+    /// Ends the run, once the gates at the end have judged it where everything is done.
+    pub(super) fn judge_whole(&mut self, outcome: Outcome) -> Phase {
+        let is_done = matches!(outcome, Outcome::AllDone | Outcome::StoryDone)
+            && self.branch.is_some()
+            && !self.stories.iter().any(|it| it.state == StoryState::Open);
+        match self.last_story().filter(|_| is_done) {
+            Some(story) => self.next_whole(Whole {
+                outcome,
+                gate: 0,
+                story,
+            }),
+            None => self.end(outcome),
+        }
+    }
+
+    /// The story that was done last.
+    fn last_story(&self) -> Option<StoryId> {
+        let mut stories = self.stories.iter().rev();
+        let last = stories.find(|it| it.state == StoryState::Done);
+        let last = last.map(|it| it.id.clone());
+        let only = self.policy().only_story.clone();
+        self.last_done.clone().or(only).or(last)
+    }
+
+    fn next_whole(&mut self, mut whole: Whole) -> Phase {
+        let gates = &self.setup.policy.gates;
+        let mut rest = gates.iter().enumerate().skip(whole.gate);
+        let Some((gate, _)) = rest.find(|(_, gate)| gate.when == When::End) else {
+            return self.end(whole.outcome);
+        };
+        whole.gate = gate;
+        let attempt = AttemptId {
+            attempt: AttemptNumber(self.attempts.get(&whole.story).copied().unwrap_or(0)),
+            story: whole.story.clone(),
+        };
+        self.run_gate(&attempt, gate, Ground::Whole);
+        Phase::Whole(whole)
+    }
+
+    pub(super) fn on_whole_ended(
+        &mut self,
+        mut whole: Whole,
+        result: GateResult,
+        duration: Duration,
+    ) -> Phase {
+        let overrun = self.unwatch_gate();
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        if let Some(used_up) = overrun {
+            let reason = used_up.in_full();
+            return self.end(Outcome::Limited { reason });
+        }
+        let gate = whole.gate;
+        self.announce_gate(
+            &whole.story,
+            gate,
+            Ground::Whole,
+            (result.clone(), duration),
+        );
+        whole.gate += 1;
+        let GateResult::Failed { how, tail } = result else {
+            return self.next_whole(whole);
+        };
+        let name = self.gate_name(gate);
+        if self.before.verdicts[gate] == Verdict::Red {
+            let message = format!("gate `{name}` is red ({how}), as it was before the run");
+            self.warn("red_before", message);
+            return self.next_whole(whole);
+        }
+        let ticket = self.ask();
+        let reopening = Reopening {
+            story: whole.story,
+            reason: gate_reason(&name, &how, &tail),
+            gate: name,
+        };
+        self.emit(Effect::Reopen {
+            ticket,
+            reopening: reopening.clone(),
+        });
+        Phase::Reopening(reopening)
+    }
+
+    pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
+        let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
+        self.before.moved_to(commit);
+        self.completed.remove(&story);
+        self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
+        self.announce(Event::reopened(reopening, commit.to_owned()));
+        let used = self.retries_used.get(&story).copied().unwrap_or(0);
+        let is_exhausted = used >= self.policy().max_retries;
+        let highest = self.attempts.get(&story).copied().unwrap_or(0);
+        let mut carry = Carry::reopened(story.clone(), highest, reason.clone());
+        if !is_exhausted {
+            carry.retries_used = used + 1;
+        }
+        self.left.insert(story.clone(), carry);
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        if is_exhausted {
+            return self.end(Outcome::Exhausted {
+                story,
+                kind: FailureKind::Gate,
+                reason,
+            });
+        }
+        self.read_backlog()
+    }
+}

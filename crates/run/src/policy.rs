@@ -1,0 +1,228 @@
+//! What a run may use and what each failure means: retries, timeouts, gates, budgets, waits.
+//!
+//! Pure rules; the machine applies them, nobody else.
+
+pub(crate) mod budget;
+pub mod prices;
+pub mod roster;
+
+use std::time::Duration;
+
+pub use super::settings::{OnFinish, When};
+use super::tamper::TamperPolicy;
+pub use crate::policy::budget::Budget;
+use crate::policy::prices::Prices;
+use crate::records::event::FailureKind;
+use ralph_base::ids::StoryId;
+
+/// The rules of one run, fixed at its start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// How often a story may be retried after its first attempt.
+    pub max_retries: u32,
+    /// Just this story is run.
+    pub only_story: Option<StoryId>,
+    /// How long an agent may be silent.
+    pub idle_timeout: Option<Duration>,
+    /// How long one attempt's agent may take altogether.
+    pub total_timeout: Option<Duration>,
+    /// How long an agent may take to exit after its final message.
+    pub final_grace: Duration,
+    /// How long a process may take to exit after it was asked to.
+    pub stop_grace: Duration,
+    /// The longest wait for one limit to end.
+    pub max_wait: Option<Duration>,
+    /// The pauses between attempts while a limit gives no reset time.
+    pub backoff: Backoff,
+    /// What the whole run may use.
+    pub budget: Budget,
+    /// What each story may use, over all of its attempts in the run.
+    pub story_budget: Budget,
+    /// What tokens cost where the agent does not say so.
+    pub prices: Prices,
+    /// A box the agent left open fails the attempt.
+    pub strict_tasks: bool,
+    /// An attempt that changed nothing but boxes fails.
+    pub require_changes: bool,
+    /// What follows from an attempt that changes what it had better not.
+    pub tamper: TamperPolicy,
+    /// The checks of every attempt, in order.
+    pub gates: Vec<Gate>,
+    /// What happens to the branch at the end.
+    pub on_finish: OnFinish,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            max_retries: 3,
+            only_story: None,
+            idle_timeout: Some(Duration::from_secs(15 * 60)),
+            total_timeout: None,
+            final_grace: Duration::from_secs(20),
+            stop_grace: Duration::from_secs(5),
+            max_wait: None,
+            backoff: Backoff::default(),
+            budget: Budget::default(),
+            story_budget: Budget::default(),
+            prices: Prices::default(),
+            strict_tasks: false,
+            require_changes: false,
+            tamper: TamperPolicy::default(),
+            gates: Vec::new(),
+            on_finish: OnFinish::Ask,
+        }
+    }
+}
+
+/// A command that checks an attempt; exit code 0 passes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// What people call it.
+    pub name: String,
+    /// The shell line.
+    pub run: String,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// A gate that was red at the story's start does not fail the attempt.
+    pub baseline: bool,
+    /// When it runs.
+    pub when: When,
+    /// What it changes in the tree is part of the work.
+    pub keep_changes: bool,
+}
+
+/// What is said of a gate whose changes are part of the work after others judged it.
+pub fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
+    let of_stories = |gate: &&Gate| gate.when == When::Story;
+    let last = gates.iter().rposition(|gate| gate.keep_changes)?;
+    let mut before = gates[..last].iter().filter(of_stories);
+    let judge = before.find(|gate| !gate.keep_changes)?;
+    Some(format!(
+        "gate `{}` keeps its changes and runs after gate `{}`, which does not see them; \
+         put it first in the configuration",
+        gates[last].name, judge.name
+    ))
+}
+
+/// Pauses that double from `first` up to `most`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// The first pause.
+    pub first: Duration,
+    /// The longest pause.
+    pub most: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(60),
+            most: Duration::from_secs(60 * 60),
+        }
+    }
+}
+
+impl Backoff {
+    /// The pause after so many limits in a row, from 1.
+    pub fn after(self, limits: u32) -> Duration {
+        let factor = 2_u32.saturating_pow(limits.saturating_sub(1));
+        self.first.saturating_mul(factor).min(self.most)
+    }
+}
+
+/// What follows from a failed attempt once it is parked and the tree restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequence {
+    /// Try again while retries are left.
+    Retry,
+    /// Wait, then try again; no retry is used.
+    Wait,
+    /// Another agent takes over, or the run ends; no retry is used.
+    Replace,
+    /// The story is passed over and the run goes on; no retry is used.
+    Skip,
+    /// The run ends.
+    Stop,
+}
+
+/// What a failure of this kind leads to.
+pub const fn consequence(kind: FailureKind) -> Consequence {
+    match kind {
+        FailureKind::Failed
+        | FailureKind::Gate
+        | FailureKind::Tasks
+        | FailureKind::Tamper
+        | FailureKind::NoSignal
+        | FailureKind::Crashed
+        | FailureKind::Timeout
+        | FailureKind::Overflow => Consequence::Retry,
+        FailureKind::Limit => Consequence::Wait,
+        FailureKind::Skipped => Consequence::Skip,
+        FailureKind::Auth => Consequence::Replace,
+        FailureKind::Budget | FailureKind::Stopped | FailureKind::Interrupted => Consequence::Stop,
+    }
+}
+
+/// Whether the next attempt is told the reason of a failure of this kind.
+pub const fn is_told(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::Failed
+            | FailureKind::Gate
+            | FailureKind::Tasks
+            | FailureKind::Tamper
+            | FailureKind::Timeout
+            | FailureKind::Overflow
+    )
+}
+
+/// A duration as people write it, such as `15m` or `1h 30m`.
+pub fn in_words(duration: Duration) -> String {
+    let signed = jiff::SignedDuration::try_from(duration).unwrap_or(jiff::SignedDuration::MAX);
+    format!("{signed:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn backoff_doubles_from_one_minute_to_an_hour() {
+        let minutes: Vec<u64> = (1..=9)
+            .map(|limits| Backoff::default().after(limits).as_secs() / 60)
+            .collect();
+        assert_eq!(minutes, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        assert_eq!(
+            Backoff::default().after(u32::MAX),
+            Duration::from_secs(60 * 60)
+        );
+    }
+
+    #[test]
+    fn each_failure_means_what_the_table_says() {
+        use Consequence::{Replace, Retry, Skip, Stop, Wait};
+        #[track_caller]
+        fn row(kind: FailureKind, follows: Consequence, told: bool) {
+            assert_eq!(
+                (kind, consequence(kind), is_told(kind)),
+                (kind, follows, told)
+            );
+        }
+        row(FailureKind::Failed, Retry, true);
+        row(FailureKind::Gate, Retry, true);
+        row(FailureKind::Tasks, Retry, true);
+        row(FailureKind::Tamper, Retry, true);
+        row(FailureKind::NoSignal, Retry, false);
+        row(FailureKind::Crashed, Retry, false);
+        row(FailureKind::Timeout, Retry, true);
+        row(FailureKind::Overflow, Retry, true);
+        row(FailureKind::Limit, Wait, false);
+        row(FailureKind::Auth, Replace, false);
+        row(FailureKind::Budget, Stop, false);
+        row(FailureKind::Stopped, Stop, false);
+        row(FailureKind::Interrupted, Stop, false);
+        row(FailureKind::Skipped, Skip, false);
+    }
+}

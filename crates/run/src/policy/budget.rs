@@ -1,0 +1,357 @@
+//! What a run and each of its stories may use: money, tokens and time; how near a bound is, in
+//! words, and how to go on past it.
+//!
+//! Time is that of the wall clock while the run is at work: waits and pauses count, the time
+//! between an end and a resume does not. A story's time begins with its first attempt.
+
+use std::time::Duration;
+
+use crate::policy::in_words;
+use crate::records::event::BudgetLimits;
+use ralph_agents::agent_event::Usage;
+use ralph_base::allowance::TokenLimit;
+use ralph_base::duration::exact;
+use ralph_base::ids::StoryId;
+
+/// From this part of a bound on, in percent, the user is warned.
+const WARNED_FROM: u32 = 80;
+
+/// Sums of money are not exact: what is missing less than this is not missing.
+const ROUNDING: f64 = 1e-9;
+
+/// What may be used; nothing set means no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Budget {
+    /// Money, in US dollars.
+    pub usd: Option<f64>,
+    /// Tokens of all sorts.
+    pub tokens: Option<u64>,
+    /// Wall clock time.
+    pub time: Option<Duration>,
+}
+
+/// What was used so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Used {
+    /// Tokens and money.
+    pub usage: Usage,
+    /// Time at work.
+    pub time: Duration,
+}
+
+/// Whose budget it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The whole run's.
+    Run,
+    /// One story's, all of its attempts together.
+    Story(StoryId),
+}
+
+/// One thing a budget bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    /// Money.
+    Cost,
+    /// Tokens.
+    Tokens,
+    /// Time.
+    Time,
+}
+
+/// Something that is used up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedUp {
+    /// What.
+    pub reason: String,
+    /// How to go on.
+    pub way_out: String,
+}
+
+impl UsedUp {
+    /// What is used up and how to go on, a line each.
+    pub fn in_full(self) -> String {
+        format!("{}\n{}", self.reason, self.way_out)
+    }
+}
+
+const BOUNDS: [Bound; 3] = [Bound::Cost, Bound::Tokens, Bound::Time];
+
+impl Budget {
+    /// The same, for the wire.
+    pub fn limits(&self) -> BudgetLimits {
+        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        BudgetLimits {
+            usd: self.usd,
+            tokens: self.tokens,
+            time_ms: self.time.map(in_ms),
+        }
+    }
+
+    /// Says what is used up, if anything is.
+    pub fn used_up(&self, scope: &Scope, used: &Used) -> Option<UsedUp> {
+        let bound = BOUNDS
+            .into_iter()
+            .find(|bound| self.has_reached(*bound, used, 100))?;
+        Some(UsedUp {
+            reason: format!("{} is used up", self.name(bound, scope)),
+            way_out: format!(
+                "go on with a higher one: `ralphtool resume {} {}`",
+                flag(bound, scope),
+                self.raised(bound, used)
+            ),
+        })
+    }
+
+    /// The bounds that are nearly used up.
+    pub fn nearly_used_up(&self, used: &Used) -> Vec<Bound> {
+        let is_near = |bound: &Bound| {
+            self.has_reached(*bound, used, WARNED_FROM) && !self.has_reached(*bound, used, 100)
+        };
+        BOUNDS.into_iter().filter(is_near).collect()
+    }
+
+    /// What is said of a bound that is nearly used up.
+    pub fn warning(&self, bound: Bound, scope: &Scope, used: &Used) -> String {
+        let reached = |percent: &u32| self.has_reached(bound, used, *percent);
+        let percent = (WARNED_FROM..100).rev().find(reached);
+        let percent = percent.unwrap_or(WARNED_FROM);
+        let name = self.name(bound, scope);
+        format!("{percent} % of {name} is used: at 100 % the run ends")
+    }
+
+    /// How long until something is to be said or done about the time, if it is not used up.
+    pub fn next_look(&self, elapsed: Duration) -> Option<Duration> {
+        let time = self.time.filter(|time| elapsed < *time)?;
+        let warned_at = part(time, WARNED_FROM);
+        let next = if elapsed < warned_at { warned_at } else { time };
+        Some(next.saturating_sub(elapsed))
+    }
+
+    const fn has(&self, bound: Bound) -> bool {
+        match bound {
+            Bound::Cost => self.usd.is_some(),
+            Bound::Tokens => self.tokens.is_some(),
+            Bound::Time => self.time.is_some(),
+        }
+    }
+
+    fn has_reached(&self, bound: Bound, used: &Used, percent: u32) -> bool {
+        match bound {
+            Bound::Cost => self.usd.is_some_and(|usd| {
+                let cost = used.usage.cost_usd.unwrap_or(0.0);
+                cost + ROUNDING >= usd * f64::from(percent) / 100.0
+            }),
+            Bound::Tokens => self.tokens.is_some_and(|most| {
+                let total = u128::from(used.usage.total_tokens());
+                total * 100 >= u128::from(most) * u128::from(percent)
+            }),
+            Bound::Time => self
+                .time
+                .is_some_and(|time| used.time >= part(time, percent)),
+        }
+    }
+
+    fn name(&self, bound: Bound, scope: &Scope) -> String {
+        let what = match bound {
+            Bound::Cost => format!("the budget of ${:.2}", self.usd.unwrap_or(0.0)),
+            Bound::Tokens => format!("the budget of {} tokens", self.tokens.unwrap_or(0)),
+            Bound::Time => format!("the time of {}", in_words(self.time.unwrap_or_default())),
+        };
+        match scope {
+            Scope::Run => what,
+            Scope::Story(story) => format!("{what} for story `{story}`"),
+        }
+    }
+
+    /// A bound that leaves room for more, as the flag takes it: twice what there was, or more.
+    fn raised(&self, bound: Bound, used: &Used) -> String {
+        match bound {
+            Bound::Cost => {
+                let twice = self.usd.unwrap_or(0.0) * 2.0;
+                let cost = used.usage.cost_usd.unwrap_or(0.0);
+                let raised = format!("{:.2}", twice.max(cost * 1.5));
+                raised.strip_suffix(".00").unwrap_or(&raised).to_owned()
+            }
+            Bound::Tokens => {
+                let total = used.usage.total_tokens();
+                let wanted = self.tokens.unwrap_or(0).saturating_mul(2);
+                let wanted = wanted.max(total.saturating_add(total / 2));
+                TokenLimit(Some(wanted)).to_string()
+            }
+            Bound::Time => {
+                let wanted = self.time.unwrap_or_default().saturating_mul(2);
+                let wanted = wanted.max(used.time.saturating_add(used.time / 2));
+                exact(Duration::from_secs(wanted.as_secs().max(1)))
+            }
+        }
+    }
+}
+
+/// The flags that lift every bound of the two budgets, as they are typed; empty where there is none.
+pub(crate) fn flags_off(run: &Budget, story: &Budget) -> String {
+    let scopes = [
+        (run, Scope::Run),
+        (story, Scope::Story(StoryId(String::new()))),
+    ];
+    let mut flags = Vec::new();
+    for (budget, scope) in &scopes {
+        let set = BOUNDS.into_iter().filter(|bound| budget.has(*bound));
+        flags.extend(set.map(|bound| format!("{} off", flag(bound, scope))));
+    }
+    flags.join(" ")
+}
+
+/// So many percent of a time.
+fn part(time: Duration, percent: u32) -> Duration {
+    if percent == 100 {
+        return time;
+    }
+    time / 100 * percent
+}
+
+const fn flag(bound: Bound, scope: &Scope) -> &'static str {
+    match (scope, bound) {
+        (Scope::Run, Bound::Cost) => "--max-cost",
+        (Scope::Run, Bound::Tokens) => "--max-tokens",
+        (Scope::Run, Bound::Time) => "--max-time",
+        (Scope::Story(_), Bound::Cost) => "--max-story-cost",
+        (Scope::Story(_), Bound::Tokens) => "--max-story-tokens",
+        (Scope::Story(_), Bound::Time) => "--max-story-time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const BUDGET: Budget = Budget {
+        usd: Some(2.0),
+        tokens: Some(100),
+        time: Some(Duration::from_secs(90 * 60)),
+    };
+
+    fn used(cost: f64, tokens: u64, minutes: u64) -> Used {
+        Used {
+            usage: Usage {
+                input_tokens: tokens,
+                cost_usd: Some(cost),
+                ..Usage::default()
+            },
+            time: Duration::from_secs(minutes * 60),
+        }
+    }
+
+    #[test]
+    fn the_flags_that_lift_a_budget_are_those_of_its_bounds() {
+        let tokens = Budget {
+            tokens: Some(1),
+            ..Budget::default()
+        };
+        let nothing = Budget::default();
+        assert_eq!(flags_off(&nothing, &nothing), "");
+        assert_eq!(
+            flags_off(&BUDGET, &tokens),
+            "--max-cost off --max-tokens off --max-time off --max-story-tokens off"
+        );
+    }
+
+    #[test]
+    fn a_budget_names_what_is_used_up_and_the_way_out() {
+        #[track_caller]
+        fn case(scope: &Scope, used: Used, want: Option<(&str, &str)>) {
+            let said = BUDGET.used_up(scope, &used);
+            let said = said.as_ref();
+            let said = said.map(|it| (it.reason.as_str(), it.way_out.as_str()));
+            assert_eq!(said, want);
+        }
+        let run = &Scope::Run;
+        let story = &Scope::Story(StoryId("1".to_owned()));
+        case(run, used(1.99, 99, 89), None);
+        case(
+            run,
+            used(2.0, 0, 0),
+            Some((
+                "the budget of $2.00 is used up",
+                "go on with a higher one: `ralphtool resume --max-cost 4`",
+            )),
+        );
+        case(
+            run,
+            used(0.0, 100, 0),
+            Some((
+                "the budget of 100 tokens is used up",
+                "go on with a higher one: `ralphtool resume --max-tokens 200`",
+            )),
+        );
+        case(
+            run,
+            used(0.0, 0, 90),
+            Some((
+                "the time of 1h 30m is used up",
+                "go on with a higher one: `ralphtool resume --max-time 3h`",
+            )),
+        );
+        case(
+            story,
+            used(5.5, 0, 0),
+            Some((
+                "the budget of $2.00 for story `1` is used up",
+                "go on with a higher one: `ralphtool resume --max-story-cost 8.25`",
+            )),
+        );
+        case(
+            story,
+            used(0.0, 0, 200),
+            Some((
+                "the time of 1h 30m for story `1` is used up",
+                "go on with a higher one: `ralphtool resume --max-story-time 5h`",
+            )),
+        );
+        let nothing = Budget::default();
+        assert_eq!(nothing.used_up(run, &used(1e9, u64::MAX, 9_999)), None);
+    }
+
+    #[test]
+    fn sums_of_money_that_should_be_the_bound_reach_it() {
+        let budget = Budget {
+            usd: Some(1.0),
+            ..Budget::default()
+        };
+        let sum: f64 = std::iter::repeat_n(0.1, 10).sum();
+        assert!(sum < 1.0, "the sum is not exact");
+        assert!(budget.used_up(&Scope::Run, &used(sum, 0, 0)).is_some());
+    }
+
+    #[test]
+    fn a_bound_is_near_from_80_percent_on_until_it_is_reached() {
+        #[track_caller]
+        fn case(used: Used, want: &[Bound]) {
+            assert_eq!(BUDGET.nearly_used_up(&used), want);
+        }
+        case(used(1.59, 79, 71), &[]);
+        case(used(1.6, 79, 71), &[Bound::Cost]);
+        case(used(0.0, 80, 0), &[Bound::Tokens]);
+        case(used(0.0, 99, 72), &[Bound::Tokens, Bound::Time]);
+        case(used(2.0, 100, 90), &[]);
+        let story = Scope::Story(StoryId("2".to_owned()));
+        assert_eq!(
+            BUDGET.warning(Bound::Cost, &Scope::Run, &used(1.7, 0, 0)),
+            "85 % of the budget of $2.00 is used: at 100 % the run ends"
+        );
+        assert_eq!(
+            BUDGET.warning(Bound::Time, &story, &used(0.0, 0, 72)),
+            "80 % of the time of 1h 30m for story `2` is used: at 100 % the run ends"
+        );
+    }
+
+    #[test]
+    fn the_time_is_looked_at_when_there_is_something_to_say() {
+        let minutes = |n: u64| Duration::from_secs(n * 60);
+        assert_eq!(BUDGET.next_look(minutes(0)), Some(minutes(72)));
+        assert_eq!(BUDGET.next_look(minutes(72)), Some(minutes(18)));
+        assert_eq!(BUDGET.next_look(minutes(90)), None);
+        assert_eq!(Budget::default().next_look(minutes(1)), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! What a user should know before a run is started: what stands in its way, and what becomes of
+//! what lies in the tree.
+
+pub mod gather;
+
+use ralph_base::size::SizeLimit;
+use ralph_plan::change::{Change, StoryState};
+use ralph_vault::tree::guard::{Guard, guard};
+use ralph_vault::tree::tree_state::TreeState;
+
+/// How many files are named.
+const NAMED: usize = 5;
+
+/// Something to know before a start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// How much it matters.
+    pub weight: Weight,
+    /// What it is.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// How much something matters, what matters most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// A run would refuse to start.
+    Stops,
+    /// A run would start, but somebody should look at it.
+    Warns,
+    /// It is as it should be, and good to know.
+    Tells,
+}
+
+impl Remark {
+    /// Something that keeps a run from starting.
+    pub fn stops(text: impl Into<String>) -> Self {
+        Self::new(Weight::Stops, text)
+    }
+
+    /// Something somebody should look at.
+    pub fn warns(text: impl Into<String>) -> Self {
+        Self::new(Weight::Warns, text)
+    }
+
+    /// Something that is good to know.
+    pub fn tells(text: impl Into<String>) -> Self {
+        Self::new(Weight::Tells, text)
+    }
+
+    fn new(weight: Weight, text: impl Into<String>) -> Self {
+        Self {
+            weight,
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// What stays out of commits although git does not ignore it.
+pub fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Remark> {
+    let mut secrets = Vec::new();
+    let mut large = Vec::new();
+    for (path, size) in &tree.untracked {
+        match guard(path, *size, largest_file) {
+            Some(Guard::Secret) => secrets.push(path.as_slice()),
+            Some(Guard::Large) => large.push(path.as_slice()),
+            None => {}
+        }
+    }
+    let mut remarks = Vec::new();
+    if !secrets.is_empty() {
+        let text = format!(
+            "not committed, for their names say secret: {}",
+            named(&secrets)
+        );
+        remarks.push(
+            Remark::warns(text)
+                .hint("the agent can read them; add them to `.gitignore` if they belong here"),
+        );
+    }
+    if !large.is_empty() {
+        let text = format!(
+            "not committed, for they are larger than {largest_file}: {}",
+            named(&large)
+        );
+        remarks.push(Remark::warns(text).hint("add them to `.gitignore`, or set `largest_file`"));
+    }
+    remarks
+}
+
+/// What a new run does with the tree it finds.
+pub fn about_dirty(tree: &TreeState) -> Option<Remark> {
+    let counts = [
+        (tree.staged, "staged"),
+        (tree.changed, "changed"),
+        (tree.untracked.len(), "untracked"),
+    ];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let all: usize = counts.iter().map(|(count, _)| count).sum();
+    let (files, they) = match all {
+        0 => return None,
+        1 => (
+            "file",
+            "it becomes the first checkpoint and comes back as it was",
+        ),
+        _ => (
+            "files",
+            "they become the first checkpoint and come back as they were",
+        ),
+    };
+    Some(Remark::tells(format!(
+        "{} {files}: {they}",
+        parts.join(", ")
+    )))
+}
+
+fn named(paths: &[&[u8]]) -> String {
+    let mut names: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("`{}`", String::from_utf8_lossy(path)))
+        .collect();
+    if paths.len() > NAMED {
+        names.push(format!("and {} more", paths.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+/// What a change itself has to say.
+pub fn about_change(change: &Change) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let tally = change.story_tally();
+    let is_open = |state: StoryState| state == StoryState::Open;
+    if change.task_tally().total == 0 {
+        remarks.push(
+            Remark::stops(format!("`{}` has no tasks", change.name))
+                .hint("a task is a line such as `- [ ] 1.1 Add the retry`"),
+        );
+    } else if !change.stories.iter().any(|story| is_open(story.state)) {
+        remarks.push(Remark::stops(format!(
+            "nothing is left to do in `{}`: stories done: {} of {}",
+            change.name, tally.done, tally.total
+        )));
+    }
+    let warnings = change.warnings.iter();
+    remarks.extend(warnings.map(|it| Remark::warns(it.message.clone())));
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn tree(staged: usize, changed: usize, untracked: &[(&str, u64)]) -> Vec<String> {
+        let untracked = untracked.iter();
+        let state = TreeState {
+            staged,
+            changed,
+            untracked: untracked
+                .map(|(path, size)| (path.as_bytes().to_vec(), *size))
+                .collect(),
+        };
+        let guarded = about_guarded(&state, SizeLimit::bytes(1000));
+        about_dirty(&state)
+            .into_iter()
+            .chain(guarded)
+            .map(|it| format!("{:?}: {}", it.weight, it.text))
+            .collect()
+    }
+
+    #[test]
+    fn the_tree_is_told_in_a_line() {
+        assert_eq!(tree(0, 0, &[]), Vec::<String>::new());
+        assert_eq!(
+            tree(0, 1, &[]),
+            ["Tells: 1 changed file: it becomes the first checkpoint and comes back as it was"]
+        );
+        assert_eq!(
+            tree(2, 1, &[("a", 1)]),
+            [
+                "Tells: 2 staged, 1 changed, 1 untracked files: they become the first checkpoint and come back as they were"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_stays_out_of_commits_is_named() {
+        let keys = [
+            "a.pem", "b.pem", "c.pem", "d.pem", "e.pem", "f.pem", "g.pem",
+        ];
+        let mut files: Vec<(&str, u64)> = keys.map(|name| (name, 10)).to_vec();
+        files.push(("video", 1001));
+        let remarks = tree(0, 0, &files);
+        assert_eq!(
+            remarks[1..],
+            [
+                "Warns: not committed, for their names say secret: `a.pem`, `b.pem`, `c.pem`, `d.pem`, `e.pem`, and 2 more",
+                "Warns: not committed, for they are larger than 1kB: `video`",
+            ]
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! A look before a start: everything a user should know, found without the lock and without
+//! touching anything, and the prompt an agent would get.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::engine::agents;
+use crate::engine::launch::other_run;
+use crate::engine::{MENDING_TIMEOUT, chain};
+use crate::machine::Carry;
+use crate::policy::roster::never_asked;
+use crate::preview::{Remark, about_change, about_dirty, about_guarded};
+use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
+use crate::settings::Settings;
+use crate::tamper::TamperPolicy;
+use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_plan::change::{Change, Story};
+use ralph_vault::checkpoint::{
+    CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles, peek, peek_last,
+};
+use ralph_vault::look::look as look_at;
+
+use crate::failure::Failure;
+use crate::learnings::file;
+use ralph_base::shell::quoted;
+use ralph_vault::repo::repository::Repository;
+use ralph_vault::repo::repository_lock::owner;
+use ralph_vault::store::{Vault, holder};
+use ralph_vault::tree::tree_state::tree_state;
+
+/// What might be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// Where the command was given.
+    pub directory: &'a Path,
+    /// The user's state directory.
+    pub state: &'a Path,
+    /// The change.
+    pub change: &'a Change,
+    /// All settings.
+    pub settings: &'a Settings,
+    /// What reading the settings had to say.
+    pub warnings: &'a [String],
+    /// The environment.
+    pub environment: &'a [(OsString, OsString)],
+}
+
+/// Looks at everything a start would look at; what matters most comes first.
+pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
+    let mut remarks = match Repository::discover(plan.directory) {
+        Ok(repository) => in_repository(plan, &repository),
+        Err(error) => vec![refused(&error.into())],
+    };
+    remarks.extend(about_change(plan.change));
+    remarks.extend(plan.warnings.iter().map(Remark::warns));
+    let ids: Vec<&StoryId> = plan.change.stories.iter().map(|it| &it.id).collect();
+    let idle = never_asked(plan.settings, &plan.change.name, &ids);
+    remarks.extend(idle.iter().map(Remark::warns));
+    remarks.sort_by_key(|remark| remark.weight);
+    remarks
+}
+
+fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
+    let vault = Vault::folder_for(plan.state, repository);
+    if let Some(owner) = holder(&vault).ok().flatten() {
+        // All else is that run's doing.
+        let text = format!("another ralphtool is at work in this tree: {owner}");
+        let hint = "wait until it ends, or stop it with Ctrl-C there";
+        return vec![Remark::stops(text).hint(hint)];
+    }
+    if let Some(owner) = owner(plan.state, repository) {
+        let text = format!(
+            "another ralphtool is at work in `{}`, which shares the git directory of this work \
+             tree: {}",
+            owner.work_tree.display(),
+            owner.process
+        );
+        let hint = "wait until it ends, or stop it with Ctrl-C there";
+        return vec![Remark::stops(text).hint(hint)];
+    }
+    let git = repository.git(MENDING_TIMEOUT);
+    let limits = plan.settings.limits();
+    let mut found = obstacles(repository, &git, &vault);
+    found.extend(branch_obstacles(repository, &git, &plan.change.name));
+    found.extend(passing_obstacles(repository, &vault, limits.least_free));
+    let mut remarks: Vec<Remark> = found.iter().map(refused).collect();
+    let open = peek(plan.state, repository).ok().flatten();
+    remarks.extend(runs(plan, repository, &vault));
+    remarks.extend(agent(plan, repository));
+    match tree_state(&git, &repository.work_tree) {
+        Ok(tree) => {
+            // What lies in the tree of a run that goes on may be its last attempt's.
+            remarks.extend(about_dirty(&tree).filter(|_| open.is_none()));
+            remarks.extend(about_guarded(&tree, limits.largest_file));
+        }
+        Err(error) => remarks.push(refused(&error.into())),
+    }
+    remarks
+}
+
+/// What an earlier run left.
+fn runs(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark> {
+    let found = match (look_at(vault), peek_last(plan.state, repository)) {
+        (Ok(found), Ok(last)) => (found, last),
+        (Err(error), _) | (_, Err(error)) => return Some(refused(&error)),
+    };
+    let is_ours = Vault::unlocked(vault).belongs_to(repository);
+    if !is_ours.unwrap_or(true) {
+        return None;
+    }
+    let (looked, last) = found;
+    let is_same = |run: &OpenRun| run.change == plan.change.name;
+    match (looked.open, last) {
+        (Some(open), _) if !is_same(&open) => Some(failed(&other_run(&open.change))),
+        (Some(open), _) => {
+            let text = format!(
+                "a run of `{}` was interrupted: it goes on from there",
+                open.change
+            );
+            let remark = Remark::tells(text);
+            Some(match looked.half_way {
+                Some((what, then)) => remark.hint(format!("{what}: {then}")),
+                None => remark,
+            })
+        }
+        (None, Some(kept)) => Some(
+            Remark::tells(format!("the branch `{}` of a run was kept", kept.branch))
+                .hint("`ralphtool resume` goes on with it, `ralphtool finish` ends it"),
+        ),
+        (None, None) => None,
+    }
+}
+
+fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
+    let root = &repository.work_tree;
+    agents::check(plan.settings, &plan.change.name, plan.environment, root)
+        .err()
+        .map(|failure| failed(&failure))
+}
+
+fn refused(error: &CheckpointError) -> Remark {
+    let remark = Remark::stops(chain(error));
+    match error.hint() {
+        Some(hint) => remark.hint(hint),
+        None => remark,
+    }
+}
+
+fn failed(failure: &Failure) -> Remark {
+    let remark = Remark::stops(chain(failure));
+    match failure.hints() {
+        [] => remark,
+        hints => remark.hint(hints.join("; ")),
+    }
+}
+
+/// The prompt of the next attempt at a story, as an agent would get it: the first, or the one that
+/// follows in the run that is gone on with. The vault is neither opened nor made.
+pub fn prompt_of(
+    change: &Change,
+    story: &Story,
+    settings: &Settings,
+    vault: &Path,
+    open: Option<&OpenRun>,
+) -> Result<String, Failure> {
+    let gates = settings.gates.value.iter();
+    let gates: Vec<(String, String)> = gates
+        .map(|gate| (gate.name.clone(), gate.run.clone()))
+        .collect();
+    let path = file::path(vault, &change.name);
+    let notes = file::newest(&path, settings.learnings_limit.value)
+        .map_err(|error| Failure::refused(error.to_string()).because(error))?;
+    let (attempt, previous) = match open {
+        Some(open) => following(open, story, settings, vault),
+        None => (AttemptNumber(1), None),
+    };
+    Ok(prompt(&PromptInput {
+        change,
+        story,
+        attempt,
+        gates: &gates,
+        learnings: notes.as_deref(),
+        learnings_path: &path.to_string_lossy(),
+        previous: previous.as_ref(),
+        notes: &[],
+        strict_tasks: settings.strict_tasks.value,
+        tamper: &TamperPolicy::of(settings),
+    }))
+}
+
+/// The next attempt at a story of a run, and what it is told of the last one.
+fn following(
+    open: &OpenRun,
+    story: &Story,
+    settings: &Settings,
+    vault: &Path,
+) -> (AttemptNumber, Option<PreviousFailure>) {
+    let last = open.last_attempt.clone();
+    let Some(last) = last.filter(|last| last.attempt.story == story.id) else {
+        let made = open.attempts.get(&story.id).copied().unwrap_or(0);
+        return (AttemptNumber(made.saturating_add(1)), None);
+    };
+    let most = settings.max_retries.value;
+    let carry = Carry::after(last.attempt, last.retries_used, last.reason, most);
+    let attempts = vault.join("runs").join(&open.run.0).join("attempts");
+    let previous = carry.previous.map(|previous| {
+        let parked = previous.parked.map(|parked| {
+            let label = parked.to_string();
+            let diff = attempts.join(&label).join("changes.diff");
+            ParkedWork {
+                look: Some(format!("cat {}", quoted(&diff))),
+                label,
+            }
+        });
+        PreviousFailure {
+            reason: previous.reason,
+            parked,
+        }
+    });
+    (carry.next_attempt, previous)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! What happened in a run, as records, and the folds of them.
+
+pub mod event;
+pub(crate) mod file;
+pub(crate) mod notifier;
+pub mod notify;
+pub mod progress;
+pub mod receipt;
+pub(crate) mod recorder;

@@ -1,0 +1,459 @@
+//! The wire format: one stream of records drives every face, the log and `--json`.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::policy::roster::Choice;
+use crate::settings::TamperCheck;
+use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_agents::dialect::Output;
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+use ralph_plan::change::StoryState;
+use ralph_vault::journal::reopening::Reopening;
+pub use ralph_vault::outcome::{FailureKind, FinishChoice};
+
+/// The version of the wire format.
+pub const WIRE_VERSION: u32 = 1;
+
+/// One line of the stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Record {
+    /// Version of the format.
+    pub v: u32,
+    /// Running number within the run, from 0.
+    pub seq: u64,
+    /// When it happened.
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The run it belongs to.
+    pub run: RunId,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Everything that can happen in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The loop started; the checkpoint branch exists.
+    RunStarted {
+        /// The change that is worked through.
+        change: String,
+        /// The checkpoint branch.
+        branch: String,
+        /// Where the user was: a branch name, or a commit for a detached HEAD.
+        original: String,
+        /// The commit that was; none on a branch without one.
+        original_commit: Option<String>,
+        /// The agent's name.
+        agent: String,
+        /// The model asked for.
+        model: Option<String>,
+        /// All stories of the change.
+        stories_total: usize,
+        /// Stories that were complete at the start.
+        stories_done: usize,
+        /// How often a story may be retried.
+        max_retries: u32,
+        /// Names of the gates.
+        gates: Vec<String>,
+        /// This goes on with an earlier, interrupted run.
+        resumed: bool,
+        /// All stories of the change, in document order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stories: Vec<StoryOutline>,
+        /// What the run may use.
+        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+        budget: BudgetLimits,
+        /// What each of its stories may use.
+        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+        story_budget: BudgetLimits,
+        /// Agents that take over where that one cannot work, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fallback: Vec<String>,
+    },
+    /// Leftovers of an interrupted run were found and mended.
+    Recovered {
+        /// What was found.
+        found: String,
+        /// What was done about it.
+        done: String,
+    },
+    /// Something the user should know; the run goes on.
+    Warning {
+        /// Stable name of the warning.
+        code: String,
+        /// For people.
+        message: String,
+    },
+    /// Work on a story begins.
+    StoryStarted {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// Its place among all stories, from 1.
+        position: usize,
+        /// All stories of the change.
+        total: usize,
+        /// Open tasks.
+        open_tasks: usize,
+    },
+    /// A story is passed over.
+    StorySkipped {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: String,
+    },
+    /// Another agent or model makes the next attempt.
+    AgentChanged {
+        /// The story.
+        story: StoryId,
+        /// Who made the last one, or would have.
+        from: Choice,
+        /// Who makes the next one.
+        to: Choice,
+        /// Why.
+        reason: String,
+    },
+    /// An agent process was started.
+    AttemptStarted {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// How many attempts the story may have.
+        max_attempts: u32,
+        /// Folder with prompt, stdout and stderr of the attempt.
+        transcript: String,
+        /// The checkpoint commit the attempt starts from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<String>,
+        /// How the agent's stdout is to be read.
+        #[serde(default)]
+        output: Output,
+        /// Who makes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<Choice>,
+    },
+    /// The agent said or did something.
+    Agent {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What.
+        agent: AgentEvent,
+    },
+    /// A gate begins.
+    GateStarted {
+        /// The story.
+        story: StoryId,
+        /// The gate's name.
+        gate: String,
+        /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
+        baseline: bool,
+        /// The gate judges the whole change, with every story done.
+        #[serde(default, skip_serializing_if = "is_false")]
+        whole: bool,
+        /// The file its output goes to.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        log: String,
+    },
+    /// A gate ended.
+    GateFinished {
+        /// The story.
+        story: StoryId,
+        /// The gate's name.
+        gate: String,
+        /// The gate ran on the checkpoint.
+        baseline: bool,
+        /// The gate judged the whole change, with every story done.
+        #[serde(default, skip_serializing_if = "is_false")]
+        whole: bool,
+        /// How it ended.
+        result: GateResult,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// An attempt changed something it had better not.
+    TamperFound {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What sort of thing.
+        check: TamperCheck,
+        /// Where, from the top of the work tree.
+        paths: Vec<String>,
+        /// What, for people.
+        message: String,
+        /// The attempt fails because of it; else it is only told.
+        failed: bool,
+    },
+    /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
+    AttemptFailed {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What sort of failure.
+        kind: FailureKind,
+        /// What the next attempt is told, or what the user should know.
+        reason: String,
+        /// Name of the parked attempt, such as `2.1`.
+        parked: String,
+        /// Paths the attempt had changed.
+        changed_files: usize,
+        /// Another attempt follows.
+        retrying: bool,
+        /// How long the attempt took.
+        duration_ms: u64,
+        /// What it used.
+        usage: Usage,
+    },
+    /// The loop waits for a limit to end.
+    Waiting {
+        /// The story.
+        story: StoryId,
+        /// Why.
+        reason: String,
+        /// Until when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        until: Timestamp,
+    },
+    /// A story is done and its checkpoint commit is written.
+    StoryCompleted {
+        /// The story.
+        story: StoryId,
+        /// Its title.
+        title: String,
+        /// How many attempts it took.
+        attempts: u32,
+        /// The checkpoint commit.
+        commit: String,
+        /// Paths the checkpoint changed.
+        changed_files: usize,
+        /// From the first attempt's start to the commit.
+        duration_ms: u64,
+        /// What all of its attempts used.
+        usage: Usage,
+    },
+    /// A gate that judges the whole change went red: the last story has open tasks again.
+    StoryReopened {
+        /// The story.
+        story: StoryId,
+        /// The gate.
+        gate: String,
+        /// What the next attempt is told.
+        reason: String,
+        /// The commit with the open boxes.
+        commit: String,
+    },
+    /// The user asked for something while the loop ran.
+    Requested {
+        /// What.
+        request: Request,
+    },
+    /// Nothing runs until the user says to go on.
+    Paused {
+        /// The story whose next attempt is held back.
+        story: StoryId,
+    },
+    /// The user left a note for the next attempt that starts.
+    NoteAdded {
+        /// The user's words.
+        text: String,
+    },
+    /// The loop is over; the finish choice follows.
+    RunEnded {
+        /// Why.
+        outcome: Outcome,
+        /// Complete stories.
+        stories_done: usize,
+        /// All stories.
+        stories_total: usize,
+        /// Attempts made in this run.
+        attempts: u32,
+        /// How long the run took.
+        duration_ms: u64,
+        /// What the run used.
+        usage: Usage,
+    },
+    /// The loop is over, and waits for the user to choose how to finish.
+    ChoiceNeeded,
+    /// The branch was taken home or kept.
+    Finished {
+        /// Which.
+        choice: FinishChoice,
+        /// The branch HEAD is on now, or a commit when detached.
+        head: String,
+        /// The checkpoint branch.
+        branch: String,
+        /// Paths that differ from where the run began.
+        changed_files: usize,
+    },
+    /// The finish did not work.
+    FinishFailed {
+        /// What was tried.
+        choice: FinishChoice,
+        /// What happened.
+        reason: String,
+        /// What to do next.
+        hint: String,
+        /// It is under way, and only it can be carried through; else everything is as it was.
+        #[serde(default)]
+        begun: bool,
+    },
+}
+
+impl Event {
+    /// What is recorded once the commit with the open boxes is made.
+    pub fn reopened(reopening: Reopening, commit: String) -> Self {
+        Self::StoryReopened {
+            story: reopening.story,
+            gate: reopening.gate,
+            reason: reopening.reason,
+            commit,
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// One story of the change, as it was when the run started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct StoryOutline {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Whether there is something left to do.
+    pub state: StoryState,
+    /// Ticked tasks.
+    pub tasks_done: usize,
+    /// All tasks.
+    pub tasks_total: usize,
+}
+
+/// What a run or a story may use; what is not set has no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct BudgetLimits {
+    /// Money, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+    /// Tokens of all sorts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Wall clock time, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+}
+
+impl BudgetLimits {
+    /// Whether nothing has a bound.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Something a user asks of a running loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Stop: end the agent, park, restore.
+    Stop,
+    /// Stop without waiting for the agent's grace period.
+    StopNow,
+    /// Hold the next attempt back.
+    Pause,
+    /// Go on after a pause, or take it back.
+    GoOn,
+    /// Give the story at hand up for this run.
+    Skip,
+    /// End the wait for a limit.
+    TryNow,
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum GateResult {
+    /// Exit code 0.
+    Passed,
+    /// Anything else.
+    Failed {
+        /// `exit code 1`, `signal 9`, `stopped after 20m`.
+        how: String,
+        /// The last lines it printed.
+        tail: String,
+    },
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every story is complete (or set aside).
+    AllDone,
+    /// Just the story asked for is complete.
+    StoryDone,
+    /// Every story is complete (or set aside), but for those the user skipped.
+    Skipped {
+        /// The stories that were skipped and are open.
+        stories: Vec<StoryId>,
+    },
+    /// A story used up its retries.
+    Exhausted {
+        /// The story.
+        story: StoryId,
+        /// Kind of its last failure.
+        kind: FailureKind,
+        /// Reason of its last failure.
+        reason: String,
+    },
+    /// The user stopped it.
+    Stopped,
+    /// A limit ended the run: budget, a wait that would take too long, or not logged in.
+    Limited {
+        /// In words.
+        reason: String,
+    },
+    /// Git or the system failed; the hint says what is safe.
+    Broken {
+        /// What was tried and what happened.
+        reason: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+impl Outcome {
+    /// Whether a run that ended so and was not finished can go on with what is left.
+    pub const fn can_go_on(&self) -> bool {
+        match self {
+            Self::Skipped { .. }
+            | Self::Exhausted { .. }
+            | Self::Stopped
+            | Self::Limited { .. } => true,
+            Self::AllDone | Self::StoryDone | Self::Broken { .. } => false,
+        }
+    }
+}

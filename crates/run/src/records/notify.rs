@@ -1,0 +1,173 @@
+//! What is worth telling somebody who does not look, and in which words.
+
+use super::event::{Event, Outcome, Record};
+use crate::settings::{NotifySettings, Occasion};
+
+/// Something to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notification {
+    /// What for.
+    pub occasion: Occasion,
+    /// One line for people.
+    pub message: String,
+}
+
+/// Listens to a run and says what is worth telling.
+#[derive(Debug, Clone)]
+pub struct Listener {
+    wanted: Vec<Occasion>,
+    change: String,
+    /// That the run ended was just told; the choice that follows is part of it.
+    ended: bool,
+}
+
+impl Listener {
+    /// Listens for what the settings name.
+    pub fn new(settings: &NotifySettings) -> Self {
+        Self {
+            wanted: settings.on.clone(),
+            change: String::new(),
+            ended: false,
+        }
+    }
+
+    /// Hears a record.
+    pub fn hear(&mut self, record: &Record) -> Option<Notification> {
+        if let Event::RunStarted { change, .. } = &record.event {
+            self.change.clone_from(change);
+            self.ended = false;
+        }
+        let (occasion, what) = worth_telling(&record.event)?;
+        if !self.wanted.contains(&occasion) {
+            return None;
+        }
+        if occasion == Occasion::Choice && std::mem::take(&mut self.ended) {
+            return None;
+        }
+        self.ended = matches!(occasion, Occasion::Finished | Occasion::Exhausted);
+        Some(Notification {
+            occasion,
+            message: format!("{}: {what}", self.change),
+        })
+    }
+}
+
+fn worth_telling(event: &Event) -> Option<(Occasion, String)> {
+    match event {
+        Event::RunEnded {
+            outcome,
+            stories_done,
+            stories_total,
+            ..
+        } => {
+            let done = format!("{stories_done} of {stories_total} stories done");
+            Some(match outcome {
+                Outcome::AllDone | Outcome::StoryDone => (Occasion::Finished, done),
+                Outcome::Exhausted { story, .. } => {
+                    let what = format!("story {story} used up its attempts, {done}");
+                    (Occasion::Exhausted, what)
+                }
+                Outcome::Skipped { .. } => (Occasion::Finished, format!("{done}, some skipped")),
+                Outcome::Stopped => (Occasion::Finished, format!("stopped, {done}")),
+                Outcome::Limited { reason } => {
+                    (Occasion::Finished, format!("ended: {reason}, {done}"))
+                }
+                Outcome::Broken { reason, .. } => {
+                    (Occasion::Finished, format!("broke off: {reason}, {done}"))
+                }
+            })
+        }
+        Event::Waiting { reason, until, .. } => {
+            let what = format!("waits until {until:.0}: {reason}");
+            Some((Occasion::Waiting, what))
+        }
+        Event::ChoiceNeeded => Some((Occasion::Choice, "needs a choice: cleanup or keep".into())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::event::{FailureKind, WIRE_VERSION};
+    use pretty_assertions::assert_eq;
+    use ralph_agents::agent_event::Usage;
+    use ralph_base::ids::{RunId, StoryId};
+
+    fn record(event: Event) -> Record {
+        Record {
+            v: WIRE_VERSION,
+            seq: 0,
+            at: jiff::Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event,
+        }
+    }
+
+    fn ended(outcome: Outcome) -> Event {
+        Event::RunEnded {
+            outcome,
+            stories_done: 1,
+            stories_total: 2,
+            attempts: 3,
+            duration_ms: 0,
+            usage: Usage::default(),
+        }
+    }
+
+    fn waiting() -> Event {
+        Event::Waiting {
+            story: StoryId("1".to_owned()),
+            reason: "usage limit".to_owned(),
+            until: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    /// What a listener says of each event in turn.
+    fn told(on: &[Occasion], events: Vec<Event>) -> Vec<String> {
+        let mut listener = Listener::new(&NotifySettings {
+            on: on.to_vec(),
+            ..NotifySettings::default()
+        });
+        listener.change = "c".to_owned();
+        let events = events.into_iter();
+        let said = events.filter_map(|event| listener.hear(&record(event)));
+        said.map(|it| format!("{:?} {}", it.occasion, it.message))
+            .collect()
+    }
+
+    #[test]
+    fn each_occasion_is_told_in_one_line() {
+        use Occasion::{Choice, Exhausted, Finished, Waiting};
+        let all = [Finished, Exhausted, Waiting, Choice];
+        let exhausted = Outcome::Exhausted {
+            story: StoryId("2".to_owned()),
+            kind: FailureKind::Gate,
+            reason: "red".to_owned(),
+        };
+        let events = || {
+            vec![
+                waiting(),
+                ended(exhausted.clone()),
+                Event::ChoiceNeeded,
+                ended(Outcome::AllDone),
+                Event::NoteAdded { text: "n".into() },
+                Event::ChoiceNeeded,
+                Event::ChoiceNeeded,
+            ]
+        };
+        assert_eq!(
+            told(&all, events()),
+            [
+                "Waiting c: waits until 1970-01-01T00:00:00Z: usage limit",
+                "Exhausted c: story 2 used up its attempts, 1 of 2 stories done",
+                "Finished c: 1 of 2 stories done",
+                "Choice c: needs a choice: cleanup or keep",
+            ],
+            "the choice right after an end is part of it"
+        );
+        assert_eq!(told(&[Choice], events()).len(), 3);
+        assert_eq!(told(&[Exhausted], events()).len(), 1);
+        assert_eq!(told(&[], events()).len(), 0);
+    }
+}

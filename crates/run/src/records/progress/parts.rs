@@ -1,0 +1,322 @@
+//! The parts of a run's progress: header, stories, attempts, what happens right now.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::policy::roster::Choice;
+use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, GateResult};
+use ralph_agents::agent_event::Usage;
+use ralph_agents::dialect::Output;
+use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+
+/// What a run is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    /// The run.
+    pub run: RunId,
+    /// The change that is worked through.
+    pub change: String,
+    /// The checkpoint branch.
+    pub branch: String,
+    /// Where the user was.
+    pub original: String,
+    /// The commit that was; none on a branch without one.
+    pub original_commit: Option<String>,
+    /// The agent's name.
+    pub agent: String,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// How often a story may be retried.
+    pub max_retries: u32,
+    /// Names of the gates.
+    pub gates: Vec<String>,
+    /// The run was interrupted and goes on.
+    pub resumed: bool,
+    /// What the run may use.
+    pub budget: BudgetLimits,
+    /// What each of its stories may use.
+    pub story_budget: BudgetLimits,
+}
+
+/// One story as far as this run knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoryProgress {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Its place among all stories, from 1; unknown where only its skipping was recorded.
+    pub position: Option<usize>,
+    /// Where it stands.
+    pub state: StoryStanding,
+    /// Ticked tasks, where they were recorded.
+    pub tasks_done: usize,
+    /// All tasks, where they were recorded.
+    pub tasks_total: usize,
+    /// Its attempts in this run.
+    pub attempts: Vec<AttemptProgress>,
+    /// Every run of a gate for it, in order.
+    pub gates: Vec<GateProgress>,
+    /// When work on it first began.
+    pub started_at: Option<Timestamp>,
+    /// Open tasks when work on it began.
+    pub(super) open_tasks: usize,
+    /// How long it was worked on, without the stretch that is under way.
+    pub(super) spent: Duration,
+    /// Since when it is worked on now.
+    pub(super) since: Option<Timestamp>,
+    /// How long it was tried, from each first attempt on, without the stretch that is under way.
+    pub(super) tried: Duration,
+    /// Since when it is tried now.
+    pub(super) tried_since: Option<Timestamp>,
+}
+
+impl StoryProgress {
+    /// A story nothing happened to yet.
+    pub(super) fn new(id: StoryId, title: String) -> Self {
+        Self {
+            id,
+            title,
+            position: None,
+            state: StoryStanding::Waiting,
+            tasks_done: 0,
+            tasks_total: 0,
+            attempts: Vec::new(),
+            gates: Vec::new(),
+            started_at: None,
+            open_tasks: 0,
+            spent: Duration::ZERO,
+            since: None,
+            tried: Duration::ZERO,
+            tried_since: None,
+        }
+    }
+
+    /// What all of its attempts used, one in flight included.
+    pub fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for attempt in &self.attempts {
+            total.add(&attempt.usage);
+        }
+        total
+    }
+
+    /// How long it was worked on so far.
+    pub fn elapsed(&self, now: Timestamp) -> Duration {
+        let running = self.since.map(|since| between(since, now));
+        self.spent + running.unwrap_or_default()
+    }
+
+    /// How long it was tried so far, from each first attempt on.
+    pub(super) fn time_tried(&self, now: Timestamp) -> Duration {
+        let running = self.tried_since.map(|since| between(since, now));
+        self.tried + running.unwrap_or_default()
+    }
+
+    /// The gates that ran on this attempt.
+    pub fn gates_of(&self, attempt: AttemptNumber) -> impl Iterator<Item = &GateProgress> {
+        let of_attempt = move |gate: &&GateProgress| gate.attempt == Some(attempt);
+        self.gates.iter().filter(of_attempt)
+    }
+
+    /// Work on it is over, for now or for good.
+    pub(super) fn rest(&mut self, at: Timestamp, state: StoryStanding) {
+        self.spent = self.elapsed(at);
+        self.since = None;
+        self.tried = self.time_tried(at);
+        self.tried_since = None;
+        self.state = state;
+    }
+}
+
+/// One run of a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateProgress {
+    /// The gate's name.
+    pub name: String,
+    /// The attempt it checks; none where it runs on the checkpoint.
+    pub attempt: Option<AttemptNumber>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// The file its output goes to; empty where it was not recorded.
+    pub log: String,
+    /// How it ended; none while it runs, or where it was ended on request.
+    pub result: Option<GateResult>,
+    /// How long it took.
+    pub duration: Option<Duration>,
+}
+
+/// Where a story stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoryStanding {
+    /// It is open and its turn has not come.
+    Waiting,
+    /// It was complete before the run.
+    Done,
+    /// What is left of it is set aside.
+    Deferred,
+    /// It is worked on.
+    Running,
+    /// It was passed over.
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+    /// Its checkpoint commit is written.
+    Completed {
+        /// The checkpoint commit.
+        commit: String,
+        /// Paths the checkpoint changed.
+        changed_files: usize,
+        /// From the first attempt's start to the commit.
+        duration: Duration,
+    },
+    /// The run ended before it was complete.
+    Unfinished,
+}
+
+/// One attempt at a story.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptProgress {
+    /// Which.
+    pub number: AttemptNumber,
+    /// How many attempts the story may have.
+    pub max_attempts: u32,
+    /// When its agent started.
+    pub started_at: Timestamp,
+    /// Folder with prompt, stdout and stderr.
+    pub transcript: String,
+    /// The checkpoint commit it starts from.
+    pub base: Option<String>,
+    /// How its transcript is to be read.
+    pub output: Output,
+    /// Who makes it, where that was recorded.
+    pub agent: Option<Choice>,
+    /// What it used so far.
+    pub usage: Usage,
+    /// The prices its cost is computed from; none where the agent tells it.
+    pub prices: Option<String>,
+    /// How it stands.
+    pub state: AttemptStanding,
+}
+
+/// How an attempt stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttemptStanding {
+    /// It is not decided yet.
+    Running,
+    /// The story is complete.
+    Succeeded,
+    /// It failed and is parked.
+    Failed {
+        /// What sort of failure.
+        kind: FailureKind,
+        /// Why.
+        reason: String,
+        /// The name it is parked under.
+        parked: String,
+        /// Paths it had changed.
+        changed_files: usize,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// The run ended or was interrupted in the middle of it.
+    Interrupted,
+}
+
+/// What happens right now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Doing {
+    /// Nothing has begun.
+    #[default]
+    Starting,
+    /// Something short: reading, checking, saving, restoring.
+    Between,
+    /// An agent works.
+    Working {
+        /// The story.
+        story: StoryId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A gate runs.
+    Gate {
+        /// The story.
+        story: StoryId,
+        /// The gate's name.
+        gate: String,
+        /// It runs on the checkpoint.
+        baseline: bool,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A limit has to end first.
+    Waiting {
+        /// The story.
+        story: StoryId,
+        /// Why.
+        reason: String,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Nothing runs until the user says to go on.
+    Paused {
+        /// The story whose next attempt is held back.
+        story: StoryId,
+    },
+    /// The loop is over.
+    Ended,
+}
+
+/// Something the user should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable name of the warning.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+/// The last attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastFailure {
+    /// Which attempt, and the name it is parked under.
+    pub attempt: AttemptId,
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// Why.
+    pub reason: String,
+    /// Paths the attempt had changed.
+    pub changed_files: usize,
+}
+
+/// A finish that did not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishFailure {
+    /// What was tried.
+    pub choice: FinishChoice,
+    /// What happened.
+    pub reason: String,
+    /// What to do next.
+    pub hint: String,
+    /// It is under way, and only it can be carried through.
+    pub begun: bool,
+}
+
+/// What became of the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finish {
+    /// What was done.
+    pub choice: FinishChoice,
+    /// The branch HEAD is on now, or a commit.
+    pub head: String,
+    /// Paths that differ from where the run began.
+    pub changed_files: usize,
+}
+
+pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}

@@ -1,0 +1,683 @@
+//! The fold, told as short histories.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::records::event::{
+    BudgetLimits, FailureKind, FinishChoice, GateResult, StoryOutline, WIRE_VERSION,
+};
+use crate::settings::TamperCheck;
+use ralph_agents::dialect::Output;
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+use ralph_plan::change::StoryState;
+
+/// A fold and the clock of its records.
+struct Tape {
+    progress: Progress,
+    seconds: i64,
+    seq: u64,
+}
+
+impl Tape {
+    fn new() -> Self {
+        Self {
+            progress: Progress::default(),
+            seconds: 0,
+            seq: 0,
+        }
+    }
+
+    /// A run with its first agent at work since second 2.
+    fn working() -> Self {
+        let mut tape = Self::new();
+        tape.hear(run_started(false));
+        tape.hear(story_started());
+        tape.hear(attempt_started(1));
+        tape
+    }
+
+    /// Every record comes a second after the one before.
+    fn hear(&mut self, event: Event) {
+        self.progress.apply(&Record {
+            v: WIRE_VERSION,
+            seq: self.seq,
+            at: clock(self.seconds),
+            run: RunId("r1".to_owned()),
+            event,
+        });
+        self.seq += 1;
+        self.seconds += 1;
+    }
+}
+
+fn clock(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_014_400 + seconds).unwrap()
+}
+
+fn one() -> StoryId {
+    StoryId("1".to_owned())
+}
+
+fn tokens(output_tokens: u64) -> Usage {
+    Usage {
+        output_tokens,
+        cost_usd: Some(0.5),
+        ..Usage::default()
+    }
+}
+
+fn run_started(resumed: bool) -> Event {
+    Event::RunStarted {
+        change: "my-feature".to_owned(),
+        branch: "ralph/my-feature".to_owned(),
+        original: "main".to_owned(),
+        original_commit: Some("c0".to_owned()),
+        agent: "demo".to_owned(),
+        model: None,
+        stories_total: 3,
+        stories_done: 1,
+        max_retries: 3,
+        gates: vec!["tests".to_owned()],
+        resumed,
+        stories: Vec::new(),
+        budget: BudgetLimits::default(),
+        story_budget: BudgetLimits::default(),
+        fallback: Vec::new(),
+    }
+}
+
+fn story_started() -> Event {
+    Event::StoryStarted {
+        story: one(),
+        title: "First".to_owned(),
+        position: 2,
+        total: 3,
+        open_tasks: 2,
+    }
+}
+
+fn attempt_started(attempt: u32) -> Event {
+    Event::AttemptStarted {
+        story: one(),
+        attempt: AttemptNumber(attempt),
+        max_attempts: 4,
+        transcript: format!("attempts/1.{attempt}"),
+        base: Some("c0".to_owned()),
+        output: Output::Text,
+        agent: None,
+    }
+}
+
+fn used(usage: Usage) -> Event {
+    Event::Agent {
+        story: one(),
+        attempt: AttemptNumber(1),
+        agent: AgentEvent::usage(usage),
+    }
+}
+
+fn attempt_failed(usage: Usage) -> Event {
+    Event::AttemptFailed {
+        story: one(),
+        attempt: AttemptNumber(1),
+        kind: FailureKind::Failed,
+        reason: "no database".to_owned(),
+        parked: "1.1".to_owned(),
+        changed_files: 5,
+        retrying: true,
+        duration_ms: 1000,
+        usage,
+    }
+}
+
+fn story_completed() -> Event {
+    Event::StoryCompleted {
+        story: one(),
+        title: "First".to_owned(),
+        attempts: 2,
+        commit: "c0ffee".to_owned(),
+        changed_files: 4,
+        duration_ms: 9000,
+        usage: tokens(30),
+    }
+}
+
+fn run_ended(outcome: Outcome) -> Event {
+    Event::RunEnded {
+        outcome,
+        stories_done: 2,
+        stories_total: 3,
+        attempts: 2,
+        duration_ms: 9000,
+        usage: tokens(30),
+    }
+}
+
+fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> AttemptProgress {
+    AttemptProgress {
+        number: AttemptNumber(number),
+        max_attempts: 4,
+        started_at: clock(at),
+        transcript: format!("attempts/1.{number}"),
+        base: Some("c0".to_owned()),
+        output: Output::Text,
+        agent: None,
+        usage,
+        prices: None,
+        state,
+    }
+}
+
+#[test]
+fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
+    let mut tape = Tape::working();
+    tape.hear(used(tokens(10)));
+    tape.hear(attempt_failed(tokens(12)));
+    tape.hear(attempt_started(2));
+    tape.hear(used(tokens(18)));
+    tape.hear(story_completed());
+    tape.hear(run_ended(Outcome::AllDone));
+    tape.hear(Event::Finished {
+        choice: FinishChoice::Keep,
+        head: "ralph/my-feature".to_owned(),
+        branch: "ralph/my-feature".to_owned(),
+        changed_files: 4,
+    });
+    let total = Usage {
+        output_tokens: 30,
+        cost_usd: Some(1.0),
+        ..Usage::default()
+    };
+    let failed = AttemptStanding::Failed {
+        kind: FailureKind::Failed,
+        reason: "no database".to_owned(),
+        parked: "1.1".to_owned(),
+        changed_files: 5,
+        duration: Duration::from_secs(1),
+    };
+    let story = StoryProgress {
+        position: Some(2),
+        state: StoryStanding::Completed {
+            commit: "c0ffee".to_owned(),
+            changed_files: 4,
+            duration: Duration::from_secs(9),
+        },
+        attempts: vec![
+            attempt(1, 2, tokens(12), failed),
+            attempt(2, 5, tokens(18), AttemptStanding::Succeeded),
+        ],
+        started_at: Some(clock(1)),
+        open_tasks: 2,
+        spent: Duration::from_secs(6),
+        tried: Duration::from_secs(5),
+        ..StoryProgress::new(one(), "First".to_owned())
+    };
+    let want = Progress {
+        header: Some(Header {
+            run: RunId("r1".to_owned()),
+            change: "my-feature".to_owned(),
+            branch: "ralph/my-feature".to_owned(),
+            original: "main".to_owned(),
+            original_commit: Some("c0".to_owned()),
+            agent: "demo".to_owned(),
+            model: None,
+            max_retries: 3,
+            gates: vec!["tests".to_owned()],
+            resumed: false,
+            budget: BudgetLimits::default(),
+            story_budget: BudgetLimits::default(),
+        }),
+        stories_total: 3,
+        stories_done: 2,
+        stories: vec![story],
+        doing: Doing::Ended,
+        attempts: 2,
+        last_failure: Some(LastFailure {
+            attempt: AttemptId {
+                story: one(),
+                attempt: AttemptNumber(1),
+            },
+            kind: FailureKind::Failed,
+            reason: "no database".to_owned(),
+            changed_files: 5,
+        }),
+        outcome: Some(Outcome::AllDone),
+        finish: Some(Finish {
+            choice: FinishChoice::Keep,
+            head: "ralph/my-feature".to_owned(),
+            changed_files: 4,
+        }),
+        started_at: Some(clock(0)),
+        ended_at: Some(clock(8)),
+        last_at: Some(clock(9)),
+        worked_until: Some(clock(8)),
+        settled: total,
+        ..Progress::default()
+    };
+    assert_eq!(tape.progress, want);
+    assert_eq!(tape.progress.usage(), total);
+}
+
+#[test]
+fn totals_include_the_attempt_in_flight() {
+    let mut tape = Tape::working();
+    tape.hear(used(tokens(10)));
+    assert_eq!(tape.progress.usage(), tokens(10));
+    tape.hear(used(tokens(25)));
+    assert_eq!(tape.progress.usage(), tokens(25));
+}
+
+#[test]
+fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
+    let mut tape = Tape::working();
+    tape.hear(attempt_failed(tokens(12)));
+    tape.hear(attempt_started(2));
+    let Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        ..
+    } = story_completed()
+    else {
+        panic!("a story is complete");
+    };
+    let total = Usage {
+        cost_usd: Some(1.25),
+        ..tokens(30)
+    };
+    tape.hear(Event::StoryCompleted {
+        story,
+        title,
+        attempts,
+        commit,
+        changed_files,
+        duration_ms,
+        usage: total,
+    });
+    assert_eq!(tape.progress.usage(), total);
+    assert_eq!(tape.progress.stories[0].usage(), total);
+    let last = Usage {
+        cost_usd: Some(0.75),
+        ..tokens(18)
+    };
+    assert_eq!(tape.progress.stories[0].attempts[1].usage, last);
+}
+
+#[test]
+fn what_happens_right_now_follows_the_records() {
+    let mut tape = Tape::working();
+    let working = Doing::Working {
+        story: one(),
+        attempt: AttemptNumber(1),
+        since: clock(2),
+    };
+    assert_eq!(tape.progress.doing, working);
+    tape.hear(Event::GateStarted {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline: false,
+        whole: false,
+        log: "gates/1.1-1.log".to_owned(),
+    });
+    let gate = Doing::Gate {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline: false,
+        since: clock(3),
+    };
+    assert_eq!(tape.progress.doing, gate);
+    tape.hear(Event::GateFinished {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline: false,
+        whole: false,
+        result: GateResult::Passed,
+        duration_ms: 1,
+    });
+    assert_eq!(tape.progress.doing, Doing::Between);
+    let (reason, until) = ("usage limit".to_owned(), clock(90));
+    tape.hear(Event::Waiting {
+        story: one(),
+        reason: reason.clone(),
+        until,
+    });
+    let waiting = Doing::Waiting {
+        story: one(),
+        reason,
+        until,
+    };
+    assert_eq!(tape.progress.doing, waiting);
+}
+
+#[test]
+fn a_resumed_run_keeps_what_the_interrupted_one_used_and_how_long_it_took() {
+    let mut tape = Tape::working();
+    tape.hear(used(tokens(10)));
+    tape.seconds = 1000;
+    tape.hear(run_started(true));
+    tape.hear(story_started());
+    let interrupted = attempt(1, 2, tokens(10), AttemptStanding::Interrupted);
+    let story = tape.progress.stories.last();
+    assert_eq!(
+        story.map(|story| story.attempts.clone()),
+        Some(vec![interrupted])
+    );
+    assert_eq!(tape.progress.usage(), tokens(10));
+}
+
+#[test]
+fn a_run_that_ended_gets_no_older() {
+    let mut tape = Tape::working();
+    tape.hear(run_ended(Outcome::Stopped));
+    tape.seconds = 400;
+    tape.hear(Event::Requested {
+        request: Request::Stop,
+    });
+    assert_eq!(tape.progress.stories[0].state, StoryStanding::Unfinished);
+}
+
+#[test]
+fn warnings_skips_and_requests_are_kept() {
+    let mut tape = Tape::new();
+    tape.hear(Event::Warning {
+        code: "deferred".to_owned(),
+        message: "story `1` is skipped".to_owned(),
+    });
+    tape.hear(Event::StorySkipped {
+        story: one(),
+        title: "First".to_owned(),
+        reason: "deferred".to_owned(),
+    });
+    tape.hear(Event::TamperFound {
+        story: one(),
+        attempt: AttemptNumber(1),
+        check: TamperCheck::Tests,
+        paths: vec!["tests/a.rs".to_owned()],
+        message: "a test is gone".to_owned(),
+        failed: false,
+    });
+    tape.hear(Event::Requested {
+        request: Request::Stop,
+    });
+    let want = Progress {
+        warnings: vec![
+            Warning {
+                code: "deferred".to_owned(),
+                message: "story `1` is skipped".to_owned(),
+            },
+            Warning {
+                code: "tamper_tests".to_owned(),
+                message: "tests: a test is gone".to_owned(),
+            },
+        ],
+        stories: vec![StoryProgress {
+            state: StoryStanding::Skipped {
+                reason: "deferred".to_owned(),
+            },
+            ..StoryProgress::new(one(), "First".to_owned())
+        }],
+        doing: Doing::Between,
+        requested: Some(Request::Stop),
+        started_at: Some(clock(0)),
+        last_at: Some(clock(3)),
+        worked_until: Some(clock(3)),
+        ..Progress::default()
+    };
+    assert_eq!(tape.progress, want);
+}
+
+/// A run of three stories: the first done before, the other two open.
+fn laid_out(resumed: bool) -> Event {
+    let outline = |id: &str, state, tasks_done| StoryOutline {
+        id: StoryId(id.to_owned()),
+        title: format!("Title {id}"),
+        state,
+        tasks_done,
+        tasks_total: 3,
+    };
+    let Event::RunStarted {
+        change,
+        branch,
+        original,
+        original_commit,
+        agent,
+        model,
+        stories_total,
+        stories_done,
+        max_retries,
+        gates,
+        budget,
+        ..
+    } = run_started(resumed)
+    else {
+        panic!("a run starts");
+    };
+    Event::RunStarted {
+        change,
+        branch,
+        original,
+        original_commit,
+        agent,
+        model,
+        stories_total,
+        stories_done,
+        max_retries,
+        gates,
+        resumed,
+        stories: vec![
+            outline("0", StoryState::Done, 3),
+            outline("1", StoryState::Open, 1),
+            outline("2", StoryState::Open, 0),
+        ],
+        budget,
+        story_budget: BudgetLimits::default(),
+        fallback: Vec::new(),
+    }
+}
+
+fn standings(tape: &Tape) -> Vec<(&str, &StoryStanding)> {
+    let stories = tape.progress.stories.iter();
+    stories.map(|it| (it.id.0.as_str(), &it.state)).collect()
+}
+
+#[test]
+fn all_stories_are_listed_in_document_order_from_the_start() {
+    use StoryStanding::{Done, Running, Unfinished, Waiting};
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Waiting), ("2", &Waiting)]
+    );
+    tape.hear(story_started());
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Running), ("2", &Waiting)]
+    );
+    tape.hear(run_ended(Outcome::Stopped));
+    assert_eq!(standings(&tape)[1], ("1", &Unfinished));
+    tape.hear(laid_out(true));
+    assert_eq!(
+        standings(&tape),
+        [("0", &Done), ("1", &Waiting), ("2", &Waiting)]
+    );
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
+    tape.hear(story_completed());
+    let story = &tape.progress.stories[1];
+    assert!(matches!(story.state, StoryStanding::Completed { .. }));
+    assert_eq!((story.tasks_done, story.tasks_total), (3, 3));
+    tape.hear(laid_out(true));
+    assert_eq!(
+        standings(&tape)[1],
+        ("1", &Waiting),
+        "its boxes are open again"
+    );
+}
+
+#[test]
+fn a_story_knows_its_gates_and_where_they_wrote() {
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    tape.hear(story_started());
+    let gate = |baseline, log: &str| Event::GateStarted {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline,
+        whole: false,
+        log: log.to_owned(),
+    };
+    tape.hear(gate(true, "a.log"));
+    tape.hear(gate_passed(true));
+    tape.hear(attempt_started(1));
+    tape.hear(gate(false, "b.log"));
+    let gates = &tape.progress.stories[1].gates;
+    let shown: Vec<_> = gates
+        .iter()
+        .map(|it| {
+            (
+                it.log.as_str(),
+                it.attempt.is_none(),
+                it.result.clone(),
+                it.duration,
+            )
+        })
+        .collect();
+    let took = Some(Duration::from_millis(1));
+    assert_eq!(
+        shown,
+        [
+            ("a.log", true, Some(GateResult::Passed), took),
+            ("b.log", false, None, None)
+        ]
+    );
+    let of_attempt = tape.progress.stories[1].gates_of(AttemptNumber(1));
+    assert_eq!(of_attempt.count(), 1);
+}
+
+fn gate_passed(baseline: bool) -> Event {
+    Event::GateFinished {
+        story: one(),
+        gate: "tests".to_owned(),
+        baseline,
+        whole: false,
+        result: GateResult::Passed,
+        duration_ms: 1,
+    }
+}
+
+#[test]
+fn the_time_left_is_guessed_from_the_stories_of_this_run() {
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
+    assert_eq!(tape.progress.estimate(clock(5)), None, "nothing to go by");
+    tape.seconds = 101;
+    tape.hear(story_completed());
+    let left = |tape: &Tape, at| tape.progress.estimate(clock(at)).map(|it| it.as_secs());
+    assert_eq!(left(&tape, 110), Some(100), "one story is left");
+    let Event::StoryStarted {
+        total, open_tasks, ..
+    } = story_started()
+    else {
+        panic!("a story starts");
+    };
+    tape.hear(Event::StoryStarted {
+        story: StoryId("2".to_owned()),
+        title: "Second".to_owned(),
+        position: 3,
+        total,
+        open_tasks,
+    });
+    assert_eq!(left(&tape, 132), Some(70));
+    assert_eq!(left(&tape, 900), Some(0), "longer than the first one took");
+    tape.hear(run_ended(Outcome::AllDone));
+    assert_eq!(left(&tape, 901), None, "it is over");
+}
+
+#[test]
+fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
+    let mut tape = Tape::working();
+    let ask = |request| Event::Requested { request };
+    tape.hear(ask(Request::Pause));
+    assert!(tape.progress.pausing);
+    assert_eq!(tape.progress.requested, None, "it is no stop");
+    tape.hear(attempt_failed(tokens(1)));
+    tape.hear(Event::Paused { story: one() });
+    assert_eq!(tape.progress.doing, Doing::Paused { story: one() });
+    assert!(!tape.progress.pausing);
+    tape.hear(Event::NoteAdded {
+        text: "use tabs".to_owned(),
+    });
+    let waiting = |tape: &Tape| tape.progress.notes.waiting().count();
+    assert_eq!(waiting(&tape), 1);
+    tape.hear(ask(Request::GoOn));
+    assert_eq!(tape.progress.doing, Doing::Between);
+    tape.hear(attempt_started(2));
+    assert_eq!(waiting(&tape), 0, "it is told");
+    tape.hear(ask(Request::Skip));
+    assert!(tape.progress.skipping);
+    tape.hear(Event::StorySkipped {
+        story: one(),
+        title: "First".to_owned(),
+        reason: "skipped on request".to_owned(),
+    });
+    assert!(!tape.progress.skipping);
+}
+
+#[test]
+fn a_finish_that_failed_is_forgotten_when_one_works() {
+    let mut tape = Tape::working();
+    tape.hear(run_ended(Outcome::Stopped));
+    let choice = FinishChoice::Cleanup;
+    tape.hear(Event::FinishFailed {
+        choice,
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+        begun: false,
+    });
+    let failure = FinishFailure {
+        choice,
+        reason: "disk full".to_owned(),
+        hint: "free some space".to_owned(),
+        begun: false,
+    };
+    assert_eq!(tape.progress.finish_failure, Some(failure));
+    tape.hear(Event::Finished {
+        choice,
+        head: "main".to_owned(),
+        branch: "ralph/my-feature".to_owned(),
+        changed_files: 4,
+    });
+    assert_eq!(tape.progress.finish_failure, None);
+}
+
+#[test]
+fn neither_an_interruption_nor_the_choice_at_the_end_makes_a_run_or_a_story_older() {
+    let mut tape = Tape::working();
+    tape.seconds = 10;
+    tape.hear(run_ended(Outcome::Stopped));
+    let ages = |tape: &Tape, at| {
+        let run = tape.progress.elapsed(clock(at)).as_secs();
+        (run, tape.progress.stories[0].elapsed(clock(at)).as_secs())
+    };
+    assert_eq!(ages(&tape, 500), (10, 9));
+    tape.seconds = 1000;
+    tape.hear(run_started(true));
+    tape.hear(story_started());
+    assert_eq!(ages(&tape, 1011), (21, 19));
+}
+
+#[test]
+fn records_of_earlier_versions_read() {
+    let old = r#"{"v":1,"seq":0,"at":"2026-11-15T21:59:00Z","run":"r1","event":"run_started","change":"c","branch":"b","original":"main","original_commit":null,"agent":"demo","model":null,"stories_total":1,"stories_done":0,"max_retries":3,"gates":[],"resumed":false}
+{"v":1,"seq":1,"at":"2026-11-15T21:59:00Z","run":"r1","event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"t"}
+{"v":1,"seq":2,"at":"2026-11-15T21:59:00Z","run":"r1","event":"gate_started","story":"1","gate":"g","baseline":true}"#;
+    for line in old.lines() {
+        serde_json::from_str::<Record>(line).unwrap();
+    }
+}

@@ -1,0 +1,289 @@
+//! What a run did, story by story: attempts, failures, time, tokens, cost, gates, files, commits.
+//!
+//! A pure fold of the run's records. The types are a format of their own, for programs; its schema
+//! is `docs/receipt.schema.json`.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod examples;
+mod fold;
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::event::{BudgetLimits, FailureKind, FinishChoice};
+use crate::history::RunState;
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+
+/// The version of the format.
+pub const RECEIPT_VERSION: u32 = 1;
+
+/// What a run did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Receipt {
+    /// Version of the format.
+    pub v: u32,
+    /// The run.
+    pub run: RunId,
+    /// Its change.
+    pub change: String,
+    /// How it stands, or how it ended.
+    pub state: RunState,
+    /// Why it ended, where there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The checkpoint branch; none where the run did not come so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Where the user was: a branch name, or a commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
+    /// The commit that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_commit: Option<String>,
+    /// What became of the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishChoice>,
+    /// When it began.
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    pub began: Timestamp,
+    /// When it ended; none while it is at work, or where it was interrupted.
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// Complete stories of the change.
+    pub stories_done: usize,
+    /// All stories of the change.
+    pub stories_total: usize,
+    /// What the run may use.
+    #[serde(skip_serializing_if = "BudgetLimits::is_empty")]
+    pub budget: BudgetLimits,
+    /// What each of its stories may use.
+    #[serde(skip_serializing_if = "BudgetLimits::is_empty")]
+    pub story_budget: BudgetLimits,
+    /// Everything together.
+    pub totals: Totals,
+    /// The stories in document order.
+    pub stories: Vec<StoryReceipt>,
+    /// Gates that judged the whole change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates_at_end: Vec<GateReceipt>,
+    /// What the user should know, in order.
+    pub warnings: Vec<WarningReceipt>,
+}
+
+/// Everything a run did together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Totals {
+    /// Attempts that were started.
+    pub attempts: usize,
+    /// Attempts that did not complete their story.
+    pub failed_attempts: usize,
+    /// Checkpoint commits that count.
+    pub commits: usize,
+    /// Paths the run changed; none before its branch was finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<usize>,
+    /// How long it was at work.
+    pub duration_ms: u64,
+    /// What it used.
+    #[serde(flatten)]
+    pub spending: Spending,
+}
+
+/// Tokens and money.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Spending {
+    /// Input tokens that were not served from a cache.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// Input tokens read from a cache.
+    pub cache_read_tokens: u64,
+    /// Input tokens written to a cache.
+    pub cache_write_tokens: u64,
+    /// What is known of the cost, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Where the cost comes from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cost_from: Vec<CostSource>,
+    /// Some attempts used tokens nobody told the cost of: the cost is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_partial: bool,
+}
+
+/// Where a cost comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "source", rename_all = "snake_case")]
+pub enum CostSource {
+    /// The agent told it.
+    Agent,
+    /// It is computed from tokens.
+    Prices {
+        /// The name of the prices in the configuration: a model, or an agent.
+        name: String,
+    },
+}
+
+/// What a run did for one story.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct StoryReceipt {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub state: StoryResult,
+    /// Why it was passed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How long it was worked on.
+    pub duration_ms: u64,
+    /// What its attempts used.
+    #[serde(flatten)]
+    pub spending: Spending,
+    /// Its attempts in this run.
+    pub attempts: Vec<AttemptReceipt>,
+    /// Gates that ran on the checkpoint before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates_before: Vec<GateReceipt>,
+    /// Its checkpoint commits; one that was done again has several.
+    pub commits: Vec<CommitReceipt>,
+}
+
+/// Where a story stands after a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StoryResult {
+    /// The run completed it.
+    Completed,
+    /// It was complete before.
+    DoneBefore,
+    /// It is worked on right now.
+    Running,
+    /// The run ended before it was complete.
+    Unfinished,
+    /// It was passed over.
+    Skipped,
+    /// What is left of it is set aside.
+    Deferred,
+    /// Its turn has not come.
+    Open,
+}
+
+/// One checkpoint commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct CommitReceipt {
+    /// Its id.
+    pub id: String,
+    /// Paths it changed.
+    pub changed_files: usize,
+    /// The story was done again after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct AttemptReceipt {
+    /// Which.
+    pub number: AttemptNumber,
+    /// Who made it, where that was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How it ended.
+    pub result: AttemptResult,
+    /// What sort of failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<FailureKind>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The name it is parked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parked: Option<String>,
+    /// Paths it had changed, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<usize>,
+    /// How long it took, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What it used.
+    #[serde(flatten)]
+    pub spending: Spending,
+    /// The gates that judged it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateReceipt>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptResult {
+    /// Its story is complete.
+    Completed,
+    /// It failed and is parked.
+    Failed,
+    /// The run ended in the middle of it.
+    Interrupted,
+    /// It is not decided yet.
+    Running,
+}
+
+/// One run of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct GateReceipt {
+    /// The gate's name.
+    pub name: String,
+    /// What it said.
+    pub verdict: GateVerdict,
+    /// How it failed: `exit code 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// What a gate said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// It passed.
+    Passed,
+    /// It failed, and the attempt with it.
+    Failed,
+    /// It failed, as it did before the attempt.
+    RedBefore,
+    /// It did not come to an end.
+    Unknown,
+}
+
+/// Something the user should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct WarningReceipt {
+    /// Stable name of the warning.
+    pub code: String,
+    /// For people.
+    pub message: String,
+    /// The story it came up at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<StoryId>,
+}

@@ -1,0 +1,129 @@
+//! The record of a run: every event is written to the run's file before any face sees it. What an
+//! agent says is not written again: it is in the attempt's transcript. What it used is, so that a
+//! run that is killed and resumed knows what it has spent.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::file::RecordFile;
+use crate::records::notifier::Herald;
+use ralph_agents::agent_event::AgentEvent;
+use ralph_base::files::FileError;
+use ralph_base::ids::RunId;
+
+/// Whether an event is part of the record.
+const fn is_kept(event: &Event) -> bool {
+    match event {
+        Event::Agent { agent, .. } => matches!(agent, AgentEvent::Usage { .. }),
+        _ => true,
+    }
+}
+
+/// How much of what an agent says may wait to be told at once.
+const MOST_WAITING: usize = 64;
+
+/// Writes and passes on.
+pub(crate) struct Recorder {
+    file: RecordFile,
+    run: RunId,
+    audience: mpsc::Sender<Vec<Record>>,
+    /// What an agent said and nobody was told yet.
+    waiting: Vec<Record>,
+    /// Lines for the file of what waits.
+    unwritten: Vec<u8>,
+    herald: Option<Herald>,
+}
+
+impl Recorder {
+    /// Opens the record of a run; what is in it stays.
+    pub(crate) fn open(
+        folder: &Path,
+        run: RunId,
+        audience: mpsc::Sender<Vec<Record>>,
+    ) -> Result<Self, FileError> {
+        Ok(Self {
+            file: RecordFile::open(folder)?,
+            run,
+            audience,
+            waiting: Vec::new(),
+            unwritten: Vec::new(),
+            herald: None,
+        })
+    }
+
+    /// Tells somebody else, too.
+    pub(crate) fn with_herald(mut self, herald: Option<Herald>) -> Self {
+        self.herald = herald;
+        self
+    }
+
+    /// Records an event; what an agent says is told with what follows it, or when that is asked for.
+    pub(crate) async fn record(&mut self, event: Event) -> Result<(), FileError> {
+        let complaint = self.herald.as_mut().and_then(Herald::complaint);
+        self.complain(complaint).await?;
+        self.write(event).await
+    }
+
+    /// Waits until everything is told.
+    pub(crate) async fn finish(&mut self) -> Result<(), FileError> {
+        let complaint = match &mut self.herald {
+            Some(herald) => herald.finish().await,
+            None => None,
+        };
+        self.complain(complaint).await
+    }
+
+    async fn complain(&mut self, complaint: Option<String>) -> Result<(), FileError> {
+        let Some(message) = complaint else {
+            return Ok(());
+        };
+        let code = "notify".to_owned();
+        self.write(Event::Warning { code, message }).await
+    }
+
+    async fn write(&mut self, event: Event) -> Result<(), FileError> {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: self.file.next_number(),
+            at: Timestamp::now(),
+            run: self.run.clone(),
+            event,
+        };
+        if is_kept(&record.event) {
+            self.file.add(&mut self.unwritten, &record)?;
+        }
+        let is_of_agent = matches!(record.event, Event::Agent { .. });
+        if !is_of_agent {
+            self.write_down()?;
+            if let Some(herald) = &mut self.herald {
+                herald.hear(&record);
+            }
+        }
+        self.waiting.push(record);
+        if is_of_agent && self.waiting.len() < MOST_WAITING {
+            return Ok(());
+        }
+        self.tell().await
+    }
+
+    fn write_down(&mut self) -> Result<(), FileError> {
+        if !self.unwritten.is_empty() {
+            let lines = std::mem::take(&mut self.unwritten);
+            self.file.write(&lines)?;
+        }
+        Ok(())
+    }
+
+    /// Tells what waits.
+    pub(crate) async fn tell(&mut self) -> Result<(), FileError> {
+        self.write_down()?;
+        if !self.waiting.is_empty() {
+            // A face that is gone is no reason to stop the run.
+            let _ = self.audience.send(std::mem::take(&mut self.waiting)).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! The settings of a run: one row for each, from which both structs, the merging of layers, the
+//! readers of files and variables, and the list for `--dry-run` are made.
+//!
+//! A row is: the key in the file, the field, its type and default, what the user has to allow, the
+//! variable, the flag, and what it is for.
+
+use std::collections::BTreeMap;
+
+use super::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
+use super::file::File;
+use super::keys::{KeyTable, key_info};
+use super::tamper::{Paths, Severity};
+use super::value::{FromTable as _, Item, Key, Mistake, Model, Read};
+use super::variables::read_variable;
+use super::{GateSettings, NotifySettings, OnFinish, SettingsProblem, Sourced};
+use ralph_base::allowance::{CostLimit, Price, TokenLimit};
+use ralph_base::duration::TimeLimit;
+use ralph_base::size::SizeLimit;
+use ralph_vault::tree::guard::Limits;
+
+/// A setting that was resolved: an option, unless it has a default.
+macro_rules! resolved {
+    (type $type:ty) => { Option<Sourced<$type>> };
+    (type $type:ty = $default:expr) => { Sourced<$type> };
+    (value $said:expr) => { $said };
+    (value $said:expr, $default:expr) => { $said.unwrap_or_else(|| Sourced::built_in($default)) };
+    (given $setting:expr) => { $setting.as_ref() };
+    (given $setting:expr, $default:expr) => { Some(&$setting) };
+}
+
+macro_rules! settings {
+    (
+        $(section $section:ident $header:literal $prefix:literal $about:literal {$(
+            $key:literal => $field:ident: $type:ty $(= $default:expr)?
+            $(, without $words:literal, example $example:literal)?
+            $(, asks $asks:literal)? $(, variable $variable:literal)? $(, flag $flag:literal)?,
+            $key_about:literal;
+        )*})*
+        tables {$($table_key:literal => $table:ident: $table_type:ty $(= $table_default:expr)?;)*}
+        tables by name {$($map_key:literal => $map:ident: $map_type:ty;)*}
+    ) => {
+        $(pub(super) const $section: KeyTable = KeyTable {
+            header: $header,
+            about: $about,
+            example: None,
+            keys: &[$(key_info!(
+                $key, $type, [$($default)?], [$($words, $example)?],
+                [$($asks)?], [$($variable)?], [$($flag)?], $key_about
+            ),)*],
+        };)*
+
+        /// The tables whose keys are settings.
+        pub(super) const SECTIONS: &[KeyTable] = &[$($section),*];
+
+        /// The variables that are settings.
+        pub(super) const VARIABLES: &[&str] = &[$($($($variable,)?)*)*];
+
+        /// One layer: what was said, and nothing else.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct PartialSettings {
+            $($(pub $field: Option<Sourced<<$type as Read>::Value>>,)*)*
+            $(pub $table: Option<Sourced<$table_type>>,)*
+            $(pub $map: BTreeMap<String, Sourced<$map_type>>,)*
+        }
+
+        /// Everything a run is told, complete.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Settings {
+            $($(pub $field: resolved!(type <$type as Read>::Value $(= $default)?),)*)*
+            $(pub $table: resolved!(type $table_type $(= $table_default)?),)*
+            $(pub $map: BTreeMap<String, Sourced<$map_type>>,)*
+        }
+
+        impl PartialSettings {
+            /// Puts a later layer over this one. What it says wins; lists such as the gates are
+            /// replaced whole, tables with names are merged by name.
+            #[must_use]
+            pub fn overlaid_by(mut self, later: Self) -> Self {
+                $(self.$map.extend(later.$map);)*
+                Self {
+                    $($($field: later.$field.or(self.$field),)*)*
+                    $($table: later.$table.or(self.$table),)*
+                    $($map: self.$map,)*
+                }
+            }
+
+            /// Adds the defaults.
+            pub(super) fn resolve(self) -> Settings {
+                Settings {
+                    $($($field: resolved!(value self.$field $(, $default)?),)*)*
+                    $($table: resolved!(value self.$table $(, $table_default)?),)*
+                    $($map: self.$map,)*
+                }
+            }
+
+            /// Reads a key of the table with this header; false if there is no such key.
+            pub(super) fn read_key(
+                &mut self,
+                file: &File<'_>,
+                header: &str,
+                key: &Key<'_>,
+                item: &Item<'_>,
+            ) -> Result<bool, Mistake> {
+                match (header, key.get_ref().as_ref()) {
+                    $($(($header, $key) => {
+                        self.$field = Some(file.sourced(key, <$type as Read>::read(item)?));
+                    })*)*
+                    $(("", $table_key) => {
+                        self.$table = Some(file.sourced(key, <$table_type>::from_table(key, item)?));
+                    })*
+                    $(("", $map_key) => self.$map = file.tables_by_name(item)?,)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            /// Reads one of `VARIABLES`.
+            pub(super) fn read_variable(
+                &mut self,
+                name: &str,
+                text: &str,
+            ) -> Result<(), SettingsProblem> {
+                match name {
+                    $($($($variable => {
+                        let kind = <$type as Read>::KIND;
+                        self.$field = Some(read_variable(kind, $variable, text)?);
+                    })?)*)*
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+
+        impl Settings {
+            /// The values of all keys that are not tables, by their dotted names.
+            pub(super) fn values(&self) -> Vec<(&'static str, String, String)> {
+                let mut lines = Vec::new();
+                $($(if let Some(it) = resolved!(given self.$field $(, $default)?) {
+                    let name = concat!($prefix, $key);
+                    lines.push((name, it.value.to_string(), it.origin.to_string()));
+                })*)*
+                lines
+            }
+        }
+    };
+}
+
+settings! {
+    section TOP "" "" "At the top of the file, before the first table." {
+        "agent" => agent: AgentList = AgentList::one("claude"),
+            variable "RALPHTOOL_AGENT", flag "--agent",
+            "Who does the work; of a list the next one takes over where one cannot work.";
+        "model" => model: Model, without "as the agent itself is set", example r#""opus""#,
+            variable "RALPHTOOL_MODEL", flag "--model",
+            "The model it is asked for. Without it, the one the agent itself is set to; this is an example.";
+        "max_retries" => max_retries: u32 = 3,
+            variable "RALPHTOOL_MAX_RETRIES", flag "--max-retries",
+            "How often a story is tried again after its first attempt.";
+        "on_finish" => on_finish: OnFinish = OnFinish::Ask,
+            variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
+            "What becomes of the branch at the end: `ask` (keep where nobody can be asked), `cleanup`\n\
+             (back to your branch, the work as uncommitted changes) or `keep`.";
+        "strict_tasks" => strict_tasks: bool = false, variable "RALPHTOOL_STRICT_TASKS",
+            "Whether a box that the agent left open fails the attempt; else ralphtool ticks it.";
+        "require_changes" => require_changes: bool = false, variable "RALPHTOOL_REQUIRE_CHANGES",
+            "Whether an attempt that changed nothing but boxes fails.";
+        "command_timeout" => command_timeout: TimeLimit = TimeLimit::seconds(30),
+            variable "RALPHTOOL_COMMAND_TIMEOUT", flag "--command-timeout",
+            "How long git and other short commands may take.";
+        "max_wait" => max_wait: TimeLimit = TimeLimit::OFF,
+            variable "RALPHTOOL_MAX_WAIT", flag "--max-wait",
+            "How long to wait at the most for a usage limit of the agent to end.";
+        "limit_pause" => limit_pause: TimeLimit = TimeLimit::seconds(60),
+            variable "RALPHTOOL_LIMIT_PAUSE",
+            "The first pause where a limit does not say when it ends; it doubles up to an hour.";
+        "largest_file" => largest_file: SizeLimit = Limits::DEFAULT.largest_file,
+            variable "RALPHTOOL_LARGEST_FILE",
+            "A new file larger than this is not committed, but kept in the vault.";
+        "least_free" => least_free: SizeLimit = SizeLimit::bytes(Limits::DEFAULT.least_free),
+            variable "RALPHTOOL_LEAST_FREE",
+            "Room that must stay free on the disk.";
+        "vault_limit" => vault_limit: SizeLimit = SizeLimit::bytes(20_000_000_000),
+            asks "old runs are removed from the vault above", variable "RALPHTOOL_VAULT_LIMIT",
+            "How large the vault may get before old runs are removed from it.";
+        "learnings_limit" => learnings_limit: SizeLimit = SizeLimit::bytes(32_000),
+            variable "RALPHTOOL_LEARNINGS_LIMIT",
+            "How much of the notes that agents keep for a change goes into a prompt.";
+    }
+    section TIMEOUTS "[timeouts]" "timeouts." "How long things may take." {
+        "idle" => idle_timeout: TimeLimit = TimeLimit::seconds(15 * 60),
+            variable "RALPHTOOL_IDLE_TIMEOUT", flag "--idle-timeout",
+            "An agent that says nothing for so long is stopped, and the attempt has failed.";
+        "total" => total_timeout: TimeLimit = TimeLimit::OFF,
+            variable "RALPHTOOL_TIMEOUT", flag "--timeout",
+            "An attempt that takes longer is stopped.";
+        "grace" => grace: TimeLimit = TimeLimit::seconds(20),
+            "How long an agent may take to end after its last words.";
+    }
+    section BUDGET "[budget]" "budget."
+    "What a run may use; it stops there, and `ralphtool resume` goes on with a larger one." {
+        "usd" => max_cost: CostLimit = CostLimit::OFF,
+            variable "RALPHTOOL_MAX_COST", flag "--max-cost",
+            "How many US dollars the run may cost, such as 10.00.";
+        "tokens" => max_tokens: TokenLimit = TokenLimit::OFF,
+            variable "RALPHTOOL_MAX_TOKENS", flag "--max-tokens",
+            "How many tokens of all sorts the run may use, such as \"2M\".";
+        "time" => max_time: TimeLimit = TimeLimit::OFF,
+            variable "RALPHTOOL_MAX_TIME", flag "--max-time",
+            "How long the run may take, such as \"4h\".";
+        "story_usd" => max_story_cost: CostLimit = CostLimit::OFF,
+            variable "RALPHTOOL_MAX_STORY_COST", flag "--max-story-cost",
+            "How many US dollars each story may cost, all of its attempts together.";
+        "story_tokens" => max_story_tokens: TokenLimit = TokenLimit::OFF,
+            variable "RALPHTOOL_MAX_STORY_TOKENS", flag "--max-story-tokens",
+            "How many tokens each story may use.";
+        "story_time" => max_story_time: TimeLimit = TimeLimit::OFF,
+            variable "RALPHTOOL_MAX_STORY_TIME", flag "--max-story-time",
+            "How long each story may take.";
+    }
+    section TAMPER "[tamper]" "tamper."
+    "What is made of an attempt that touches what judges it: `off`, `warn` or `fail`." {
+        "boxes" => tamper_boxes: Severity = Severity::Warn,
+            "Boxes of other stories; they are put back in any case.";
+        "specs" => tamper_specs: Severity = Severity::Warn, "The text of the plan.";
+        "tests" => tamper_tests: Severity = Severity::Warn, "Tests that are deleted or skipped.";
+        "config" => tamper_config: Severity = Severity::Warn,
+            "This file, and what the gates are set up by.";
+        "outside" => tamper_outside: Severity = Severity::Warn, "Files outside of `roots`.";
+        "roots" => tamper_roots: Paths,
+            without "the folders that are there", example r#"["src", "tests"]"#,
+            "Where work is expected. Without it, in the folders that are there; this is an example.";
+    }
+    tables {
+        "gate" => gates: Vec<GateSettings> = Vec::new();
+        "notify" => notify: NotifySettings = NotifySettings::default();
+        "escalate" => escalate: Escalation;
+        "story" => stories: Vec<StoryAgent> = Vec::new();
+    }
+    tables by name {
+        "prices" => prices: Price;
+        "agents" => agents: AgentSettings;
+    }
+}

@@ -1,0 +1,120 @@
+//! Commands that check an attempt.
+
+use std::fmt;
+
+use super::keys::table;
+use super::value::{Filled, FromTable, Item, Key, Mistake, choices, tables};
+use ralph_base::duration::TimeLimit;
+
+/// How long a gate may run unless the user says otherwise.
+pub(super) const GATE_TIMEOUT: TimeLimit = TimeLimit::seconds(30 * 60);
+
+/// A command that checks an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateSettings {
+    /// What it is called in the log.
+    pub name: String,
+    /// The shell line.
+    pub run: String,
+    /// How long it may run.
+    pub timeout: TimeLimit,
+    /// A gate that was red before the story does not fail the attempt.
+    pub baseline: bool,
+    /// When it runs.
+    pub when: When,
+    /// What it changes in the tree is part of the work.
+    pub keep_changes: bool,
+}
+
+table! {
+    GateKeys, "[[gate]]",
+    "A command that ralphtool itself runs to check an attempt; one table for each.";
+    name: Filled, without "the line itself", example r#""tests""#, "What it is called.";
+    run: Filled, without "needed", example r#""make test""#, asks "a gate runs", flag "--gate",
+        "The line for your shell, run in the top folder of the repository. `--gate` gives such lines\n\
+         instead of all configured gates.";
+    timeout: TimeLimit = GATE_TIMEOUT, "How long it may run; longer is red.";
+    baseline: bool = true,
+        "Whether a gate that was red before the story began does not fail the attempt.";
+    when: When = When::Story, "After every story, or once at the end, over the whole change.";
+    keep_changes: bool = false,
+        "Whether what it changes in the tree is part of the work, as with a formatter.";
+}
+
+impl GateSettings {
+    /// The gate of a `--gate` flag: named after its own line.
+    pub fn from_line(run: &str) -> Self {
+        Self {
+            name: run.to_owned(),
+            run: run.to_owned(),
+            timeout: GATE_TIMEOUT,
+            baseline: true,
+            when: When::Story,
+            keep_changes: false,
+        }
+    }
+
+    fn read(item: &Item<'_>) -> Result<Self, Mistake> {
+        let keys = GateKeys::read(GateKeys::TABLE.header, item)?;
+        let Some(run) = keys.run else {
+            let mistake = Mistake::at(item, "this gate has no `run`");
+            return Err(mistake.hint("say what to run, such as `run = \"cargo test\"`"));
+        };
+        if keys.keep_changes && keys.when == When::End {
+            let message = "a gate at the end cannot keep its changes: every story is saved by then";
+            let mistake = Mistake::at(item, message);
+            return Err(mistake.hint("let it run after each story, with `when = \"story\"`"));
+        }
+        Ok(Self {
+            name: keys.name.unwrap_or_else(|| run.clone()),
+            run,
+            timeout: keys.timeout,
+            baseline: keys.baseline,
+            when: keys.when,
+            keep_changes: keys.keep_changes,
+        })
+    }
+}
+
+impl FromTable for Vec<GateSettings> {
+    fn from_table(key: &Key<'_>, item: &Item<'_>) -> Result<Self, Mistake> {
+        let mut gates: Self = Vec::new();
+        for item in tables(key, item)? {
+            let gate = GateSettings::read(item)?;
+            if gates.iter().any(|other| other.name == gate.name) {
+                let message = format!("there are two gates named `{}`", gate.name);
+                return Err(Mistake::at(item, message));
+            }
+            gates.push(gate);
+        }
+        Ok(gates)
+    }
+}
+
+impl fmt::Display for GateSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name != self.run {
+            write!(f, "{}: ", self.name)?;
+        }
+        write!(f, "{} (timeout {}", self.run, self.timeout)?;
+        if self.when == When::End {
+            f.write_str(", at the end")?;
+        }
+        if self.keep_changes {
+            f.write_str(", its changes are kept")?;
+        }
+        f.write_str(if self.baseline { ")" } else { ", no baseline)" })
+    }
+}
+
+choices! {
+    /// When a gate runs.
+    #[derive(Default)]
+    When {
+        /// After every attempt that promises to be done.
+        #[default]
+        Story = "story",
+        /// Once, when every story is done, over the whole change.
+        End = "end",
+    }
+}

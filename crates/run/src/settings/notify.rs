@@ -1,0 +1,90 @@
+//! Whom to tell of what happens while nobody looks.
+
+use std::fmt;
+
+use super::keys::{Kind, table};
+use super::value::{Command, FromTable, Item, Key, Mistake, array, choice, choices, read};
+
+choices! {
+    /// Something worth a notification.
+    Occasion {
+        /// A run ended.
+        Finished = "finished",
+        /// A story used up its retries.
+        Exhausted = "exhausted",
+        /// The loop waits for a limit to end.
+        Waiting = "waiting",
+        /// The user has to choose.
+        Choice = "choice",
+    }
+}
+
+/// Several occasions.
+struct Occasions;
+
+read! {
+    Occasions => Vec<Occasion>, Kind::SomeOf(|| Occasion::NAMES.map(|(name, _)| name).to_vec()),
+        |item| array(item, "an array such as [\"finished\"]")?.iter().map(choice).collect();
+}
+
+/// Whom to tell of what, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifySettings {
+    /// The program, with its arguments, that gets the event as JSON on its stdin.
+    pub command: Option<Vec<String>>,
+    /// The terminal rings its bell and shows a message of its own.
+    pub bell: bool,
+    /// What is told.
+    pub on: Vec<Occasion>,
+}
+
+impl Default for NotifySettings {
+    fn default() -> Self {
+        Self {
+            command: None,
+            bell: true,
+            on: Occasion::NAMES.map(|(_, occasion)| occasion).to_vec(),
+        }
+    }
+}
+
+table! {
+    NotifyKeys, "[notify]",
+    "Whom to tell when a run ends, a story is given up, a limit is waited for, or you have to\n\
+     choose: a command that gets the event as JSON by stdin, and the terminal's bell.",
+    example "command = [\"notify-send\", \"ralphtool\"]\nbell = true\n\
+             on = [\"finished\", \"exhausted\", \"waiting\", \"choice\"]";
+    command: Command, without "nothing", example r#"["notify-send", "ralphtool"]"#,
+        asks "a notification runs",
+        "What is run; it gets the event as JSON by stdin, and `{message}` in it becomes the message.";
+    bell: bool = true, "Whether the terminal rings, and shows a message of its own where it can.";
+    on: Occasions, without "all of them", example r#"["finished"]"#, "What is told.";
+}
+
+impl FromTable for NotifySettings {
+    fn from_table(_: &Key<'_>, item: &Item<'_>) -> Result<Self, Mistake> {
+        let keys = NotifyKeys::read(NotifyKeys::TABLE.header, item)?;
+        Ok(Self {
+            command: keys.command,
+            bell: keys.bell,
+            on: keys.on.unwrap_or_else(|| Self::default().on),
+        })
+    }
+}
+
+impl fmt::Display for NotifySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on: Vec<&str> = Occasion::NAMES
+            .iter()
+            .filter(|(_, occasion)| self.on.contains(occasion))
+            .map(|(name, _)| *name)
+            .collect();
+        let how = match (&self.command, self.bell) {
+            (Some(command), true) => format!("bell and {}", command.join(" ")),
+            (Some(command), false) => command.join(" "),
+            (None, true) => "bell".to_owned(),
+            (None, false) => return f.write_str("nobody"),
+        };
+        write!(f, "{how}, on {}", on.join(", "))
+    }
+}

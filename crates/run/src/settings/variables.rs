@@ -1,0 +1,117 @@
+//! `RALPHTOOL_*` variables become one layer of settings.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::all::VARIABLES;
+use super::keys::Kind;
+use super::{Origin, PartialSettings, SettingsProblem, Sourced, nearest};
+
+/// Names the start of every variable of ours.
+const PREFIX: &str = "RALPHTOOL_";
+
+/// The variable that names the configuration file.
+pub const CONFIG: &str = "RALPHTOOL_CONFIG";
+
+/// The variable that allows what the repository's own file asks for, this once.
+pub const TRUST: &str = "RALPHTOOL_TRUST";
+
+/// A variable that was a setting.
+const REMOVED: &str = "RALPHTOOL_ISOLATE";
+
+/// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
+const INTERNAL: [&str; 14] = [
+    "RALPHTOOL_RUN",
+    "RALPHTOOL_ATTEMPT",
+    "RALPHTOOL_STORY",
+    "RALPHTOOL_CHANGE",
+    "RALPHTOOL_LEARNINGS",
+    "RALPHTOOL_PROMPT",
+    "RALPHTOOL_OCCASION",
+    "RALPHTOOL_MESSAGE",
+    "RALPHTOOL_TEST_AGENTS",
+    "RALPHTOOL_REQUIRE_AGENTS",
+    "RALPHTOOL_REQUIRE_BWRAP",
+    "RALPHTOOL_KILL_ALL",
+    "RALPHTOOL_KILL_AT",
+    "RALPHTOOL_KILL_LOG",
+];
+
+/// What the variables say, and warnings about those that say nothing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Variables {
+    /// The layer.
+    pub settings: PartialSettings,
+    /// The configuration file asked for.
+    pub config: Option<String>,
+    /// What the repository's own file asks for is allowed, this once.
+    pub trust: bool,
+    /// Variables that look like ours and are not.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the environment, given as pairs. An empty value is as good as none.
+pub fn parse<'a>(
+    environment: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Variables, SettingsProblem> {
+    let mut variables = Variables::default();
+    for (name, value) in environment {
+        if !name.starts_with(PREFIX) || INTERNAL.contains(&name) {
+            continue;
+        }
+        match name {
+            REMOVED if value.is_empty() => {}
+            REMOVED => return Err(SettingsProblem::isolate_removed(name)),
+            _ if !known().any(|known| known == name) => variables.warnings.push(unknown(name)),
+            _ if value.is_empty() => {}
+            CONFIG => variables.config = Some(value.to_owned()),
+            TRUST => variables.trust = read_variable(Kind::Flag, TRUST, value)?.value,
+            _ => variables.settings.read_variable(name, value)?,
+        }
+    }
+    variables.warnings.sort();
+    Ok(variables)
+}
+
+/// Reads the value of a variable that is a setting; types name their own mistakes.
+pub(super) fn read_variable<T: FromStr<Err: fmt::Display>>(
+    kind: Kind,
+    name: &'static str,
+    value: &str,
+) -> Result<Sourced<T>, SettingsProblem> {
+    let trimmed = value.trim();
+    let text = match kind {
+        Kind::Flag => match trimmed.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => "true",
+            "0" | "false" | "no" | "off" => "false",
+            _ => "",
+        },
+        Kind::Count => trimmed,
+        _ => value,
+    };
+    let value = text.parse().map_err(|bad: T::Err| {
+        let message = match kind {
+            Kind::Flag => format!("`{value}` is neither `true` nor `false`"),
+            Kind::Count => format!("`{value}` is not a number from 0 to {}", u32::MAX),
+            _ => bad.to_string(),
+        };
+        SettingsProblem::new(name, message)
+    })?;
+    let origin = Origin::Variable(name);
+    Ok(Sourced { value, origin })
+}
+
+/// All variables that a user can set.
+pub(super) fn known() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().copied().chain([CONFIG, TRUST])
+}
+
+fn unknown(name: &str) -> String {
+    match nearest(name, &known().collect::<Vec<_>>()) {
+        // Every name shares the prefix, so that only a close likeness is worth a word.
+        Some(near) if strsim::levenshtein(name, near) <= 3 => {
+            format!("`{name}` is set but means nothing; did you mean `{near}`")
+        }
+        _ => format!("`{name}` is set but means nothing"),
+    }
+}

@@ -1,0 +1,422 @@
+//! Where the run of a repository stands, for somebody who looks from another terminal.
+
+pub mod lookup;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome};
+use crate::records::progress::{Doing, Progress, StoryProgress};
+use ralph_agents::agent_event::AgentEvent;
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+
+/// What is known of a run besides its records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// The run.
+    pub run: RunId,
+    /// Its change.
+    pub change: String,
+    /// It has begun and not been finished.
+    pub is_open: bool,
+    /// Who works in the tree right now.
+    pub owner: Option<String>,
+    /// What it was in the middle of, and what the next start does about it.
+    pub half_way: Option<(&'static str, &'static str)>,
+}
+
+/// Where the run stands: one object, the same for people and programs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Status {
+    /// How it stands, in one word.
+    pub state: State,
+    /// The run; none where none took place.
+    pub run: Option<RunId>,
+    /// Its change.
+    pub change: Option<String>,
+    /// Its checkpoint branch.
+    pub branch: Option<String>,
+    /// Where the user was when it began.
+    pub original: Option<String>,
+    /// Who works in the tree right now, such as `process 4711 since …`.
+    pub owner: Option<String>,
+    /// Complete stories.
+    pub stories_done: usize,
+    /// All stories.
+    pub stories_total: usize,
+    /// The story that is worked on.
+    pub story: Option<StoryStatus>,
+    /// Its agent, at present.
+    pub agent: Option<String>,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// What happens right now.
+    pub doing: Option<Activity>,
+    /// What was asked for and is not done yet: `stop`, `pause` or `skip`.
+    pub asked: Option<&'static str>,
+    /// When it began, or went on.
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
+    /// How long it took so far, without interruptions, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// Tokens so far.
+    pub tokens: u64,
+    /// What it cost so far in US dollars, where that is known.
+    pub cost_usd: Option<f64>,
+    /// What it may use.
+    pub budget: BudgetLimits,
+    /// How many warnings there were.
+    pub warnings: usize,
+    /// The last attempt that failed.
+    pub last_failure: Option<FailureStatus>,
+    /// Why it ended.
+    pub outcome: Option<Outcome>,
+    /// What became of its branch.
+    pub finish: Option<FinishChoice>,
+    /// Of an interrupted run: what it was in the middle of, and what the next start does.
+    pub interrupted: Option<Interruption>,
+    /// What to type next, the likeliest first.
+    pub next: Vec<NextStep>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// No run took place here.
+    None,
+    /// It is at work.
+    AtWork,
+    /// It waits for a limit to end.
+    Waiting,
+    /// It was paused.
+    Paused,
+    /// It is over, and waits for the choice what becomes of its branch.
+    Choosing,
+    /// It ended and was not finished: it can go on.
+    Stopped,
+    /// It did not come to its end.
+    Interrupted,
+    /// It is over.
+    Finished,
+}
+
+impl State {
+    /// Whether something may still happen by itself.
+    pub const fn is_live(self) -> bool {
+        match self {
+            Self::AtWork | Self::Waiting | Self::Paused | Self::Choosing => true,
+            Self::None | Self::Stopped | Self::Interrupted | Self::Finished => false,
+        }
+    }
+}
+
+/// The story that is worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct StoryStatus {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Its place among all stories, from 1.
+    pub position: Option<usize>,
+    /// The attempt at it.
+    pub attempt: Option<AttemptNumber>,
+    /// How many attempts it may have.
+    pub max_attempts: Option<u32>,
+}
+
+/// What happens right now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Activity {
+    /// Something short: reading, checking, saving, restoring.
+    Between,
+    /// An agent works.
+    Agent {
+        /// Since when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        since: Timestamp,
+        /// The last thing it said or did, in one line.
+        says: Option<String>,
+    },
+    /// A gate runs.
+    Gate {
+        /// Its name.
+        gate: String,
+        /// It runs on the checkpoint, to know what was red before.
+        baseline: bool,
+        /// Since when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        since: Timestamp,
+    },
+    /// A limit has to end first.
+    Waiting {
+        /// Why.
+        reason: String,
+        /// Until when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        until: Timestamp,
+    },
+}
+
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct FailureStatus {
+    /// The name it is parked under, such as `2.1`.
+    pub attempt: String,
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// Why.
+    pub reason: String,
+}
+
+/// How an interrupted run was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Interruption {
+    /// What it was in the middle of.
+    pub found: &'static str,
+    /// What the next start does about it.
+    pub then: &'static str,
+}
+
+/// Something to type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct NextStep {
+    /// The command.
+    pub command: &'static str,
+    /// What it does.
+    pub why: &'static str,
+}
+
+impl Status {
+    /// Nothing happened here yet; `owner` may be about to change that.
+    pub fn nothing(owner: Option<String>) -> Self {
+        let state = match owner {
+            Some(_) => State::AtWork,
+            None => State::None,
+        };
+        Self {
+            state,
+            run: None,
+            change: None,
+            branch: None,
+            original: None,
+            owner,
+            stories_done: 0,
+            stories_total: 0,
+            story: None,
+            agent: None,
+            model: None,
+            doing: None,
+            asked: None,
+            started_at: None,
+            elapsed_ms: 0,
+            attempts: 0,
+            tokens: 0,
+            cost_usd: None,
+            budget: BudgetLimits::default(),
+            warnings: 0,
+            last_failure: None,
+            outcome: None,
+            finish: None,
+            interrupted: None,
+            next: next(state, None, false),
+        }
+    }
+
+    /// Where a run stands.
+    pub fn of(place: &Whereabouts, progress: &Progress, now: Timestamp) -> Self {
+        let state = state(place, progress);
+        let header = progress.header.as_ref();
+        let usage = progress.usage();
+        let finish = progress.finish.as_ref().filter(|_| !place.is_open);
+        let finish = finish.map(|finish| finish.choice);
+        // A run that is no more stood still when its last record was written.
+        let now = match state {
+            State::Interrupted => progress.last_at.unwrap_or(now),
+            _ => now,
+        };
+        let elapsed = progress.elapsed(now);
+        let half_way = place.half_way.filter(|_| state == State::Interrupted);
+        let is_left = progress.stories_done < progress.stories_total;
+        Self {
+            state,
+            run: Some(place.run.clone()),
+            change: Some(place.change.clone()),
+            branch: header.map(|it| it.branch.clone()),
+            original: header.map(|it| it.original.clone()),
+            owner: place.owner.clone(),
+            stories_done: progress.stories_done,
+            stories_total: progress.stories_total,
+            story: progress.current_story().map(story),
+            agent: header.map(|it| it.agent.clone()),
+            model: header.and_then(|it| it.model.clone()),
+            doing: state.is_live().then(|| activity(progress)).flatten(),
+            asked: asked(progress).filter(|_| state.is_live()),
+            started_at: progress.started_at,
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            attempts: progress.attempts,
+            tokens: usage.total_tokens(),
+            cost_usd: usage.cost_usd,
+            budget: header.map(|it| it.budget).unwrap_or_default(),
+            warnings: progress.warnings.len(),
+            last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
+                attempt: it.attempt.to_string(),
+                kind: it.kind,
+                reason: it.reason.clone(),
+            }),
+            outcome: progress.outcome.clone(),
+            finish,
+            interrupted: half_way.map(|(found, then)| Interruption { found, then }),
+            next: next(state, finish, is_left),
+        }
+    }
+
+    /// What of it is worth a line of its own when it changes.
+    pub fn turn(&self) -> impl PartialEq + use<> {
+        let doing = self.doing.as_ref().map(|doing| match doing {
+            Activity::Between => String::new(),
+            Activity::Agent { .. } => "agent".to_owned(),
+            Activity::Gate { gate, baseline, .. } => format!("{gate} {baseline}"),
+            Activity::Waiting { until, .. } => until.to_string(),
+        });
+        // What is over in a moment is no turn of its own.
+        let doing = doing.filter(|doing| !doing.is_empty());
+        let failure = self.last_failure.as_ref().map(|it| it.attempt.clone());
+        (
+            self.state,
+            self.run.clone(),
+            self.story.clone(),
+            doing,
+            failure,
+            self.finish,
+        )
+    }
+}
+
+fn state(place: &Whereabouts, progress: &Progress) -> State {
+    let is_busy = place.owner.is_some();
+    match (&progress.outcome, &progress.doing) {
+        _ if !place.is_open => State::Finished,
+        (None, _) if !is_busy => State::Interrupted,
+        (Some(_), _) if !is_busy => State::Stopped,
+        (Some(_), _) => State::Choosing,
+        (None, Doing::Waiting { .. }) => State::Waiting,
+        (None, Doing::Paused { .. }) => State::Paused,
+        (None, _) => State::AtWork,
+    }
+}
+
+fn story(story: &StoryProgress) -> StoryStatus {
+    let attempt = story.attempts.last();
+    StoryStatus {
+        id: story.id.clone(),
+        title: story.title.clone(),
+        position: story.position,
+        attempt: attempt.map(|it| it.number),
+        max_attempts: attempt.map(|it| it.max_attempts),
+    }
+}
+
+fn activity(progress: &Progress) -> Option<Activity> {
+    match &progress.doing {
+        Doing::Starting | Doing::Between => Some(Activity::Between),
+        Doing::Working { since, .. } => Some(Activity::Agent {
+            since: *since,
+            says: progress.activity.as_ref().and_then(says),
+        }),
+        Doing::Gate {
+            gate,
+            baseline,
+            since,
+            ..
+        } => Some(Activity::Gate {
+            gate: gate.clone(),
+            baseline: *baseline,
+            since: *since,
+        }),
+        Doing::Waiting { reason, until, .. } => Some(Activity::Waiting {
+            reason: reason.clone(),
+            until: *until,
+        }),
+        Doing::Paused { .. } | Doing::Ended => None,
+    }
+}
+
+/// What an agent said or did, in one line; nothing where it says nothing about its work.
+fn says(event: &AgentEvent) -> Option<String> {
+    let last_line = |text: &str| {
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    match event {
+        AgentEvent::Text { text } | AgentEvent::Thinking { text } => last_line(text),
+        AgentEvent::ToolCall { tool, summary } if summary.is_empty() => Some(tool.clone()),
+        AgentEvent::ToolCall { tool, summary } => Some(format!("{tool}: {summary}")),
+        AgentEvent::Retrying { message }
+        | AgentEvent::Limit { message, .. }
+        | AgentEvent::Auth { message }
+        | AgentEvent::Overflow { message }
+        | AgentEvent::Error { message } => last_line(message),
+        AgentEvent::Session { .. }
+        | AgentEvent::ToolResult { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::Final { .. }
+        | AgentEvent::Unknown { .. } => None,
+    }
+}
+
+fn asked(progress: &Progress) -> Option<&'static str> {
+    if progress.outcome.is_some() {
+        return None;
+    }
+    match (progress.requested, progress.skipping, progress.pausing) {
+        (Some(_), ..) => Some("stop"),
+        (None, true, _) => Some("skip"),
+        (None, false, true) => Some("pause"),
+        (None, false, false) => None,
+    }
+}
+
+fn next(state: State, finish: Option<FinishChoice>, is_left: bool) -> Vec<NextStep> {
+    const fn step(command: &'static str, why: &'static str) -> NextStep {
+        NextStep { command, why }
+    }
+    const FINISH: NextStep = step("ralphtool finish", "ends it: cleanup, keep or abandon");
+    const RESUME: NextStep = step("ralphtool resume", "goes on with what is left");
+    const LOG: NextStep = step("ralphtool log last", "shows what happened");
+    match state {
+        State::None => vec![step(
+            "ralphtool loop",
+            "works through a change, story by story",
+        )],
+        State::AtWork | State::Waiting | State::Paused | State::Choosing => vec![
+            step("ralphtool attach", "shows its screen here, to look at"),
+            step("ralphtool status --watch", "follows it in a few lines"),
+        ],
+        State::Interrupted => vec![RESUME, FINISH, LOG],
+        State::Stopped if is_left => vec![RESUME, FINISH, LOG],
+        State::Stopped => vec![FINISH, LOG],
+        State::Finished => match finish {
+            Some(FinishChoice::Keep) if is_left => vec![RESUME, FINISH, LOG],
+            Some(FinishChoice::Keep) => vec![FINISH, LOG],
+            Some(FinishChoice::Cleanup | FinishChoice::Abandon) => {
+                vec![LOG, step("ralphtool undo", "takes the end of it back")]
+            }
+            None => vec![LOG],
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

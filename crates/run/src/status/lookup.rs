@@ -1,0 +1,142 @@
+//! Where the run of a repository stands, looked up without the lock, once or again and again.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::engine::chain;
+use crate::engine::follow::Follower;
+use crate::failure::Failure;
+use crate::records::event::{Event, Record};
+use crate::records::progress::Progress;
+use crate::status::{Status, Whereabouts};
+use ralph_vault::checkpoint::Look;
+use ralph_vault::gc::policy::Standing;
+use ralph_vault::look::look;
+use ralph_vault::repo::repository::Repository;
+use ralph_vault::store::{Vault, holder};
+
+/// Looks at the run of a repository.
+pub struct Watch {
+    repository: Repository,
+    vault: PathBuf,
+    owner: Option<String>,
+    found: Option<Found>,
+}
+
+/// A run that is looked at.
+struct Found {
+    place: Whereabouts,
+    follower: Follower,
+    progress: Progress,
+}
+
+impl Watch {
+    /// Looks for the run: the open one, else the newest.
+    pub fn open(repository: Repository, vault: PathBuf) -> Result<Self, Failure> {
+        let mut watch = Self {
+            repository,
+            vault,
+            owner: None,
+            found: None,
+        };
+        watch.look_again()?;
+        Ok(watch)
+    }
+
+    /// Reads on; gives the records that are new.
+    pub fn refresh(&mut self, now: Timestamp) -> Result<Vec<Record>, Failure> {
+        let owner = self.holder()?;
+        let mut records = self.read_on(now)?;
+        let is_turn = |record: &Record| {
+            matches!(
+                record.event,
+                Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Finished { .. }
+            )
+        };
+        if owner != self.owner || self.found.is_none() || records.iter().any(is_turn) {
+            self.look_again()?;
+            records.extend(self.read_on(now)?);
+        }
+        Ok(records)
+    }
+
+    /// Where the run stands.
+    pub fn status(&self, now: Timestamp) -> Status {
+        match &self.found {
+            Some(found) => Status::of(&found.place, &found.progress, now),
+            None => Status::nothing(self.owner.clone()),
+        }
+    }
+
+    fn read_on(&mut self, now: Timestamp) -> Result<Vec<Record>, Failure> {
+        let Some(found) = &mut self.found else {
+            return Ok(Vec::new());
+        };
+        let records = found
+            .follower
+            .read_on(now)
+            .map_err(|error| unreadable(&error))?;
+        for record in &records {
+            found.progress.apply(record);
+        }
+        Ok(records)
+    }
+
+    fn holder(&self) -> Result<Option<String>, Failure> {
+        holder(&self.vault).map_err(|error| unreadable(&error))
+    }
+
+    /// Looks at the journal, which alone knows which run is open.
+    fn look_again(&mut self) -> Result<(), Failure> {
+        self.owner = self.holder()?;
+        let is_ours = Vault::unlocked(&self.vault).belongs_to(&self.repository);
+        // What stood here before is another repository's.
+        if !is_ours.map_err(|error| unreadable(&error))? {
+            self.found = None;
+            return Ok(());
+        }
+        let looked = look(&self.vault).map_err(|error| unreadable(&error))?;
+        let Some(place) = whereabouts(looked, self.owner.clone()) else {
+            self.found = None;
+            return Ok(());
+        };
+        match &mut self.found {
+            Some(found) if found.place.run == place.run => found.place = place,
+            _ => {
+                let work_tree = &self.repository.work_tree;
+                self.found = Some(Found {
+                    follower: Follower::of(&self.vault, &place.run, work_tree),
+                    progress: Progress::default(),
+                    place,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn whereabouts(looked: Look, owner: Option<String>) -> Option<Whereabouts> {
+    if let Some(open) = looked.open {
+        return Some(Whereabouts {
+            run: open.run,
+            change: open.change,
+            is_open: true,
+            owner,
+            half_way: looked.half_way,
+        });
+    }
+    let mut begun = looked.runs.into_iter().rev();
+    let last = begun.find(|run| run.standing != Standing::TakenBack)?;
+    Some(Whereabouts {
+        run: last.run,
+        change: last.change,
+        is_open: false,
+        owner,
+        half_way: None,
+    })
+}
+
+fn unreadable(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::system(format!("could not look for the run: {}", chain(error)))
+}

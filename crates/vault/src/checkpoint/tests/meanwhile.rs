@@ -1,0 +1,75 @@
+//! What changes between two attempts belongs to the second one's start.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+#[test]
+fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open();
+    checkpoints.begin(&run_id(), "c").unwrap();
+    let first = attempt("1", 1);
+    checkpoints.attempt_started(&first).unwrap();
+    yard.write("a.txt", "spoilt\n");
+    let reason = Some("it failed".to_owned());
+    checkpoints.park(setback(&first, reason.clone())).unwrap();
+    checkpoints.restore().unwrap();
+    checkpoints.somebody_is_here();
+    let nothing = checkpoints.take_in_meanwhile().unwrap();
+    assert_eq!(nothing, Meanwhile::default());
+
+    checkpoints.somebody_is_here();
+    yard.write("a.txt", "the user's\n");
+    yard.write("staged.txt", "only staged\n");
+    yard.git("add staged.txt");
+    fs::remove_file(yard.repo.join("staged.txt")).unwrap();
+    let meanwhile = checkpoints.take_in_meanwhile().unwrap();
+    assert!(meanwhile.changed);
+    // What the next attempt is told of the last one is not forgotten.
+    let open = checkpoints.open_run().unwrap();
+    let last = open.last_attempt.unwrap();
+    assert_eq!(
+        (last.attempt, last.retries_used, last.reason),
+        (first, 1, reason)
+    );
+    // What was only staged is in the vault.
+    let trash = files(&checkpoints.vault_folder().join("trash"));
+    assert!(
+        trash
+            .keys()
+            .any(|path| path.ends_with("-meanwhile/git/index")),
+        "{trash:?}"
+    );
+
+    let before = yard.everything();
+    let second = attempt("1", 2);
+    checkpoints.attempt_started(&second).unwrap();
+    yard.write("a.txt", "spoilt again\n");
+    checkpoints.park(setback(&second, None)).unwrap();
+    checkpoints.restore().unwrap();
+    assert_eq!(yard.everything(), before);
+    assert_eq!(yard.read("a.txt"), "the user's\n");
+    assert_eq!(yard.git("status --porcelain"), "");
+}
+
+#[test]
+fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
+    let yard = Yard::new();
+    let mut checkpoints = yard.open();
+    checkpoints.begin(&run_id(), "c").unwrap();
+    drop(checkpoints);
+    let mut checkpoints = yard.open();
+    checkpoints.adopt().unwrap();
+    let first = attempt("1", 1);
+    checkpoints.attempt_started(&first).unwrap();
+    yard.write("a.txt", "done\n");
+    let saved = checkpoints.save_as("1", "checkpoint: 1\n").unwrap();
+    let store = checkpoints.vault_folder().join("store");
+    let kind = yard.git(&format!(
+        "--git-dir={} cat-file -t {}",
+        store.display(),
+        saved.commit
+    ));
+    assert_eq!(kind.trim(), "commit");
+}

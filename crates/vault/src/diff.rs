@@ -1,0 +1,370 @@
+//! What `git diff` prints, as files and lines to show. Nothing in it is an error: what is not
+//! understood is passed over.
+
+mod listing;
+mod paths;
+pub(crate) mod shown;
+
+use paths::Header;
+
+pub use listing::{ChangedFile, changed_files};
+
+/// How many lines are kept.
+const MOST_LINES: usize = 20_000;
+/// How many bytes of lines are kept.
+const MOST_BYTES: usize = 4 << 20;
+/// How much of one line is kept.
+const LINE_CAP: usize = 2000;
+
+/// A diff, as far as it is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// The files, in git's order.
+    pub files: Vec<FileDiff>,
+    /// What is not shown of it.
+    pub cut: Option<Cut>,
+}
+
+impl Diff {
+    /// The same, of which so much is not shown.
+    #[must_use]
+    pub fn without(mut self, cut: Cut) -> Self {
+        let known = self.cut.unwrap_or_default();
+        let all = Cut {
+            lines: known.lines + cut.lines,
+            unread: known.unread || cut.unread,
+            new_files: known.new_files + cut.new_files,
+        };
+        self.cut = (all != Cut::default()).then_some(all);
+        self
+    }
+}
+
+/// What is not shown of a diff.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// So many lines; they are counted in their files.
+    pub lines: usize,
+    /// It went on after what was read, so that files may be missing and counts too low.
+    pub unread: bool,
+    /// So many new files are missing in it.
+    pub new_files: usize,
+}
+
+/// One file of a diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff {
+    /// Its path now, or the last one it had.
+    pub path: String,
+    /// Its path before, where it is another.
+    pub old_path: Option<String>,
+    /// What happened to it.
+    pub status: FileStatus,
+    /// How many lines came.
+    pub added: usize,
+    /// How many lines went.
+    pub removed: usize,
+    /// Its content is not text.
+    pub binary: bool,
+    /// Its lines.
+    pub lines: Vec<DiffLine>,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileStatus {
+    /// It is new.
+    Added,
+    /// Its content or mode is another.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It is somewhere else.
+    Renamed,
+    /// A file became a link, or the like.
+    TypeChanged,
+}
+
+impl FileStatus {
+    /// The letter git says for it.
+    #[cfg(test)]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Modified => 'M',
+            Self::Deleted => 'D',
+            Self::Renamed => 'R',
+            Self::TypeChanged => 'T',
+        }
+    }
+}
+
+/// One line of a diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffLine {
+    /// What sort of line.
+    pub kind: LineKind,
+    /// The line without its sign and its end.
+    pub text: String,
+}
+
+/// The sort of a line in a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// Where the next lines stand: `@@ -1,2 +1,3 @@`.
+    Hunk,
+    /// A line that stays.
+    Context,
+    /// A line that came.
+    Added,
+    /// A line that went.
+    Removed,
+    /// Something about the file.
+    Note,
+}
+
+/// Reads what `git diff` printed; `unread` where there was more of it.
+pub fn parse(bytes: &[u8], unread: bool) -> Diff {
+    let mut parser = Parser::default();
+    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+    while let Some(line) = lines.next() {
+        // What follows the last line end is no line.
+        if line.is_empty() && lines.peek().is_none() {
+            break;
+        }
+        parser.line(line);
+    }
+    parser.finish(unread)
+}
+
+#[derive(Debug, Default)]
+struct Parser {
+    files: Vec<FileDiff>,
+    file: Option<Open>,
+    kept_lines: usize,
+    kept_bytes: usize,
+    cut_lines: usize,
+}
+
+/// The file whose part of the diff is being read.
+#[derive(Debug)]
+struct Open {
+    diff: FileDiff,
+    header: Header,
+    old_mode: String,
+    /// Lines of the hunk that are still to come, before and after.
+    left: (usize, usize),
+    /// Changed lines that end with a carriage return, before and after.
+    returns: (usize, usize),
+}
+
+impl Parser {
+    fn line(&mut self, line: &[u8]) {
+        if let Some(open) = &mut self.file
+            && open.left != (0, 0)
+        {
+            self.content(line);
+        } else if let Some(names) = line.strip_prefix(b"diff --git ") {
+            self.close();
+            self.file = Some(Open::new(Header::read(names)));
+        } else {
+            self.about(line);
+        }
+    }
+
+    /// A line inside of a hunk.
+    fn content(&mut self, line: &[u8]) {
+        let Some(open) = &mut self.file else {
+            return;
+        };
+        let (sign, text) = match line.split_first() {
+            Some((sign, text)) => (*sign, text),
+            None => (b' ', line),
+        };
+        let ends_with_return = usize::from(text.ends_with(b"\r"));
+        let kind = match sign {
+            b'+' => {
+                open.diff.added += 1;
+                open.left.1 = open.left.1.saturating_sub(1);
+                open.returns.1 += ends_with_return;
+                LineKind::Added
+            }
+            b'-' => {
+                open.diff.removed += 1;
+                open.left.0 = open.left.0.saturating_sub(1);
+                open.returns.0 += ends_with_return;
+                LineKind::Removed
+            }
+            b'\\' => return self.no_newline(),
+            _ => {
+                open.left.0 = open.left.0.saturating_sub(1);
+                open.left.1 = open.left.1.saturating_sub(1);
+                LineKind::Context
+            }
+        };
+        self.keep(kind, &shown(text));
+    }
+
+    /// A line of a file's head, or between two hunks.
+    fn about(&mut self, line: &[u8]) {
+        let Some(open) = &mut self.file else {
+            return;
+        };
+        let text = String::from_utf8_lossy(line);
+        if let Some(left) = hunk(&text) {
+            open.left = left;
+            self.keep(LineKind::Hunk, &shown(line));
+        } else if line.starts_with(b"\\") {
+            self.no_newline();
+        } else if let Some(path) = line.strip_prefix(b"--- ") {
+            open.header.found_old(path);
+        } else if let Some(path) = line.strip_prefix(b"+++ ") {
+            open.header.found_new(path);
+        } else if let Some(path) = line.strip_prefix(b"rename from ") {
+            open.diff.status = FileStatus::Renamed;
+            open.header.moved_from(path);
+        } else if let Some(path) = line.strip_prefix(b"rename to ") {
+            open.header.moved_to(path);
+        } else if let Some(path) = line.strip_prefix(b"copy to ") {
+            open.diff.status = FileStatus::Added;
+            open.header.moved_to(path);
+        } else if text.starts_with("new file mode ") {
+            open.diff.status = FileStatus::Added;
+        } else if text.starts_with("deleted file mode ") {
+            open.diff.status = FileStatus::Deleted;
+        } else if let Some(mode) = text.strip_prefix("old mode ") {
+            mode.clone_into(&mut open.old_mode);
+        } else if let Some(mode) = text.strip_prefix("new mode ") {
+            let note = format!("mode {} → {mode}", open.old_mode);
+            self.keep(LineKind::Note, &note);
+        } else if text.starts_with("Binary files ") || text == "GIT binary patch" {
+            open.diff.binary = true;
+            self.keep(LineKind::Note, "binary file");
+        }
+    }
+
+    fn no_newline(&mut self) {
+        self.keep(LineKind::Note, "no newline at end of file");
+    }
+
+    fn keep(&mut self, kind: LineKind, text: &str) {
+        let Some(open) = &mut self.file else {
+            return;
+        };
+        if self.kept_lines >= MOST_LINES || self.kept_bytes + text.len() > MOST_BYTES {
+            self.cut_lines += 1;
+            return;
+        }
+        self.kept_lines += 1;
+        self.kept_bytes += text.len();
+        let text = text.to_owned();
+        open.diff.lines.push(DiffLine { kind, text });
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = &self.file
+            && open.changes_line_ends()
+        {
+            self.keep(LineKind::Note, "line endings changed");
+        }
+        let Some(file) = self.file.take().map(Open::finish) else {
+            return;
+        };
+        // Git says a change of type as one file that goes and another that comes.
+        match self.files.last_mut() {
+            Some(last)
+                if last.status == FileStatus::Deleted
+                    && file.status == FileStatus::Added
+                    && last.path == file.path =>
+            {
+                last.status = FileStatus::TypeChanged;
+                last.added += file.added;
+                last.removed += file.removed;
+                last.binary |= file.binary;
+                last.lines.extend(file.lines);
+            }
+            _ => self.files.push(file),
+        }
+    }
+
+    fn finish(mut self, unread: bool) -> Diff {
+        self.close();
+        let diff = Diff {
+            files: self.files,
+            cut: None,
+        };
+        diff.without(Cut {
+            lines: self.cut_lines,
+            unread,
+            new_files: 0,
+        })
+    }
+}
+
+impl Open {
+    fn new(header: Header) -> Self {
+        Self {
+            diff: FileDiff {
+                path: String::new(),
+                old_path: None,
+                status: FileStatus::Modified,
+                added: 0,
+                removed: 0,
+                binary: false,
+                lines: Vec::new(),
+            },
+            header,
+            old_mode: String::new(),
+            left: (0, 0),
+            returns: (0, 0),
+        }
+    }
+
+    fn changes_line_ends(&self) -> bool {
+        let (before, after) = self.returns;
+        let is_both_ways = self.diff.added > 0 && self.diff.removed > 0;
+        is_both_ways && (before > 0) != (after > 0)
+    }
+
+    fn finish(self) -> FileDiff {
+        let (old, new) = self.header.paths();
+        let mut diff = self.diff;
+        let (path, old) = if diff.status == FileStatus::Deleted {
+            (old, None)
+        } else {
+            let is_renamed = diff.status == FileStatus::Renamed;
+            (new, is_renamed.then_some(old))
+        };
+        diff.path = path;
+        diff.old_path = old;
+        diff
+    }
+}
+
+/// How many lines a hunk has before and after, if the line begins one.
+fn hunk(line: &str) -> Option<(usize, usize)> {
+    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    };
+    Some((count(old)?, count(new)?))
+}
+
+/// A line as text, cut where it is very long.
+fn shown(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.len() <= LINE_CAP {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let mut end = LINE_CAP;
+    // Back to the start of a character.
+    while end > LINE_CAP - 4 && line[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    format!("{}…", String::from_utf8_lossy(&line[..end]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Diffs to look at, made without the lock while a run may be at work, from any thread.
+//!
+//! The user's index and objects are only read: what git needs to write goes to a private folder
+//! of the vault. Git runs on the vault's frozen configuration, so that nothing an agent configured
+//! is run. Files that no commit would take (secrets, huge ones) are not shown.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+use std::sync::{Mutex, PoisonError};
+
+use crate::checkpoint::{CheckpointError, Result};
+use crate::diff::{self, ChangedFile, Cut, Diff};
+use crate::repo::git::{Git, nul_separated};
+use crate::repo::repository::Repository;
+use crate::tree::guard::{Limits, guard};
+use crate::tree::walk::absolute;
+use ralph_base::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
+
+/// How much of a diff is read.
+const MOST_BYTES: usize = 16 << 20;
+/// How many new files are shown.
+const MOST_NEW_FILES: usize = 2_000;
+/// How long git may take: longer than anybody wants to wait for a look.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How every diff is asked for: by content alone.
+const PLAIN: [&str; 6] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--find-renames",
+    "--ignore-submodules=dirty",
+];
+
+/// Makes diffs of one work tree and its vault.
+#[derive(Debug)]
+pub struct Diffs {
+    repository: Repository,
+    vault: PathBuf,
+    /// Our own folder: another one may look at the same time.
+    folder: PathBuf,
+    /// The commit the private index was made for; held while the index is used.
+    base: Mutex<Option<String>>,
+}
+
+impl Diffs {
+    /// Makes diffs of a work tree, given its vault's folder. Touches nothing.
+    pub fn new(repository: Repository, vault: &Path) -> Self {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}", std::process::id());
+        Self {
+            repository,
+            folder: vault.join("shown").join(name),
+            vault: vault.to_owned(),
+            base: Mutex::new(None),
+        }
+    }
+
+    /// The work tree as it is now against a commit, new files included.
+    pub fn live(&self, base: &str) -> Result<Diff> {
+        let (answer, cut) = self.of_tree(base, &[])?;
+        Ok(diff::parse(&answer, false).without(cut))
+    }
+
+    /// The diff of two commits.
+    pub fn between(&self, from: &str, to: &str) -> Result<Diff> {
+        let (answer, is_cut) = self.of_commits(from, to, &[])?;
+        Ok(diff::parse(&answer, is_cut))
+    }
+
+    /// Which files differ between two commits.
+    pub fn changed_files(&self, from: &str, to: &str) -> Result<Vec<ChangedFile>> {
+        let (answer, _) = self.of_commits(from, to, &["--raw", "--numstat", "-z", "--abbrev"])?;
+        Ok(diff::changed_files(&answer))
+    }
+
+    /// The diff of a parked attempt, from its folder; empty where it has none.
+    pub fn parked(&self, folder: &Path) -> Result<Diff> {
+        let path = folder.join("changes.diff");
+        let file = match fs::File::open(&path) {
+            Err(error) if absent(&error) => return self.parked_just_now(folder),
+            other => other.tried("open", &path)?,
+        };
+        let mut bytes = Vec::new();
+        let mut start = file.take(MOST_BYTES as u64 + 1);
+        start.read_to_end(&mut bytes).tried("read", &path)?;
+        let is_cut = bytes.len() > MOST_BYTES;
+        bytes.truncate(MOST_BYTES);
+        Ok(diff::parse(&bytes, is_cut))
+    }
+
+    /// The same from the attempt's commit, which is there before its diff is written.
+    fn parked_just_now(&self, folder: &Path) -> Result<Diff> {
+        let names = folder.iter().rev().filter_map(|name| name.to_str());
+        let names: Vec<&str> = names.take(3).collect();
+        let [label, "attempts", run] = names[..] else {
+            return Ok(Diff::default());
+        };
+        let name = format!("refs/parked/{run}/{label}");
+        let Ok(id) = fs::read_to_string(self.vault.join("store").join(name)) else {
+            return Ok(Diff::default());
+        };
+        let id = id.trim();
+        check_id(id)?;
+        let (answer, is_cut) = self.of_names(&format!("{id}^"), id, &[])?;
+        Ok(diff::parse(&answer, is_cut))
+    }
+
+    fn of_commits(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
+        check_id(from)?;
+        check_id(to)?;
+        self.of_names(from, to, form)
+    }
+
+    fn of_names(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
+        let store = self.vault.join("store");
+        // A commit is in the repository first, and stays in the store where it is lost there.
+        let git = Git::on_bare(&store, PATIENCE)
+            .with_own_config()
+            .with_objects(&store.join("objects"), Some(&self.repository.objects()));
+        let args = PLAIN.iter().chain(form).chain([&from, &to, &"--"]);
+        Ok(git.run_up_to(args, MOST_BYTES)?)
+    }
+
+    fn of_tree(&self, base: &str, form: &[&str]) -> Result<(Vec<u8>, Cut)> {
+        check_id(base)?;
+        let mut known = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.folder.clone();
+        let index = folder.join("index");
+        let git = self.git(&folder);
+        if known.as_deref() != Some(base) {
+            *known = None;
+            self.make_index(&git, &index, base)?;
+            *known = Some(base.to_owned());
+        }
+        let all = folder.join("index-with-new-files");
+        let cut_files = self.with_new_files(&git, &index, &all)?;
+        let git = git.with_index(&all);
+        let (answer, unread) = git.run_up_to(PLAIN.iter().chain(form), MOST_BYTES)?;
+        let cut = Cut {
+            unread,
+            new_files: cut_files,
+            lines: 0,
+        };
+        Ok((answer, cut))
+    }
+
+    /// Makes a second index that knows of new files, too; says how many it does not know of.
+    fn with_new_files(&self, git: &Git, index: &Path, all: &Path) -> Result<usize> {
+        let mut tries = 2;
+        loop {
+            let (paths, left_out) = self.new_files(&git.with_index(index))?;
+            copy_with_time(index, all)?;
+            if paths.is_empty() {
+                return Ok(left_out);
+            }
+            let args = [
+                "--literal-pathspecs",
+                "add",
+                "--intent-to-add",
+                "--pathspec-from-file=-",
+                "--pathspec-file-nul",
+            ];
+            let git = git.with_index(all);
+            if git.run_with_input(args, &paths).is_ok() {
+                return Ok(left_out);
+            }
+            // One of them has gone meanwhile, most likely: others may have come.
+            tries -= 1;
+            if tries == 0 {
+                return Ok(left_out + nul_separated(&paths).count());
+            }
+        }
+    }
+
+    /// A private index that says what the commit says and knows the times of files.
+    fn make_index(&self, git: &Git, index: &Path, base: &str) -> Result<()> {
+        let folder = self.folder.clone();
+        let users = self.repository.index();
+        let vault = self.vault.clone();
+        let copy = index.to_owned();
+        sweep(&vault.join("shown"));
+        let info = folder.join("objects/info");
+        create_private_folder(&info)?;
+        // The agent may have removed the repository's own.
+        let mut store = vault.join("store/objects").into_os_string().into_vec();
+        store.push(b'\n');
+        write_whole(&info.join("alternates"), &store, 0o600)?;
+        for name in ["index", "index.lock", "index-with-new-files.lock"] {
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if absent(&error) => {}
+                other => other.tried("remove", &folder.join(name))?,
+            }
+        }
+        copy_with_time(&users, &copy)?;
+        let git = git.with_index(index);
+        if git.run(["read-tree", "--reset", base]).is_err() {
+            // The user's index cannot be read, because it is split say: without it every file is
+            // read once.
+            let _ = fs::remove_file(index);
+            git.run(["read-tree", base])?;
+        }
+        // It ends with an error where a file differs, which is what we are here for.
+        let args = ["update-index", "-q", "--really-refresh"].map(Into::into);
+        git.output(&args, &[])?;
+        Ok(())
+    }
+
+    /// Files git neither tracks nor ignores, each with a NUL after it, and how many more there are.
+    fn new_files(&self, git: &Git) -> Result<(Vec<u8>, usize)> {
+        let args = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let listing = git.run(args)?;
+        let (mut paths, mut left_out) = (Vec::new(), 0);
+        let files = nul_separated(&listing)
+            // A folder that is named is a repository of its own.
+            .filter(|path| !path.ends_with(b"/"))
+            .filter(|path| self.may_be_shown(path));
+        for (place, path) in files.enumerate() {
+            if place < MOST_NEW_FILES {
+                paths.extend_from_slice(path);
+                paths.push(0);
+            } else {
+                left_out += 1;
+            }
+        }
+        Ok((paths, left_out))
+    }
+
+    fn may_be_shown(&self, path: &[u8]) -> bool {
+        let full = absolute(&self.repository.work_tree, path);
+        let size = fs::symlink_metadata(full).map_or(0, |metadata| metadata.len());
+        guard(path, size, Limits::DEFAULT.largest_file).is_none()
+    }
+
+    /// Git on the work tree that writes nothing but into the private folder.
+    fn git(&self, folder: &Path) -> Git {
+        Git::on_work_tree(
+            &self.vault.join("work"),
+            &self.repository.work_tree,
+            PATIENCE,
+        )
+        .with_objects(&folder.join("objects"), Some(&self.repository.objects()))
+        .with_own_config()
+        .unsynced()
+    }
+}
+
+impl Drop for Diffs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Removes what processes left that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.split('-').next().and_then(|pid| pid.parse().ok());
+        let is_alive = pid
+            .and_then(Pid::from_raw)
+            .is_some_and(|pid| test_kill_process(pid).is_ok());
+        if !is_alive {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A commit is named by its id alone: anything else could be an option.
+fn check_id(id: &str) -> Result<()> {
+    if id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err(CheckpointError::failed(
+        format!("`{id}` is no commit"),
+        "look at another part of the run",
+    ))
+}

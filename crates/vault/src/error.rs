@@ -1,0 +1,118 @@
+//! Why a checkpoint step did not work.
+
+use super::look::look;
+use crate::repo::git::GitError;
+use crate::repo::repository::RepositoryError;
+use crate::store::VaultError;
+use ralph_base::files::FileError;
+
+/// Why a checkpoint step did not work, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// It cannot work here; nothing was touched.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Something on the way failed.
+    #[error("{what}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What to do.
+        hint: String,
+        /// The cause.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The vault cannot be used.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Git did not work.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The file system did not work.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl CheckpointError {
+    pub fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    pub fn failed(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed {
+            what: what.into(),
+            hint: hint.into(),
+            source: None,
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { hint, .. } | Self::Failed { hint, .. } => Some(hint.clone()),
+            Self::Repository(RepositoryError::NotARepository(_)) => {
+                Some("run `git init` first, or pass `-C DIR`".to_owned())
+            }
+            Self::Repository(RepositoryError::Bare(_)) => {
+                Some("clone it, or add a work tree with `git worktree add DIR`".to_owned())
+            }
+            Self::Vault(VaultError::Locked { .. }) => {
+                Some("wait until it ends, or stop it with Ctrl-C there".to_owned())
+            }
+            Self::Vault(VaultError::OtherRepository { vault, .. }) => Some(format!(
+                "the run's work is safe in `{}`; move that folder away to start anew",
+                vault.display()
+            )),
+            Self::File(error) if error.kind() == std::io::ErrorKind::InvalidData => error
+                .path()
+                .parent()
+                .map(crate::journal::steps::damaged_journal),
+            _ => None,
+        }
+    }
+
+    /// True where nothing was touched because it cannot work here.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { .. }
+                | Self::Repository(_)
+                | Self::Vault(VaultError::Locked { .. } | VaultError::OtherRepository { .. })
+        )
+    }
+}
+
+/// Says which run has the repository, and where.
+pub(crate) fn describe_owner(error: VaultError) -> CheckpointError {
+    let VaultError::RepositoryLocked { owner } = error else {
+        return error.into();
+    };
+    let open = look(&owner.vault).ok().and_then(|found| found.open);
+    let who = open.map_or_else(
+        || "another ralphtool".to_owned(),
+        |open| format!("a run of `{}`", open.change),
+    );
+    let place = owner.work_tree.display();
+    CheckpointError::refused(
+        format!(
+            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
+            owner.process
+        ),
+        format!(
+            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
+             repositories: `git clone {place} DIR`"
+        ),
+    )
+}

@@ -1,0 +1,210 @@
+//! Housekeeping of a vault: first a plan of what may go, then carrying it out, in an order in
+//! which a kill at any point leaves a vault that works: references go before what they name.
+//!
+//! | file | part |
+//! | --- | --- |
+//! | `runs` | the runs of the journal |
+//! | `journal` | the journal without the runs that go |
+//! | `folders` | snapshots, trash and logs of runs that go, and of no run at all |
+//! | `refs` | refs of the store |
+//! | `needs` | what the runs that stay need: copies, objects |
+//! | `store` | objects that nothing needs |
+//!
+//! Which runs go is decided elsewhere.
+
+pub(crate) mod folders;
+mod journal;
+mod needs;
+pub mod policy;
+mod refs;
+pub(crate) mod runs;
+mod store;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::checkpoint::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers, lock};
+use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
+use crate::journal::run_state::RunState;
+use crate::journal::steps::{self, Journal, Line};
+use ralph_base::disk::{measure, remove_tree};
+use ralph_base::files::sync_file_system;
+use ralph_base::ids::RunId;
+
+use folders::Folders;
+use store::StorePlan;
+
+/// What goes, found out while the vault is locked.
+#[derive(Debug)]
+pub struct GcPlan {
+    /// What is told of it.
+    pub report: Housekeeping,
+    goes: BTreeSet<RunId>,
+    folders: Vec<PathBuf>,
+    refs: Vec<String>,
+    copies: Vec<PathBuf>,
+    store: StorePlan,
+}
+
+/// One part of carrying a plan out, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Journal,
+    Refs,
+    Folders,
+    Copies,
+    Objects,
+}
+
+/// Before anything is removed, nothing names it any more.
+pub const STAGES: [Stage; 5] = [
+    Stage::Journal,
+    Stage::Refs,
+    Stage::Folders,
+    Stage::Copies,
+    Stage::Objects,
+];
+
+impl Checkpoints {
+    /// The runs of this work tree, in the order they began.
+    pub fn past_runs(&self) -> Result<Vec<PastRun>> {
+        let lines = self.read_journal()?;
+        Ok(runs::of_journal(&lines, &self.state))
+    }
+
+    /// Says what goes with these runs, and what belongs to no run; removes nothing.
+    pub fn plan_gc(&self, goes: &[RunId]) -> Result<GcPlan> {
+        let goes: BTreeSet<RunId> = goes.iter().cloned().collect();
+        if self.has_store() {
+            // What the repository has by now need not be kept twice.
+            self.link_objects()?;
+        }
+        let lines = self.read_journal()?;
+        let mut stays = lines.clone();
+        stays.retain(|line| !goes.contains(&line.run));
+        self.refuse_to_forget(lines.len(), &stays)?;
+        let past = runs::of_journal(&lines, &self.state);
+        let all_runs = past.len();
+        let (places, gone) = (Arc::clone(&self.places), goes.clone());
+        let (found, bytes_before) = {
+            let found = Folders::find(&places.vault, &past, &lines, &gone)?;
+            (found, measure(places.vault.folder()))
+        };
+        let (refs_go, refs_stay) = self.sort_refs(&goes, &found)?;
+        let needs = self.needs(&found, &stays, &refs_stay);
+        let mut notes = found.notes.clone();
+        let (copies, room) = match &needs {
+            Ok(needs) => self.needless_copies(needs)?,
+            Err(error) => {
+                notes.push(format!("copies of files are left alone: {error}"));
+                (Vec::new(), Tally::default())
+            }
+        };
+        let (store, row) = match needs {
+            Ok(needs) => self.plan_store(needs),
+            Err(error) => StorePlan::nothing(error.to_string()),
+        };
+        let freed = found.bytes() + room.bytes + freed_objects(&row);
+        let report = Housekeeping {
+            vault: self.places.vault.folder().display().to_string(),
+            done: false,
+            kept_runs: all_runs - found.rows.len(),
+            bytes_before,
+            bytes_after: bytes_before.saturating_sub(freed),
+            runs: found.rows,
+            orphans: found.orphans,
+            copies: room,
+            store: row,
+            vaults: Vec::new(),
+            notes,
+        };
+        Ok(GcPlan {
+            report,
+            goes,
+            folders: found.paths,
+            refs: refs_go,
+            copies,
+            store,
+        })
+    }
+
+    /// Carries a plan out and says how large the vault is then.
+    pub fn carry_out_gc(&mut self, plan: &GcPlan) -> Result<u64> {
+        for stage in STAGES {
+            self.carry_out_stage(plan, stage)?;
+        }
+        self.vault_bytes()
+    }
+
+    /// How much room the vault takes up; what it shares with the repository is not counted.
+    pub fn vault_bytes(&self) -> Result<u64> {
+        let places = Arc::clone(&self.places);
+        Ok(measure(places.vault.folder()))
+    }
+
+    pub fn carry_out_stage(&mut self, plan: &GcPlan, stage: Stage) -> Result<()> {
+        match stage {
+            Stage::Journal => self.forget_runs(&plan.goes),
+            Stage::Refs => self.delete_refs(&plan.refs),
+            Stage::Folders => {
+                let (places, paths) = (Arc::clone(&self.places), plan.folders.clone());
+                // The journal must not come back naming what is gone.
+                sync_file_system(places.vault.folder())?;
+                Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
+            }
+            Stage::Copies => {
+                let paths = plan.copies.clone();
+                Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
+            }
+            Stage::Objects => {
+                let done = self.carry_out_store(&plan.store);
+                // What was linked once may be gone from the store.
+                *lock(&self.links) = ObjectLinks::default();
+                done
+            }
+        }
+    }
+
+    /// Writes the journal without some runs, and goes on with the new one.
+    fn forget_runs(&mut self, goes: &BTreeSet<RunId>) -> Result<()> {
+        if goes.is_empty() {
+            return Ok(());
+        }
+        let places = Arc::clone(&self.places);
+        let goes = goes.clone();
+        let (journal, state) = {
+            let path = places.vault.journal();
+            journal::rewrite(&path, &goes)?;
+            let barriers = barriers(&places.repository, &places.vault);
+            let (journal, lines) = Journal::open(&path, barriers)?;
+            (journal, RunState::from_journal(&lines))
+        };
+        *lock(&self.journal) = journal;
+        self.state = state;
+        Ok(())
+    }
+
+    fn read_journal(&self) -> Result<Vec<Line>> {
+        let path = self.places.vault.journal();
+        Ok(steps::read(&path)?)
+    }
+
+    /// Refuses where what the journal says of today would change with the lines that go.
+    fn refuse_to_forget(&self, before: usize, stays: &[Line]) -> Result<()> {
+        if stays.len() == before || self.state.says_the_same_as(&RunState::from_journal(stays)) {
+            return Ok(());
+        }
+        Err(CheckpointError::failed(
+            "a run that is to be removed is still needed by a later one",
+            "nothing was removed; remove fewer runs with a larger `--older-than`",
+        ))
+    }
+}
+
+const fn freed_objects(row: &StoreRow) -> u64 {
+    match row {
+        StoreRow::Known { gone } => gone.bytes,
+        StoreRow::LeftAlone { .. } => 0,
+    }
+}

@@ -1,0 +1,147 @@
+//! What the runs that stay need: plain copies of files, and objects of the store. Too much rather
+//! than too little: whatever looks like an object's name counts as needed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::folders::{Folders, TEMPORARY, listing, name};
+use crate::checkpoint::{CheckpointError, Checkpoints, Places, Result};
+use crate::gc::policy::Tally;
+use crate::journal::steps::Line;
+use crate::repo::git::nul_separated;
+use crate::repo::object_id::{ObjectId, named_in};
+use crate::tree::manifest::Content;
+use crate::tree::snapshot::Snapshot;
+use ralph_base::disk::measure;
+
+/// A file of the trash larger than this is no file of a git directory that names objects.
+const LARGEST_NOTE: u64 = 1024 * 1024;
+
+/// What is needed.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Plain copies.
+    pub(super) copies: HashSet<ObjectId>,
+    /// Contents of files in the store, which lead nowhere further.
+    pub(super) blobs: HashSet<ObjectId>,
+    /// Objects, with all they lead to.
+    pub(super) roots: HashSet<ObjectId>,
+}
+
+impl Checkpoints {
+    /// Gathers what snapshots, steps, refs, trash and index files name.
+    pub(super) fn needs(
+        &self,
+        found: &Folders,
+        stays: &[Line],
+        refs: &[ObjectId],
+    ) -> Result<Needs> {
+        let Some(snapshots) = found.snapshots.clone() else {
+            return Err(CheckpointError::failed(
+                "a snapshot cannot be read, so what it needs cannot be told",
+                "nothing it may need was removed",
+            ));
+        };
+        let (places, trash) = (Arc::clone(&self.places), found.trash.clone());
+        let (mut needs, indexes) = {
+            let mut needs = Needs::default();
+            for id in &snapshots {
+                needs.of_snapshot(&places, id)?;
+            }
+            let mut indexes = vec![places.vault.folder().to_owned()];
+            indexes.extend(snapshots.iter().map(|id| places.vault.snapshot(id)));
+            let mut indexes: Vec<PathBuf> = indexes.iter().flat_map(|it| index_files(it)).collect();
+            for folder in &trash {
+                needs.of_trash(&folder.join("git"), &mut indexes)?;
+            }
+            (needs, indexes)
+        };
+        needs.roots.extend(refs);
+        for line in stays {
+            let text = serde_json::to_vec(line).unwrap_or_default();
+            needs.roots.extend(named_in(&text));
+        }
+        for index in &indexes {
+            self.of_index(&mut needs, index)?;
+        }
+        Ok(needs)
+    }
+
+    fn of_index(&self, needs: &mut Needs, index: &Path) -> Result<()> {
+        let git = self.work.patient().with_index(index);
+        let listing = git.run(["ls-files", "--stage", "--sparse", "-z"])?;
+        for line in nul_separated(&listing) {
+            // `mode id stage<TAB>path`
+            let id = line.split(|byte| *byte == b' ').nth(1);
+            needs.roots.extend(id.and_then(ObjectId::parse));
+        }
+        Ok(())
+    }
+
+    /// Copies that nothing needs, and what a kill left of copying.
+    pub(super) fn needless_copies(&self, needs: &Needs) -> Result<(Vec<PathBuf>, Tally)> {
+        let places = Arc::clone(&self.places);
+        let needed = needs.copies.clone();
+        let (mut paths, mut tally) = (Vec::new(), Tally::default());
+        for folder in listing(&places.vault.raw())? {
+            // An older vault has a folder for each first two digits.
+            let (files, digits) = if folder.is_dir() {
+                (listing(&folder)?, name(&folder))
+            } else {
+                (vec![folder.clone()], String::new())
+            };
+            for file in files {
+                let text = format!("{digits}{}", name(&file));
+                let is_left = name(&file).starts_with(TEMPORARY) || name(&file).starts_with(".tmp");
+                let id = ObjectId::parse(text.as_bytes());
+                if is_left || id.is_some_and(|id| !needed.contains(&id)) {
+                    tally.add(measure(&file));
+                    paths.push(file);
+                }
+            }
+        }
+        Ok((paths, tally))
+    }
+}
+
+impl Needs {
+    fn of_snapshot(&mut self, places: &Places, id: &str) -> Result<()> {
+        let (control, difference) = Snapshot::read_alone(&places.vault, id)?;
+        self.roots.extend(control.object_ids());
+        for (_, entry) in difference.upserts {
+            match entry.content {
+                Content::Git(id) => self.blobs.insert(id),
+                Content::Raw(id) => self.copies.insert(id),
+                Content::Link(_) | Content::Nothing | Content::Unkept => continue,
+            };
+        }
+        Ok(())
+    }
+
+    /// Files of a git directory in the trash: an index, or small ones that may name objects.
+    fn of_trash(&mut self, folder: &Path, indexes: &mut Vec<PathBuf>) -> Result<()> {
+        for path in listing(folder)? {
+            let Ok(metadata) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if metadata.is_dir() {
+                self.of_trash(&path, indexes)?;
+            } else if name(&path) == "index" {
+                indexes.push(path);
+            } else if metadata.is_file() && metadata.len() <= LARGEST_NOTE {
+                let bytes = fs::read(&path).unwrap_or_default();
+                self.roots.extend(named_in(&bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Index files right in a folder.
+fn index_files(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = listing(folder).unwrap_or_default();
+    paths.retain(|path| path.is_file() && name(path).ends_with("index"));
+    paths
+}

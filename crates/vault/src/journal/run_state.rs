@@ -1,0 +1,417 @@
+//! What the journal says: the fold of its lines into the one run that may be open, the one that
+//! ended last, and what can be taken back.
+
+use std::collections::BTreeMap;
+
+use crate::journal::steps::{BeginIntent, Durable, Line, MoveIntent, MoveKind, Step, StoryNote};
+use crate::outcome::FinishChoice;
+use crate::repo::object_id::ObjectId;
+use ralph_base::ids::{AttemptId, RunId, StoryId};
+
+/// How far an open run got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Branch, HEAD or index may be old or new; the work tree is untouched.
+    Beginning,
+    /// At a checkpoint, nothing under way.
+    Still,
+    /// An agent may be half-way, or alive.
+    Working(AttemptId),
+    /// The attempt is in the vault; the tree may be anything between it and the checkpoint.
+    Restoring,
+    /// A story is done and verified, but its commit may not be made.
+    Verified(StoryNote),
+    /// The commit exists; branch, HEAD and index may be old or new.
+    Saving(Saved),
+}
+
+/// A checkpoint of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The story it completes, or what else it holds.
+    pub story: String,
+    /// Its commit.
+    pub commit: ObjectId,
+    /// Its snapshot.
+    pub snapshot: String,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Current {
+    /// How it began.
+    pub intent: BeginIntent,
+    /// The commit of the last checkpoint.
+    pub commit: ObjectId,
+    /// The snapshot of the last checkpoint.
+    pub snapshot: String,
+    /// How far it got.
+    pub phase: Phase,
+    /// The last attempt that was started.
+    pub last_attempt: Option<LastAttempt>,
+    /// All checkpoints after the first.
+    pub saved: Vec<Saved>,
+    /// The highest attempt of each story, whatever became of it.
+    pub attempts: BTreeMap<StoryId, u32>,
+    /// The run that had ended before this one began.
+    followed: Option<Box<Ended>>,
+}
+
+/// The last attempt of an open run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastAttempt {
+    /// Which.
+    pub attempt: AttemptId,
+    /// Retries of its story used up, this attempt included where it counts.
+    pub retries_used: u32,
+    /// What the next attempt is to be told.
+    pub reason: Option<String>,
+    /// What it was parked as, once it was.
+    pub parked: Option<ParkedAs>,
+}
+
+/// Where a parked attempt is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedAs {
+    /// Its snapshot.
+    pub snapshot: String,
+    /// Its name.
+    pub label: String,
+    /// Its commit in the store, where one could be made.
+    pub commit: Option<ObjectId>,
+}
+
+/// A run that has begun and not been finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// Its id.
+    pub run: RunId,
+    /// Its change.
+    pub change: String,
+    /// Where the change was read from.
+    pub plan: Option<String>,
+    /// Short name of its branch.
+    pub branch: String,
+    /// The attempt to go on after, where the story is not done.
+    pub last_attempt: Option<LastAttempt>,
+    /// The highest attempt of each story so far.
+    pub attempts: BTreeMap<StoryId, u32>,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// Where it was.
+    pub run: Current,
+    /// What became of its branch.
+    pub choice: FinishChoice,
+}
+
+/// Something that can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Undoable {
+    /// What was done.
+    pub act: Act,
+    /// The run it belongs to.
+    pub run: RunId,
+    current: Option<Current>,
+    ended: Option<Ended>,
+}
+
+/// What was done last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// A run was ended and its branch kept.
+    Kept,
+    /// Everything was moved.
+    Moved(Box<MoveIntent>),
+}
+
+/// What the journal says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RunState {
+    /// The open run.
+    pub current: Option<Current>,
+    /// The run that ended last, while its branch may still be asked for.
+    pub ended: Option<Ended>,
+    /// What can be taken back, the last first to go.
+    pub undoable: Vec<Undoable>,
+    /// A move that is under way, and the run it belongs to.
+    pub moving: Option<(RunId, MoveIntent)>,
+    /// The last line.
+    pub last: Option<Line>,
+    /// A time before which everything is durable.
+    pub durable_at: Option<jiff::Timestamp>,
+}
+
+impl RunState {
+    /// Folds the lines of a journal.
+    pub(crate) fn from_journal(lines: &[Line]) -> Self {
+        let mut state = Self::default();
+        for line in lines {
+            state.apply(line);
+        }
+        state
+    }
+
+    /// The open run, as others see it.
+    pub(crate) fn open_run(&self) -> Option<OpenRun> {
+        self.current.as_ref().map(Current::seen)
+    }
+
+    /// The run whose branch was kept last.
+    pub(crate) fn kept(&self) -> Option<&Current> {
+        let ended = self.ended.as_ref()?;
+        (ended.choice == FinishChoice::Keep).then_some(&ended.run)
+    }
+
+    /// The run that is open, that ended last, or whose end can be undone.
+    pub(crate) fn last_run(&self) -> Option<&Current> {
+        let ended = self.ended.as_ref().map(|ended| &ended.run);
+        let undoable = self.undoable.last().and_then(|last| last.current.as_ref());
+        self.current.as_ref().or(ended).or(undoable)
+    }
+
+    /// Runs that can still be gone on with, finished in another way, or taken back.
+    pub(crate) fn needed_runs(&self) -> Vec<RunId> {
+        let open = self.current.iter().map(|current| &current.intent.run);
+        let ended = self.ended.iter().map(|ended| &ended.run.intent.run);
+        let undoable = self.undoable.iter().map(|last| &last.run);
+        let moving = self.moving.iter().map(|(run, _)| run);
+        let all = open.chain(ended).chain(undoable).chain(moving);
+        all.cloned().collect()
+    }
+
+    /// True where both say the same of today; what came before a run may be forgotten.
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.without_past() == other.without_past()
+    }
+
+    fn without_past(&self) -> Self {
+        let mut state = self.clone();
+        for last in &mut state.undoable {
+            last.ended = None;
+        }
+        let remembered = state.undoable.iter_mut();
+        let remembered = remembered.filter_map(|last| last.current.as_mut());
+        let ended = state.ended.as_mut().map(|ended| &mut ended.run);
+        for run in remembered.chain(&mut state.current).chain(ended) {
+            run.followed = None;
+        }
+        state
+    }
+
+    /// Takes one line into account.
+    pub(crate) fn apply(&mut self, line: &Line) {
+        self.last = Some(line.clone());
+        let durable = line.step.durable();
+        if matches!(durable, Durable::FilesThenLine | Durable::Files) {
+            self.durable_at = Some(line.at);
+        }
+        match &line.step {
+            Step::BeginIntent { intent } => {
+                self.current = Some(Current::beginning(intent, self.ended.clone()));
+            }
+            Step::BeginTakenBack => self.current = None,
+            Step::Kept { .. } => {
+                self.remember(&line.run, Act::Kept);
+                self.end(FinishChoice::Keep);
+            }
+            Step::Reopened => self.reopen(),
+            Step::MoveIntent { intent } => {
+                self.moving = Some((line.run.clone(), intent.as_ref().clone()));
+            }
+            Step::Moved => {
+                if let Some((run, intent)) = self.moving.take() {
+                    self.moved(&run, &intent);
+                }
+            }
+            Step::MoveGivenUp => {
+                if let Some((_, intent)) = self.moving.take()
+                    && matches!(intent.kind, MoveKind::Cleanup { .. } | MoveKind::Abandon)
+                {
+                    self.end(FinishChoice::Keep);
+                }
+            }
+            step => self.step(step),
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        // What came before cannot be taken back over what comes now.
+        if matches!(step, Step::Begun | Step::AttemptStarted { .. }) {
+            self.undoable.clear();
+        }
+        if let Some(current) = &mut self.current {
+            current.apply(step);
+        }
+    }
+
+    fn remember(&mut self, run: &RunId, act: Act) {
+        self.undoable.push(Undoable {
+            act,
+            run: run.clone(),
+            current: self.current.clone(),
+            ended: self.ended.clone(),
+        });
+    }
+
+    fn end(&mut self, choice: FinishChoice) {
+        if let Some(run) = self.current.take() {
+            self.ended = Some(Ended { run, choice });
+        }
+    }
+
+    /// The run that ended last is open again.
+    pub(crate) fn reopen(&mut self) {
+        self.undoable.pop_if(|last| last.act == Act::Kept);
+        if let Some(ended) = self.ended.take() {
+            self.current = Some(ended.run);
+        }
+    }
+
+    fn moved(&mut self, run: &RunId, intent: &MoveIntent) {
+        if intent.kind == MoveKind::Undo {
+            if let Some(last) = self.undoable.pop() {
+                self.current = last.current;
+                self.ended = last.ended;
+            }
+            return;
+        }
+        self.remember(run, Act::Moved(Box::new(intent.clone())));
+        match &intent.kind {
+            MoveKind::Cleanup { .. } => self.end(FinishChoice::Cleanup),
+            MoveKind::Abandon => {
+                let abandoned = self.current.take();
+                self.ended = abandoned.and_then(|run| run.followed.map(|it| *it));
+            }
+            MoveKind::Rewind { left, .. } => {
+                if let Some(current) = &mut self.current {
+                    current.rewind(*left);
+                }
+            }
+            MoveKind::PutBack { .. } | MoveKind::Undo => {}
+        }
+    }
+}
+
+impl Current {
+    fn beginning(intent: &BeginIntent, followed: Option<Ended>) -> Self {
+        Self {
+            intent: intent.clone(),
+            commit: intent.commit,
+            snapshot: intent.checkpoint.clone(),
+            phase: Phase::Beginning,
+            last_attempt: None,
+            saved: Vec::new(),
+            attempts: BTreeMap::new(),
+            followed: followed.map(Box::new),
+        }
+    }
+
+    /// As others see it.
+    pub fn seen(&self) -> OpenRun {
+        OpenRun {
+            run: self.intent.run.clone(),
+            change: self.intent.change.clone(),
+            plan: self.intent.plan.clone(),
+            branch: crate::operations::begin::short(&self.intent.branch).to_owned(),
+            last_attempt: self.last_attempt.clone(),
+            attempts: self.attempts.clone(),
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match step {
+            Step::Begun | Step::PutBack | Step::Restored => self.phase = Phase::Still,
+            Step::AttemptStarted {
+                attempt,
+                retries_used,
+            } => self.attempt_started(attempt, *retries_used),
+            Step::Parked {
+                reason,
+                counts,
+                snapshot,
+                note,
+                ..
+            } => {
+                if let Some(last) = &mut self.last_attempt {
+                    // A stop or a limit says nothing of the work: what the attempt before it was
+                    // told still counts.
+                    if *counts || last.reason.is_none() {
+                        last.reason.clone_from(reason);
+                    }
+                    last.retries_used += u32::from(*counts);
+                    last.parked = Some(ParkedAs {
+                        snapshot: snapshot.clone(),
+                        label: note.label.clone(),
+                        commit: note.commit,
+                    });
+                }
+                self.phase = Phase::Restoring;
+            }
+            Step::RestoreIntent => self.phase = Phase::Restoring,
+            Step::Verified { story } => self.phase = Phase::Verified(story.clone()),
+            Step::SaveIntent {
+                commit,
+                snapshot,
+                story,
+                ..
+            } => {
+                self.phase = Phase::Saving(Saved {
+                    story: story.clone(),
+                    commit: *commit,
+                    snapshot: snapshot.clone(),
+                });
+            }
+            Step::Saved => self.saved(),
+            Step::BeginIntent { .. }
+            | Step::BeginTakenBack
+            | Step::Kept { .. }
+            | Step::Reopened
+            | Step::MoveIntent { .. }
+            | Step::Moved
+            | Step::MoveGivenUp => {}
+        }
+    }
+
+    fn attempt_started(&mut self, attempt: &AttemptId, retries_used: u32) {
+        // Until this attempt is parked with a reason of its own, the one before it counts.
+        let reason = self
+            .last_attempt
+            .take()
+            .filter(|last| last.attempt.story == attempt.story)
+            .and_then(|last| last.reason);
+        let highest = self.attempts.entry(attempt.story.clone()).or_default();
+        *highest = attempt.attempt.0.max(*highest);
+        self.last_attempt = Some(LastAttempt {
+            attempt: attempt.clone(),
+            retries_used,
+            reason,
+            parked: None,
+        });
+        self.phase = Phase::Working(attempt.clone());
+    }
+
+    fn saved(&mut self) {
+        if let Phase::Saving(saved) = std::mem::replace(&mut self.phase, Phase::Still) {
+            self.commit = saved.commit;
+            self.snapshot.clone_from(&saved.snapshot);
+            // What is saved besides stories does not end the attempts at one.
+            self.last_attempt
+                .take_if(|last| last.attempt.story.0 == saved.story);
+            self.saved.push(saved);
+        }
+    }
+
+    fn rewind(&mut self, left: usize) {
+        self.saved.truncate(left);
+        let (commit, snapshot) = match self.saved.last() {
+            Some(last) => (last.commit, last.snapshot.clone()),
+            None => (self.intent.commit, self.intent.checkpoint.clone()),
+        };
+        self.commit = commit;
+        self.snapshot = snapshot;
+        self.last_attempt = None;
+    }
+}

@@ -1,0 +1,552 @@
+//! The write-ahead journal: every step that changes the repository is written here, durably, as
+//! an intent before it is done and as a result after.
+//!
+//! One line a step: a checksum and JSON. A torn end is expected after a crash and ignored.
+//!
+//! A process that is killed loses nothing it has written, a machine that stops loses what is not
+//! synced. Two lines are only there for the first case, and are not synced: they say in which
+//! uptime they were written, and after it they are not believed without looking.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::reopening::Reopening;
+use crate::outcome::FailureKind;
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::Head;
+use ralph_base::durability;
+use ralph_base::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
+use ralph_base::ids::{AttemptId, RunId, StoryId};
+use ralph_base::kill_point::{Point, reached, reached_after};
+use ralph_base::os::uptime;
+use ralph_base::shell::quoted;
+
+/// The ref of the stash.
+pub const STASH: &str = "refs/stash";
+
+/// A step of the checkpoint protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// The branch is about to be made and HEAD moved to it; everything needed is durable.
+    BeginIntent {
+        /// What.
+        intent: Box<BeginIntent>,
+    },
+    /// The branch exists, HEAD and index are there.
+    Begun,
+    /// A begin that did not get through was taken back.
+    BeginTakenBack,
+    /// An agent is about to be started on the checkpoint.
+    AttemptStarted {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// Retries of the story used up before it.
+        retries_used: u32,
+    },
+    /// The whole state an attempt left is in the vault.
+    Parked {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// Its snapshot.
+        snapshot: String,
+        /// What the next attempt is told.
+        reason: Option<String>,
+        /// It uses up a retry.
+        counts: bool,
+        /// What is known of it, for people.
+        #[serde(flatten)]
+        note: ParkedNote,
+    },
+    /// The tree is about to be put back to the checkpoint.
+    RestoreIntent,
+    /// The tree was put back to the checkpoint, and the next attempt is to follow at once.
+    PutBack,
+    /// The tree is at the checkpoint, and somebody else may go on from there.
+    Restored,
+    /// A story is done and verified; its checkpoint is about to be made.
+    Verified {
+        /// What its commit says.
+        story: StoryNote,
+    },
+    /// A checkpoint commit exists and the branch is about to be moved to it.
+    SaveIntent {
+        /// The commit.
+        commit: ObjectId,
+        /// Snapshot of the tree it was made from.
+        snapshot: String,
+        /// The story.
+        story: String,
+        /// Files the commit changes.
+        changed_files: usize,
+        /// What it opens again, and why; none for every other checkpoint.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reopening: Option<Reopening>,
+    },
+    /// The branch is at the commit.
+    Saved,
+    /// The run is over and its branch was kept.
+    Kept {
+        /// Files that differ from where the run began.
+        changed_files: usize,
+    },
+    /// A run whose branch was kept is gone on with, or to be finished in another way.
+    Reopened,
+    /// Everything is about to be moved from one state to another; both are in the vault.
+    MoveIntent {
+        /// What.
+        intent: Box<MoveIntent>,
+    },
+    /// Everything is where the intent said.
+    Moved,
+    /// A move was interrupted, and somebody has gone on working since: it was left as found.
+    MoveGivenUp,
+}
+
+/// What must be on disk before the step after a line is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    /// The line says of files, objects or refs that they are there: those, then the line.
+    FilesThenLine,
+    /// The same, but the line may be lost as long as nothing follows it: those alone.
+    Files,
+    /// What it needs is durable since a line before it, or can be done again: the line.
+    Line,
+    /// Nothing: it can be lost with all it says, as if it had not come to it.
+    Nothing,
+}
+
+impl Step {
+    /// Every snapshot the step names: as long as its line is in the journal they are needed.
+    pub fn snapshots(&self) -> Vec<&str> {
+        match self {
+            Self::BeginIntent { intent } => vec![&intent.start, &intent.checkpoint],
+            Self::Parked { snapshot, .. } | Self::SaveIntent { snapshot, .. } => vec![snapshot],
+            Self::MoveIntent { intent } => vec![&intent.before, &intent.after],
+            Self::Begun
+            | Self::BeginTakenBack
+            | Self::AttemptStarted { .. }
+            | Self::RestoreIntent
+            | Self::PutBack
+            | Self::Restored
+            | Self::Verified { .. }
+            | Self::Saved
+            | Self::Kept { .. }
+            | Self::Reopened
+            | Self::Moved
+            | Self::MoveGivenUp => Vec::new(),
+        }
+    }
+
+    /// What must be on disk for the step.
+    pub const fn durable(&self) -> Durable {
+        match self {
+            // Verified: what the agent wrote is not synced either, so after an outage the attempt
+            // counts as interrupted. Saved: the intent is durable and is carried out again.
+            // PutBack: so is a restore, as long as nobody but an attempt comes after it.
+            Self::Verified { .. } | Self::Saved | Self::PutBack => Durable::Nothing,
+            // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
+            // checkpoint, so those of a save just before need not be durable.
+            Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
+            // Begun: without it a begin is taken back, which touches no file. The line of an attempt,
+            // or of whatever else comes next, makes this one durable too.
+            Self::Begun => Durable::Files,
+            // Restored, too: if the run ends here, what differs from the checkpoint at the next
+            // start is taken for the user's, and must not be a file that lost its bytes.
+            Self::BeginIntent { .. }
+            | Self::BeginTakenBack
+            | Self::Parked { .. }
+            | Self::Restored
+            | Self::SaveIntent { .. }
+            | Self::Kept { .. }
+            | Self::MoveIntent { .. }
+            | Self::Moved
+            | Self::MoveGivenUp => Durable::FilesThenLine,
+        }
+    }
+}
+
+/// Why everything is moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MoveKind {
+    /// The work goes home to the original branch, uncommitted.
+    Cleanup {
+        /// Files that differ from where the run began.
+        changed_files: usize,
+    },
+    /// Everything goes back to how it was before the run.
+    Abandon,
+    /// Back to the checkpoint before a story.
+    Rewind {
+        /// The story.
+        story: String,
+        /// How many checkpoints are left.
+        left: usize,
+    },
+    /// Files of a parked attempt come back into the tree.
+    PutBack {
+        /// The attempt.
+        label: String,
+    },
+    /// The last move is taken back.
+    Undo,
+}
+
+/// One branch in a move. Where both ends are the same, it only must be there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefMove {
+    /// Full name.
+    pub name: String,
+    /// Where it is.
+    pub from: Option<ObjectId>,
+    /// Where it is to be.
+    pub to: Option<ObjectId>,
+}
+
+/// What a move is about to do. Paths that are the same in both snapshots are not touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveIntent {
+    /// Why.
+    #[serde(flatten)]
+    pub kind: MoveKind,
+    /// Snapshot of everything just before, the user's index included.
+    pub before: String,
+    /// Snapshot of everything as it is to be, the index included.
+    pub after: String,
+    /// Branches.
+    pub refs: Vec<RefMove>,
+    /// Where HEAD is.
+    pub head_from: Head,
+    /// Where HEAD is to be.
+    pub head_to: Head,
+    /// Config, hooks and the stash go along.
+    pub with_control: bool,
+}
+
+/// What people want to know of a parked attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParkedNote {
+    /// Its name: `2.1`, or with a suffix where the same attempt was parked again.
+    pub label: String,
+    /// Why it was parked.
+    pub kind: FailureKind,
+    /// The same in words.
+    pub why: String,
+    /// Files it had changed.
+    pub changed_files: usize,
+    /// Its commit in the vault's store, where one could be made.
+    pub commit: Option<ObjectId>,
+}
+
+/// What a checkpoint commit says of its story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoryNote {
+    /// The story.
+    pub id: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Attempts it took.
+    pub attempts: u32,
+    /// Gates that passed.
+    pub gates: Vec<String>,
+}
+
+/// What a begin is about to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeginIntent {
+    /// The run.
+    pub run: RunId,
+    /// The change.
+    pub change: String,
+    /// Where it was read from, where that can be written down.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// The folder with its task files, where that can be written down.
+    #[serde(default)]
+    pub plan_folder: Option<String>,
+    /// Full name of the checkpoint branch.
+    pub branch: String,
+    /// Where the user was; for a run that follows a kept one on its branch, where that one began.
+    pub original: Head,
+    /// Where HEAD was just before.
+    pub head: Head,
+    /// What the branch was before, where it existed.
+    pub old_branch: Option<ObjectId>,
+    /// Snapshot of everything before the run.
+    pub start: String,
+    /// The "initial state" commit.
+    pub commit: ObjectId,
+    /// Snapshot of the first checkpoint.
+    pub checkpoint: String,
+}
+
+impl BeginIntent {
+    /// The refs a run looks after: its own branch, the one the user came from, and the stash.
+    pub fn refs(&self) -> Vec<&str> {
+        let mut names = vec![self.branch.as_str(), STASH];
+        if let Head::Branch { name, .. } = &self.original
+            && *name != self.branch
+        {
+            names.push(name);
+        }
+        names
+    }
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The run.
+    pub run: RunId,
+    /// When.
+    pub at: jiff::Timestamp,
+    /// In which uptime; none where the system does not tell, and then every line is synced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uptime: Option<String>,
+    /// What.
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+/// The journal, open for appending.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    /// File systems that must be durable before a step is written.
+    barriers: Vec<PathBuf>,
+    /// The uptime lines are written in.
+    uptime: Option<String>,
+    /// When it was made, where it was there and had no line.
+    empty_since: Option<SystemTime>,
+}
+
+impl Journal {
+    /// Opens the journal and reads what it says.
+    pub fn open(path: &Path, barriers: Vec<PathBuf>) -> Result<(Self, Vec<Line>), FileError> {
+        let found = std::fs::metadata(path).and_then(|found| found.modified());
+        let mut file = open_append(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).tried("read", path)?;
+        let (lines, good) = parse(&bytes);
+        if !is_torn(&bytes[good..]) {
+            let error = "a line in it is damaged, or was written by a newer ralphtool";
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+            return Err(error).tried("read", path);
+        }
+        if good < bytes.len() {
+            // A new line must not be glued to a torn one.
+            file.set_len(good as u64).tried("mend", path)?;
+            file.seek(SeekFrom::End(0)).tried("mend", path)?;
+        }
+        let journal = Self {
+            file,
+            path: path.to_owned(),
+            uptime: uptime(&barriers),
+            barriers,
+            empty_since: found.ok().filter(|_| lines.is_empty()),
+        };
+        Ok((journal, lines))
+    }
+
+    /// When the journal was made, in nanoseconds, where an earlier process made it and wrote no line.
+    pub fn empty_since(&self) -> Option<i128> {
+        let age = self.empty_since?.duration_since(SystemTime::UNIX_EPOCH);
+        age.ok().and_then(|age| age.as_nanos().try_into().ok())
+    }
+
+    /// The uptime lines are written in; none where the system does not tell.
+    pub fn uptime(&self) -> Option<&String> {
+        self.uptime.as_ref()
+    }
+
+    /// Makes what the step leans on durable, then writes the step and makes that durable.
+    pub fn write(&mut self, line: &Line) -> Result<(), FileError> {
+        if !durability::is_on() {
+            return Ok(());
+        }
+        let durable = match line.step.durable() {
+            // Nobody could tell later whether to believe it.
+            Durable::Nothing | Durable::Files if line.uptime.is_none() => Durable::FilesThenLine,
+            durable => durable,
+        };
+        if matches!(durable, Durable::FilesThenLine | Durable::Files) {
+            for folder in &self.barriers {
+                sync_file_system(folder)?;
+            }
+        }
+        let json = serde_json::to_string(line)
+            .map_err(std::io::Error::other)
+            .tried("write", &self.path)?;
+        let text = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        let length = self.file.metadata().tried("write", &self.path)?.len();
+        reached(Point::JournalLine);
+        reached_after(Point::TornLine, || {
+            let _ = self.file.write_all(&text.as_bytes()[..text.len() / 2]);
+        });
+        let written = self
+            .file
+            .write_all(text.as_bytes())
+            .and_then(|()| match durable {
+                Durable::Nothing | Durable::Files => Ok(()),
+                Durable::Line | Durable::FilesThenLine => self.file.sync_data(),
+            });
+        reached(Point::JournalSynced);
+        if written.is_err() {
+            // Half a line would spoil the next one.
+            let _ = self.file.set_len(length);
+        }
+        written.tried("write", &self.path)
+    }
+}
+
+/// What the name of a vault ends with that was moved aside because its journal is damaged.
+pub const DAMAGED: &str = ".damaged";
+
+/// What to do about a journal that cannot be read: the program would refuse for ever.
+pub fn damaged_journal(vault: &Path) -> String {
+    let mut aside = vault.as_os_str().to_owned();
+    aside.push(DAMAGED);
+    format!(
+        "a newer ralphtool may have written it: use that one. If not, the files in the tree and the \
+         commits on the run's branch are safe; parked attempts and the state before the run are in \
+         the vault, but can only be reached by hand. To start again without them: `mv {} {}`",
+        quoted(vault),
+        quoted(Path::new(&aside))
+    )
+}
+
+/// What a journal says, without opening it for writing; nothing where there is none.
+pub fn read(path: &Path) -> Result<Vec<Line>, FileError> {
+    let bytes = read_if_present(path)?.unwrap_or_default();
+    Ok(parse(&bytes).0)
+}
+
+/// Reads whole lines up to the first that is not; gives how many bytes were good.
+fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
+    let mut lines = Vec::new();
+    let mut good = 0;
+    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let Some(line) = parse_line(raw) else {
+            break;
+        };
+        lines.push(line);
+        good += raw.len();
+    }
+    (lines, good)
+}
+
+/// True where a rest can be what a crash leaves of one last line, or an outage of the last two,
+/// which one sync writes; nothing else may be cut off.
+fn is_torn(rest: &[u8]) -> bool {
+    let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
+    let Some(first) = lines.next() else {
+        return true;
+    };
+    let more = lines.count();
+    // Blocks that never reached the disk read as zeros.
+    checked(first).is_none() && (more == 0 || more == 1 && first.contains(&0))
+}
+
+fn parse_line(raw: &[u8]) -> Option<Line> {
+    serde_json::from_str(checked(raw)?).ok()
+}
+
+/// The JSON of a whole line with the right checksum.
+fn checked(raw: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(raw.strip_suffix(b"\n")?).ok()?;
+    let (checksum, json) = text.split_once(' ')?;
+    let checksum = u32::from_str_radix(checksum, 16).ok()?;
+    (checksum == crc32fast::hash(json.as_bytes())).then_some(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn line(step: Step) -> Line {
+        Line {
+            run: RunId("r".to_owned()),
+            at: jiff::Timestamp::UNIX_EPOCH,
+            uptime: None,
+            step,
+        }
+    }
+
+    #[test]
+    fn a_torn_last_line_is_ignored_and_does_not_spoil_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, lines) = Journal::open(&path, Vec::new()).unwrap();
+        assert_eq!(lines, []);
+        journal.write(&line(Step::Begun)).unwrap();
+        journal.write(&line(Step::Restored)).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in first..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let (mut journal, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun)]);
+            journal.write(&line(Step::Saved)).unwrap();
+            let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun), line(Step::Saved)]);
+        }
+    }
+
+    #[test]
+    fn two_lines_that_one_sync_did_not_get_through_are_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        let unsynced = Line {
+            uptime: Some("this one".to_owned()),
+            ..line(Step::Saved)
+        };
+        for line in [&line(Step::Begun), &unsynced, &line(Step::RestoreIntent)] {
+            journal.write(line).unwrap();
+        }
+        let whole = std::fs::read(&path).unwrap();
+        let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[1], unsynced);
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for zeros in 1..whole.len() - first {
+            let mut torn = whole.clone();
+            torn[first..first + zeros].fill(0);
+            std::fs::write(&path, &torn).unwrap();
+            let (_, lines) = Journal::open(&path, Vec::new()).unwrap();
+            assert_eq!(lines, [line(Step::Begun)]);
+        }
+        // Three lines are more than one sync writes.
+        let mut damaged = whole.clone();
+        damaged[..10].fill(0);
+        std::fs::write(&path, &damaged).unwrap();
+        assert!(Journal::open(&path, Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_journal_that_is_damaged_or_newer_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        journal.write(&line(Step::Begun)).unwrap();
+        journal.write(&line(Step::Saved)).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        damaged[20] ^= 1;
+        let json = r#"{"run":"r","at":"1970-01-01T00:00:00Z","step":"invented_later"}"#;
+        let newer = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        for bytes in [damaged, [whole, newer.into_bytes()].concat()] {
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(Journal::open(&path, Vec::new()).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Crash-safe checkpoints of one work tree.
+
+pub mod checkpoint;
+pub mod diff;
+pub(crate) mod error;
+pub mod gc;
+pub mod journal;
+pub mod look;
+pub(crate) mod operations;
+pub mod outcome;
+pub(crate) mod parked;
+pub(crate) mod recovery;
+pub mod repo;
+pub mod store;
+pub mod tree;

@@ -1,0 +1,155 @@
+//! A look at a vault without its lock: what the journal says, and whether it is whole. Makes and
+//! changes nothing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::gc::folders::Folders;
+use super::gc::runs;
+use super::parked::parked_attempts;
+use crate::checkpoint::Result;
+use crate::gc::policy::{PastRun, Tally};
+use crate::journal::run_state::{OpenRun, Phase, RunState};
+use crate::journal::steps;
+use crate::store::Vault;
+use ralph_base::files::read_if_present;
+
+/// Whether a journal can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JournalHealth {
+    /// All of it.
+    Whole,
+    /// But for the last line, which a crash cut off; the next start mends that.
+    Torn,
+    /// It is damaged, or a newer ralphtool wrote it.
+    Damaged,
+}
+
+/// What a vault says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// The run that has begun and not been finished.
+    pub open: Option<OpenRun>,
+    /// How far that run got, and what the next start does about it; none where it just stopped.
+    pub half_way: Option<(&'static str, &'static str)>,
+    /// The change of the kept run, where the last run was kept.
+    pub kept: Option<String>,
+    /// How many attempts are parked.
+    pub parked: usize,
+    /// All runs.
+    pub runs: Vec<PastRun>,
+    /// Whether the journal can be read.
+    pub journal: JournalHealth,
+}
+
+/// Looks at a vault.
+pub fn look(vault: &Path) -> Result<Look> {
+    let path = vault.join("journal");
+    let lines = steps::read(&path)?;
+    let bytes = read_if_present(&path)?.unwrap_or_default();
+    let state = RunState::from_journal(&lines);
+    let open = state.open_run();
+    Ok(Look {
+        kept: state.kept().map(|kept| kept.intent.change.clone()),
+        parked: parked_attempts(&lines).len(),
+        runs: runs::of_journal(&lines, &state),
+        half_way: match (&state.moving, &state.current) {
+            (Some(_), _) => Some(HALF_DONE),
+            (None, Some(current)) => half_way(&current.phase),
+            (None, None) => None,
+        },
+        open,
+        journal: health(&bytes, lines.len()),
+    })
+}
+
+/// Snapshots, trash and logs that belong to no run.
+pub fn strays(folder: &Path) -> Result<Tally> {
+    let vault = Vault::unlocked(folder);
+    let lines = steps::read(&vault.journal())?;
+    let runs = runs::of_journal(&lines, &RunState::from_journal(&lines));
+    Ok(Folders::find(&vault, &runs, &lines, &BTreeSet::new())?.orphans)
+}
+
+/// A step that the next start only has to go on with.
+const HALF_DONE: (&str, &str) = ("a step was half done", "it is carried out to its end");
+
+/// What a run was in the middle of, and what the next start does about it.
+fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
+    match phase {
+        Phase::Still => None,
+        Phase::Beginning => Some(("it had just begun", "the begin is taken back")),
+        Phase::Working(_) => Some((
+            "an attempt was under way",
+            "what it left is parked, and the tree goes back to the checkpoint",
+        )),
+        Phase::Verified(_) => Some((
+            "a story was done, but its checkpoint not written",
+            "the checkpoint is written",
+        )),
+        _ => Some(HALF_DONE),
+    }
+}
+
+/// How much of a journal its whole lines are.
+fn health(bytes: &[u8], whole: usize) -> JournalHealth {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    match &lines[whole.min(lines.len())..] {
+        [] => JournalHealth::Whole,
+        [last] if !has_checksum(last) => JournalHealth::Torn,
+        _ => JournalHealth::Damaged,
+    }
+}
+
+/// True for a whole line with the right checksum, whatever it says.
+fn has_checksum(line: &[u8]) -> bool {
+    let Some((checksum, json)) = line
+        .strip_suffix(b"\n")
+        .and_then(|line| line.split_at_checked(8))
+    else {
+        return false;
+    };
+    let json = json.strip_prefix(b" ").unwrap_or_default();
+    checksum == format!("{:08x}", crc32fast::hash(json)).as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::steps::{Journal, Line, Step};
+    use pretty_assertions::assert_eq;
+    use ralph_base::ids::RunId;
+
+    #[test]
+    fn a_torn_journal_is_told_from_a_damaged_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        assert_eq!(look(folder.path()).unwrap().journal, JournalHealth::Whole);
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        for step in [Step::Begun, Step::Saved] {
+            let line = Line {
+                run: RunId("r".to_owned()),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                uptime: None,
+                step,
+            };
+            journal.write(&line).unwrap();
+        }
+        let health = || look(folder.path()).unwrap().journal;
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        assert_eq!(health(), JournalHealth::Whole);
+        for cut in first + 1..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            assert_eq!(health(), JournalHealth::Torn);
+        }
+        let mut damaged = whole.clone();
+        damaged[20] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        assert_eq!(health(), JournalHealth::Damaged);
+        let json = r#"{"run":"r","at":"1970-01-01T00:00:00Z","step":"invented_later"}"#;
+        let newer = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        std::fs::write(&path, [whole, newer.into_bytes()].concat()).unwrap();
+        assert_eq!(health(), JournalHealth::Damaged);
+    }
+}

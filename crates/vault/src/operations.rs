@@ -1,0 +1,17 @@
+//! What a run does to its work tree, one file per operation.
+
+pub(crate) mod begin;
+pub(crate) mod converge;
+pub(crate) mod finish;
+pub(crate) mod gate_changes;
+pub(crate) mod incoming;
+pub(crate) mod meanwhile;
+pub(crate) mod moving;
+pub(crate) mod park;
+pub(crate) mod parked_diff;
+pub(crate) mod preflight;
+pub(crate) mod restore;
+pub(crate) mod rewind;
+pub(crate) mod save;
+pub(crate) mod stage_again;
+pub(crate) mod undo;

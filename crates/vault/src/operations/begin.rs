@@ -1,0 +1,329 @@
+//! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
+//! of the work tree is touched.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::checkpoint::{Checkpoints, Notice, Places, Result};
+use crate::journal::steps::{BeginIntent, Step};
+use crate::repo::control::Control;
+use crate::repo::first_index::Listed;
+use crate::repo::git::Git;
+use crate::repo::object_id::ObjectId;
+use crate::repo::plain_commit::Order;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::manifest::{Content, Kind, Manifest};
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{Known, Taken};
+use ralph_base::files::{copy_with_time, create_private_folder};
+use ralph_base::ids::RunId;
+
+/// What a begin did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// Short name of the checkpoint branch.
+    pub branch: String,
+    /// Where the user was.
+    pub original: String,
+    /// The commit that was; none on a branch without one.
+    pub original_commit: Option<String>,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+/// Everything the switch of a begin needs, durable before it starts.
+struct Prepared {
+    intent: BeginIntent,
+    refs: Refs,
+    notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Makes the branch and its first commit, and moves HEAD and the index there.
+    pub fn begin(&mut self, run: &RunId, change: &str) -> Result<Begun> {
+        self.mark_processes(run);
+        let prepared = self.prepare(run, change)?;
+        let intent = prepared.intent.clone();
+        self.make_ready(&intent.checkpoint, intent.commit)?;
+        let head = self.make_head_ready(&intent.checkpoint, &intent.branch)?;
+        self.record(
+            run,
+            Step::BeginIntent {
+                intent: Box::new(intent.clone()),
+            },
+        )?;
+        let carried_out = self.carry_out_begin(&intent, &prepared.refs, head);
+        self.ready_branch = None;
+        if let Err(error) = carried_out {
+            // Half a begin helps nobody; should this fail too, the next start does it.
+            let _ = self.recover();
+            return Err(error);
+        }
+        self.keep_git_directory(true)?;
+        self.record(run, Step::Begun)?;
+        self.nobody_was_here();
+        Ok(Begun {
+            branch: short(&intent.branch).to_owned(),
+            original: intent.original.recorded(),
+            original_commit: intent.original.commit().map(|commit| commit.to_string()),
+            notices: prepared.notices,
+        })
+    }
+
+    fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
+        self.clear_git_halves(&self.new_trash("begin"))?;
+        // While git answers, which it begins to at once, the vault is made.
+        let asked = self.ask_settings()?;
+        self.make_vault(run)?;
+        let settings = asked.answer()?;
+        let (refs, head) = self.observe()?;
+        let control = self.take_control((head.clone(), refs.clone()), None)?;
+        self.prepare_work_dir(&settings, &control)?;
+
+        let start_id = Snapshot::new_id();
+        let first_id = Snapshot::new_id();
+        let (index, listed) = self.copy_index(&start_id, &first_id)?;
+        let known = self.read_index(&index, &listed)?;
+        let submodules: Vec<_> = known.submodules.iter().cloned().collect();
+        let tracked: Vec<_> = known.tracked.iter().cloned().collect();
+        let skipped = self.skipped(&listed);
+        drop(listed);
+        let clean_to_git = known.clean_to_git();
+        let taken = self.take(&Arc::new(Manifest::default()), known, &index)?;
+        let start = self.snapshot(start_id, &taken, control.clone(), &submodules);
+
+        let git = self.work.patient().with_index(&index);
+        let mut paths = to_update(&taken.manifest, &tracked, &skipped);
+        // Git would not store them either.
+        paths.retain(|path| !clean_to_git.is_clean(path, &taken.manifest));
+        self.check_room_for(&self.places.repository.objects(), &taken.manifest, &paths)?;
+        let (tree, mut notices) =
+            self.first_tree(&git, (&control, &submodules), &index, (paths, &taken))?;
+        notices.extend(self.tell_kept_out(&taken));
+        notices.extend(self.tell_users_secrets(&tracked, &head)?);
+        notices.extend(taken.notices);
+        self.link_module_objects(&taken.manifest)?;
+        let parents: Vec<ObjectId> = head.commit().into_iter().collect();
+        let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
+        let commit = self.commit(&git, (tree, &parents), &message)?;
+        self.link_objects()?;
+
+        let branch = format!("refs/heads/ralph/{change}");
+        let first = Self::first_checkpoint(first_id, &start, &branch, commit);
+        let places = Arc::clone(&self.places);
+        let (start, first) = {
+            start.write(&places.vault, None)?;
+            first.write(&places.vault, Some(&start))?;
+            (start, first)
+        };
+        let intent = BeginIntent {
+            run: run.clone(),
+            change: change.to_owned(),
+            plan: self.plan.clone(),
+            plan_folder: self.plan_folder.clone(),
+            original: self.original(&branch, &head),
+            head,
+            old_branch: refs.get(&branch).copied(),
+            branch,
+            start: start.id,
+            commit,
+            checkpoint: first.id,
+        };
+        self.archive_old_branch(&intent)?;
+        Ok(Prepared {
+            intent,
+            refs,
+            notices,
+        })
+    }
+
+    /// Makes what of the vault is missing, and links the repository's objects into it.
+    fn make_vault(&self, run: &RunId) -> Result<()> {
+        let Places { repository, vault } = &*self.places;
+        vault.ensure_store(repository.format)?;
+        vault.tie(repository)?;
+        self.keep_limits(run)?;
+        self.link_objects()
+    }
+
+    /// The tree of the first commit, and what git could not store of it.
+    fn first_tree(
+        &self,
+        git: &Git,
+        (control, submodules): (&Control, &[Vec<u8>]),
+        index: &std::path::Path,
+        (paths, taken): (Vec<Vec<u8>>, &Taken),
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        if submodules.is_empty() && !control.is_sparse() {
+            let order = Order {
+                from: index.to_owned(),
+                to: Some(index.to_owned()),
+                objects: self.places.repository.objects(),
+                paths: paths.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = self.plain_tree(order)? {
+                return Ok((tree, Vec::new()));
+            }
+        }
+        let notices = self.update_index(git, &paths)?;
+        Ok((self.tree(git)?, notices))
+    }
+
+    /// Where the user was; a run that starts on a kept branch of ours goes home to where that
+    /// one began.
+    fn original(&self, branch: &str, head: &Head) -> Head {
+        match (self.state.kept(), head) {
+            (Some(kept), Head::Branch { name, .. })
+                if name == branch && kept.intent.branch == *branch =>
+            {
+                kept.intent.original.clone()
+            }
+            _ => head.clone(),
+        }
+    }
+
+    /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
+    fn first_checkpoint(id: String, start: &Snapshot, branch: &str, commit: ObjectId) -> Snapshot {
+        let mut control = start.control.clone();
+        control.refs.insert(branch.to_owned(), commit);
+        control.head = Head::Branch {
+            name: branch.to_owned(),
+            commit: Some(commit),
+        };
+        Snapshot {
+            id,
+            control,
+            ..start.clone()
+        }
+    }
+
+    /// The user's index as it is, and a private copy to work on, both with its time.
+    pub fn copy_index(
+        &self,
+        start: &str,
+        first: &str,
+    ) -> Result<(std::path::PathBuf, Vec<Listed>)> {
+        let places = Arc::clone(&self.places);
+        let kept = Snapshot::index(&places.vault, start);
+        let private = Snapshot::index(&places.vault, first);
+        let saved = kept.clone();
+        let target = private.clone();
+        let split = {
+            for path in [&kept, &target] {
+                if let Some(folder) = path.parent() {
+                    create_private_folder(folder)?;
+                }
+                copy_with_time(&places.repository.index(), path)?;
+            }
+            copy_shared_index(&places.repository.git_dir, &places.vault.scratch("work"))
+        }?;
+        if split {
+            // A split index is half an index; the copies are made whole.
+            for copy in [&saved, &private] {
+                self.work
+                    .with_index(copy)
+                    .run(["update-index", "--no-split-index"])?;
+            }
+        }
+        let listed = self.list_index(&private)?;
+        self.clear_flags(&private, &listed)?;
+        Ok((private, listed))
+    }
+
+    /// Keeps the tip of an earlier branch of the same name.
+    fn archive_old_branch(&self, intent: &BeginIntent) -> Result<()> {
+        if let Some(old) = intent.old_branch {
+            let name = format!("refs/archive/{}/before", intent.run);
+            self.store.run(["update-ref", &name, &old.to_string()])?;
+        }
+        Ok(())
+    }
+
+    /// Moves branch, HEAD and index.
+    fn carry_out_begin(&mut self, intent: &BeginIntent, refs: &Refs, head: PathBuf) -> Result<()> {
+        let trash = self.new_trash("begin");
+        let target = Head::Branch {
+            name: intent.branch.clone(),
+            commit: Some(intent.commit),
+        };
+        self.move_to_new_commit(&intent.branch, refs, intent.commit)?;
+        let (branch, at) = (&intent.branch, intent.commit);
+        let is_there = matches!(&intent.head, Head::Branch { name, .. } if name == branch);
+        if is_there || !self.move_head(&intent.head, (branch, at), Some(head)) {
+            self.point_head(&target, &intent.head)?;
+        }
+        let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
+        self.swap_index(&index, &trash)
+    }
+
+    /// A snapshot of what was taken.
+    pub fn snapshot(
+        &self,
+        id: String,
+        taken: &Taken,
+        control: Control,
+        submodules: &[Vec<u8>],
+    ) -> Snapshot {
+        Snapshot {
+            id,
+            manifest: Arc::clone(&taken.manifest),
+            control,
+            opaque: crate::checkpoint::lock(&self.opaque).folders(),
+            submodules: submodules.to_vec(),
+        }
+    }
+
+    /// What later walks need to know of a checkpoint.
+    pub fn known_of(snapshot: &Snapshot) -> Known {
+        Known {
+            submodules: snapshot.submodules.iter().cloned().collect(),
+            ..Known::default()
+        }
+    }
+}
+
+/// Paths the private index must hear of: what is not clean, and what is gone.
+fn to_update(
+    manifest: &Manifest,
+    tracked: &[Vec<u8>],
+    skipped: &std::collections::HashSet<Vec<u8>>,
+) -> Vec<Vec<u8>> {
+    let changed = manifest
+        .entries
+        .iter()
+        .filter(|(_, entry)| {
+            entry.is_visible() && !matches!(entry.content, Content::Git(_) | Content::Unkept)
+        })
+        .map(|(path, _)| path.clone());
+    let holds_bytes = |path: &Vec<u8>| {
+        let entry = manifest.entries.get(path);
+        entry.is_some_and(|entry| matches!(entry.kind, Kind::File | Kind::Link))
+    };
+    let gone = tracked
+        .iter()
+        .filter(|path| !holds_bytes(path) && !skipped.contains(*path))
+        .cloned();
+    gone.chain(changed).collect()
+}
+
+/// The other half of a split index is looked for in the git directory.
+pub(crate) fn copy_shared_index(git_dir: &std::path::Path, work: &std::path::Path) -> Result<bool> {
+    let mut any = false;
+    let Ok(listing) = std::fs::read_dir(git_dir) else {
+        return Ok(false);
+    };
+    for entry in listing.filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with("sharedindex.") {
+            copy_with_time(&entry.path(), &work.join(&name))?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// A branch's name without `refs/heads/`.
+pub(crate) fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+}

@@ -1,0 +1,485 @@
+//! The work tree becomes what a manifest says: changed and deleted paths are written back byte for
+//! byte, created ones move to the trash, untouched ones are not touched.
+//!
+//! Files that are written back get the present time as their modification time: build tools
+//! compare times, and an old one would let them believe in results built from the attempt's bytes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, FileTimes};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::park::Parked;
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Places, Result};
+use crate::repo::git::GitError;
+use crate::repo::loose_object;
+use crate::repo::object_id::ObjectId;
+use crate::repo::visible::check_ignore;
+use crate::tree::keeping::open_raw;
+use crate::tree::manifest::{Content, Entry, Kind, Manifest, compare};
+use crate::tree::modules::is_module_path;
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{show, under_any};
+use crate::tree::twins::{Twins, keep_owner};
+use crate::tree::walk::absolute;
+use ralph_base::files::{FileError, Tried, free_name, make_writable, move_away, place};
+use ralph_base::sparse;
+use ralph_base::temporary_files::is_temporary;
+
+/// Objects are fetched from git in portions of this size.
+const PORTION: u64 = 32 * 1024 * 1024;
+
+/// One path to write back.
+pub(crate) type Wanted = (Vec<u8>, Entry);
+
+/// What the tree is to become.
+pub struct Goal<'a> {
+    /// Everything as it is to be.
+    pub snapshot: &'a Snapshot,
+    /// An index that knows what is tracked there.
+    pub index: &'a Path,
+    /// Which created files go.
+    pub reach: Reach,
+}
+
+/// Which files go that the goal does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// All but those git ignores.
+    LeavingIgnored,
+    /// All but cache folders.
+    Everything,
+}
+
+impl Checkpoints {
+    /// Makes the tree, which is as `parked` says, what the goal says.
+    pub fn converge(&self, goal: &Goal<'_>, parked: &Parked, trash: &Path) -> Result<Vec<Notice>> {
+        let (target, now) = (&goal.snapshot.manifest, &parked.manifest);
+        let changes = compare(target, now);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut notices = Vec::new();
+        for path in changes.modified.iter().chain(&changes.removed) {
+            let Some(entry) = target.entries.get(path) else {
+                continue;
+            };
+            if entry.content == Content::Unkept {
+                notices.push(Notice::new(
+                    "not_restored",
+                    format!(
+                        "`{}` changed and had not been kept: left as it is",
+                        show(path)
+                    ),
+                ));
+            } else {
+                wanted.push((path.clone(), entry.clone()));
+            }
+        }
+        wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+
+        // The rules that say what is ignored come back first: what an agent hid behind a rule of
+        // its own is not ignored.
+        let (rules, new_rules): (Vec<_>, Vec<_>) = (
+            wanted
+                .iter()
+                .filter(|(path, _)| is_rules(path))
+                .cloned()
+                .collect(),
+            changes
+                .created
+                .iter()
+                .filter(|path| is_rules(path))
+                .cloned()
+                .collect(),
+        );
+        let twins = Arc::new(Twins::of(target, &wanted));
+        notices.extend(self.trash_all(new_rules, trash)?);
+        self.write_back((now, &twins), rules, trash)?;
+        let created: Vec<Vec<u8>> = changes
+            .created
+            .into_iter()
+            .filter(|path| !is_rules(path))
+            .collect();
+        let goners = self.goners(goal, parked, created)?;
+        notices.extend(self.trash_all(goners, trash)?);
+        let others = wanted
+            .into_iter()
+            .filter(|(path, _)| !is_rules(path))
+            .collect();
+        self.write_back((now, &twins), others, trash)?;
+        self.bring_back_module_objects(goal.snapshot)?;
+        self.index_times(target)?;
+        self.folder_modes(target)?;
+        Ok(notices)
+    }
+
+    /// Which created paths go: all but ignored ones, whole folders where nothing in them stays.
+    fn goners(
+        &self,
+        goal: &Goal<'_>,
+        parked: &Parked,
+        created: Vec<Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let (base, now) = (goal.snapshot, &parked.manifest);
+        let is_folder = |path: &Vec<u8>| {
+            now.entries
+                .get(path)
+                .is_some_and(|entry| entry.kind == Kind::Folder)
+        };
+        // Git does not answer for paths in other repositories.
+        let elsewhere = |path: &Vec<u8>| {
+            inside_nested(now, path) || under_any(path, &base.submodules) || is_module_path(path)
+        };
+        // A cache folder may be one only by a rule of the attempt's.
+        let (known, new): (Vec<_>, Vec<_>) = parked
+            .passed_over
+            .iter()
+            .partition(|folder| base.opaque.contains(folder));
+        let asked: Vec<Vec<u8>> = created
+            .iter()
+            .filter(|path| !is_folder(path) && !is_temporary(path))
+            .filter(|_| goal.reach == Reach::LeavingIgnored)
+            .chain(new.iter().copied())
+            .filter(|path| !elsewhere(path))
+            .cloned()
+            .collect();
+        let ignored = if asked.is_empty() {
+            HashSet::new()
+        } else {
+            check_ignore(&self.work.patient().with_index(goal.index), &asked)?
+        };
+        let stays: BTreeSet<&Vec<u8>> = ignored.iter().chain(known).collect();
+        let holds_what_stays = |folder: &[u8]| {
+            let start = [folder, b"/"].concat();
+            let mut after = stays.range::<Vec<u8>, _>(&start..);
+            after.next().is_some_and(|path| path.starts_with(&start))
+        };
+        let mut folders = HashSet::new();
+        let mut goners = Vec::new();
+        for path in created.into_iter().chain(new.into_iter().cloned()) {
+            if ignored.contains(&path) || ancestors(&path).any(|folder| folders.contains(folder)) {
+                continue;
+            }
+            if is_folder(&path) {
+                if holds_what_stays(&path) {
+                    continue;
+                }
+                folders.insert(path.clone());
+            }
+            goners.push(path);
+        }
+        Ok(goners)
+    }
+
+    /// Moves paths to the trash; what belongs to somebody else may have to stay.
+    fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<Vec<Notice>> {
+        let places = Arc::clone(&self.places);
+        let trash = trash.join("files");
+        let mut notices = Vec::new();
+        for path in paths {
+            let full = places.full(&path);
+            if fs::symlink_metadata(&full).is_err() {
+                continue;
+            }
+            match move_away(&full, &free_name(&absolute(&trash, &path))) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    let message = format!("`{}` may not be moved and stays", show(&path));
+                    notices.push(Notice::new("not_removed", message));
+                }
+                other => other?,
+            }
+        }
+        Ok(notices)
+    }
+
+    /// Writes paths back, fetching what git holds in portions.
+    pub fn write_back(
+        &self,
+        (now, twins): (&Arc<Manifest>, &Arc<Twins>),
+        wanted: Vec<Wanted>,
+        trash: &Path,
+    ) -> Result<()> {
+        let mut rest = wanted.into_iter().peekable();
+        while rest.peek().is_some() {
+            let mut portion = Vec::new();
+            let mut size = 0;
+            while let Some((path, entry)) = rest.next_if(|_| size < PORTION) {
+                if matches!(entry.content, Content::Git(_)) {
+                    size += entry.stat.size + 1;
+                }
+                portion.push((path, entry));
+            }
+            let objects = self.fetch(&portion)?;
+            let places = Arc::clone(&self.places);
+            let (now, twins) = (Arc::clone(now), Arc::clone(twins));
+            let trash = trash.join("files");
+            {
+                let writer = Writer {
+                    places: &places,
+                    objects: &objects,
+                    trash: &trash,
+                    now: &now,
+                    twins: &twins,
+                };
+                portion
+                    .iter()
+                    .try_for_each(|(path, entry)| writer.write(path, entry))
+            }?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the objects a portion needs.
+    pub fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
+        let mut input = String::new();
+        let mut objects = HashMap::new();
+        for (_, entry) in portion {
+            let Content::Git(id) = entry.content else {
+                continue;
+            };
+            match self.loose(&id) {
+                Some(bytes) => drop(objects.insert(id, bytes)),
+                None => drop(writeln!(input, "{id}")),
+            }
+        }
+        if input.is_empty() {
+            return Ok(objects);
+        }
+        let output = self
+            .store
+            .patient()
+            .run_with_input(["cat-file", "--batch"], input.as_bytes())?;
+        let packed = parse_batch(&output).ok_or_else(|| GitError::Unexpected {
+            command: "cat-file --batch".to_owned(),
+            answer: show(&output[..output.len().min(200)]),
+        })?;
+        objects.extend(packed);
+        Ok(objects)
+    }
+
+    /// The bytes of a blob that has a file of its own in the store, and is whole.
+    fn loose(&self, id: &ObjectId) -> Option<Vec<u8>> {
+        let store = self.places.vault.store().join("objects");
+        let bytes = loose_object::read(&store, id, "blob")?;
+        let format = self.places.repository.format;
+        (ObjectId::of_object(format, "blob", &bytes) == *id).then_some(bytes)
+    }
+
+    /// Indexes of submodules and of repositories within the tree get their times back, also those
+    /// that git wrote anew with the same bytes.
+    fn index_times(&self, target: &Arc<Manifest>) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = Arc::clone(target);
+        let entries = target.entries.iter();
+        let kept = |entry: &Entry| matches!(entry.content, Content::Raw(_) | Content::Git(_));
+        for (path, entry) in entries.filter(|(path, entry)| is_index(path) && kept(entry)) {
+            let full = places.full(path);
+            let then = modified(entry);
+            let now = fs::metadata(&full).and_then(|now| now.modified());
+            if now.is_ok_and(|now| now != then) {
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(&full)
+                    .and_then(|file| file.set_times(FileTimes::new().set_modified(then)))
+                    .tried("set the time of", &full)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Folders get their modes last, so that a read-only one could be filled.
+    fn folder_modes(&self, target: &Arc<Manifest>) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = Arc::clone(target);
+        for (path, entry) in target.entries.iter().rev() {
+            if entry.kind != Kind::Folder || entry.stat.mode & 0o700 == 0o700 {
+                continue;
+            }
+            let full = places.full(path);
+            // Somebody else's folder can only be as it was.
+            let now = fs::symlink_metadata(&full).map(|now| now.mode() & 0o7777);
+            if now.is_ok_and(|now| now == entry.stat.mode) {
+                continue;
+            }
+            let mode = fs::Permissions::from_mode(entry.stat.mode);
+            fs::set_permissions(&full, mode).tried("set the mode of", &full)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn is_rules(path: &[u8]) -> bool {
+    path == b".gitignore" || path.ends_with(b"/.gitignore")
+}
+
+/// True below a folder with a repository of its own: git does not answer for such paths.
+fn inside_nested(now: &Manifest, path: &[u8]) -> bool {
+    ancestors(path).any(|folder| now.entries.contains_key(&[folder, b"/.git"].concat()))
+}
+
+/// The folders above a path, nearest first.
+pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let parent = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/');
+    std::iter::successors(parent(path).map(|at| &path[..at]), move |folder| {
+        parent(folder).map(|at| &folder[..at])
+    })
+}
+
+/// Writes single paths.
+struct Writer<'a> {
+    places: &'a Places,
+    objects: &'a HashMap<ObjectId, Vec<u8>>,
+    trash: &'a Path,
+    /// The tree before the restore.
+    now: &'a Manifest,
+    twins: &'a Twins,
+}
+
+impl Writer<'_> {
+    fn write(&self, path: &[u8], wanted: &Entry) -> Result<()> {
+        let now = self.now.entries.get(path);
+        let full = self.places.full(path);
+        let same_bytes = now.is_some_and(|now| {
+            now.kind == wanted.kind
+                && wanted.kind != Kind::Special
+                && (now.content == wanted.content
+                    || now.content.id().is_some() && now.content.id() == wanted.content.id())
+        });
+        if same_bytes && wanted.kind != Kind::Link {
+            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+            self.twins.note_written(path);
+            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+        }
+        self.make_parents(&full)?;
+        let present = fs::symlink_metadata(&full).ok();
+        // The folder was created for a file that was written earlier, such as its `.gitignore`.
+        if wanted.kind == Kind::Folder && present.as_ref().is_some_and(fs::Metadata::is_dir) {
+            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+        }
+        if present.is_some() {
+            move_away(&full, &free_name(&absolute(self.trash, path)))?;
+        }
+        let unlocked = full
+            .parent()
+            .and_then(|parent| Some((parent.to_owned(), make_writable(parent)?)));
+        let written = if self.twins.link(path, &full, (self.places, self.now)) {
+            Ok(())
+        } else {
+            let written = self.create(&full, wanted);
+            keep_owner(&full, present.as_ref());
+            self.twins.note_written(path);
+            written
+        };
+        if let Some((parent, mode)) = unlocked {
+            let _ = fs::set_permissions(&parent, fs::Permissions::from_mode(mode));
+        }
+        written
+    }
+
+    fn create(&self, full: &Path, wanted: &Entry) -> Result<()> {
+        let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
+        match (&wanted.kind, &wanted.content) {
+            (Kind::Folder, _) => {
+                fs::create_dir(full).tried("create", full)?;
+                fs::set_permissions(full, mode).tried("set the mode of", full)?;
+            }
+            (Kind::Link, Content::Link(target)) => {
+                let target = PathBuf::from(OsString::from_vec(target.clone()));
+                std::os::unix::fs::symlink(target, full).tried("create", full)?;
+            }
+            (Kind::File, Content::Git(id)) => {
+                let Some(bytes) = self.objects.get(id) else {
+                    return Err(missing(full, id));
+                };
+                place(full, |file| {
+                    io::Write::write_all(file, bytes)?;
+                    file.set_permissions(mode)
+                })?;
+            }
+            (Kind::File, Content::Raw(id)) => {
+                let source = open_raw(self.places, id)?;
+                place(full, |file| {
+                    sparse::copy(&source, file)?;
+                    file.set_permissions(mode)
+                })?;
+            }
+            // Special files are not kept; a name without content says nothing worth making.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the folders above a path, moving aside what is in their place. From the top down: a
+    /// folder below a link is somebody else's.
+    fn make_parents(&self, full: &Path) -> Result<()> {
+        let top = &self.places.repository.work_tree;
+        let parent = match full.parent() {
+            Some(parent) if parent != top => parent,
+            _ => return Ok(()),
+        };
+        self.make_parents(parent)?;
+        let present = fs::symlink_metadata(parent);
+        if present.as_ref().is_ok_and(fs::Metadata::is_dir) {
+            return Ok(());
+        }
+        if present.is_ok() {
+            let name = Path::new(parent.file_name().unwrap_or_default());
+            let relative = parent.strip_prefix(top).unwrap_or(name);
+            move_away(parent, &free_name(&self.trash.join(relative)))?;
+        }
+        match fs::create_dir(parent) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(FileError::new("create", parent, error).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// True for the index of a submodule or of a repository within the tree: git compares its time with
+/// those of files, and a new one would hide edits.
+fn is_index(path: &[u8]) -> bool {
+    path.ends_with(b"/index") && (is_module_path(path) || path.ends_with(b"/.git/index"))
+}
+
+fn modified(entry: &Entry) -> SystemTime {
+    let since = u64::try_from(entry.stat.modified_ns).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(since)
+}
+
+/// A folder stays open for its owner until everything in it is written.
+fn folder_bits(entry: &Entry) -> u32 {
+    if entry.kind == Kind::Folder { 0o700 } else { 0 }
+}
+
+fn missing(path: &Path, id: &ObjectId) -> CheckpointError {
+    CheckpointError::failed(
+        format!("the vault has no object {id} for `{}`", path.display()),
+        "the attempt is parked; nothing else was changed",
+    )
+}
+
+/// Splits the answer of `cat-file --batch`.
+fn parse_batch(mut output: &[u8]) -> Option<HashMap<ObjectId, Vec<u8>>> {
+    let mut objects = HashMap::new();
+    while !output.is_empty() {
+        let end = output.iter().position(|byte| *byte == b'\n')?;
+        let header = std::str::from_utf8(&output[..end]).ok()?;
+        let mut words = header.split(' ');
+        let id = ObjectId::parse(words.next()?.as_bytes())?;
+        if words.next()? != "blob" {
+            return None;
+        }
+        let length: usize = words.next()?.parse().ok()?;
+        let bytes = output.get(end + 1..end + 1 + length)?;
+        objects.insert(id, bytes.to_vec());
+        output = output.get(end + 2 + length..)?;
+    }
+    Some(objects)
+}

@@ -1,0 +1,422 @@
+//! Finish: the branch is kept; or the work goes home, HEAD back on the original branch, all of the
+//! run's changes as uncommitted modifications; or everything goes back to how it was before.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::begin::short;
+use super::incoming::Home;
+use super::moving::{Outline, PreparedMove, Present};
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result, lock};
+use crate::journal::run_state::Current;
+use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
+use crate::outcome::FinishChoice;
+use crate::repo::git::nul_separated;
+use crate::repo::git_copy::{self, GitCopy};
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::snapshot::Snapshot;
+use ralph_base::files::{copy_with_time, create_private_folder};
+
+/// What a finish did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishReport {
+    /// What was done; not always what was asked for.
+    pub choice: FinishChoice,
+    /// Where HEAD is now.
+    pub head: String,
+    /// Short name of the checkpoint branch.
+    pub branch: String,
+    /// Files that differ from where the run began.
+    pub changed_files: usize,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+/// A finish that is ready; nothing is touched yet.
+pub struct PreparedFinish {
+    report: FinishReport,
+    /// None where the branch is only kept.
+    prepared: Option<PreparedMove>,
+}
+
+impl PreparedFinish {
+    /// What will be done.
+    pub fn report(&self) -> &FinishReport {
+        &self.report
+    }
+
+    /// What tells the move from others, where there is one.
+    pub fn move_id(&self) -> Option<&str> {
+        self.prepared.as_ref().map(PreparedMove::id)
+    }
+
+    #[cfg(test)]
+    pub fn intent(&self) -> Option<&MoveIntent> {
+        self.prepared.as_ref().map(|prepared| &prepared.intent)
+    }
+
+    /// What will be moved.
+    pub fn outline(&self) -> Option<&Outline> {
+        self.prepared.as_ref().map(|prepared| &prepared.outline)
+    }
+}
+
+impl Checkpoints {
+    /// Ends the open run.
+    pub fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
+        let prepared = self.prepare_finish(choice)?;
+        self.carry_out_finish(prepared)
+    }
+
+    /// Makes a finish ready.
+    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+        let current = self.current()?;
+        self.return_pruned()?;
+        let (choice, mut notices) = possible(&current, choice);
+        let (refs, head, repaired) = self.observe_repaired(&current.snapshot)?;
+        notices.extend(repaired);
+        // Before anything is moved: the vault's copy goes with the run.
+        notices.extend(self.restore_content(&self.new_trash("content"))?);
+        let tip = refs.get(&current.intent.branch).copied();
+        let changed_files = self.changed_since_start(&current, tip.unwrap_or(current.commit))?;
+        let mut report = FinishReport {
+            choice,
+            head: short(&current.intent.branch).to_owned(),
+            branch: short(&current.intent.branch).to_owned(),
+            changed_files,
+            notices,
+        };
+        let prepared = match choice {
+            FinishChoice::Keep => None,
+            FinishChoice::Cleanup => {
+                let tip = Self::tip(&current, &refs)?;
+                report.head = current.intent.original.recorded();
+                let prepared = self.prepare_cleanup(&current, &refs, (tip, head), changed_files);
+                Some(prepared?)
+            }
+            FinishChoice::Abandon => {
+                report.head = current.intent.head.recorded();
+                Some(self.prepare_abandon(&current, &refs, head)?)
+            }
+        };
+        Ok(PreparedFinish { report, prepared })
+    }
+
+    /// Carries a finish out.
+    pub fn carry_out_finish(&mut self, prepared: PreparedFinish) -> Result<FinishReport> {
+        let PreparedFinish {
+            mut report,
+            prepared,
+        } = prepared;
+        let run = self.current()?.intent.run;
+        self.archive_end(&run.0)?;
+        match prepared {
+            None => {
+                let changed_files = report.changed_files;
+                self.record(&run, Step::Kept { changed_files })?;
+            }
+            Some(prepared) => {
+                report.notices.extend(prepared.outline.notices.clone());
+                report.notices.extend(self.carry_out(prepared)?);
+            }
+        }
+        self.loaded = None;
+        *lock(&self.git_copy) = GitCopy::default();
+        git_copy::remove(&self.places.vault);
+        Ok(report)
+    }
+
+    /// A branch may be rewritten or deleted by anybody later: its tip is kept.
+    fn archive_end(&self, run: &str) -> Result<()> {
+        let current = self.current()?;
+        let (refs, _) = self.observe()?;
+        let Some(tip) = refs.get(&current.intent.branch) else {
+            return Ok(());
+        };
+        self.link_objects()?;
+        let name = format!("refs/archive/{run}/end");
+        self.store.run(["update-ref", &name, &tip.to_string()])?;
+        Ok(())
+    }
+
+    fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
+        refs.get(&current.intent.branch).copied().ok_or_else(|| {
+            let branch = short(&current.intent.branch);
+            CheckpointError::refused(
+                format!("the branch `{branch}` no longer exists; nothing was changed"),
+                format!(
+                    "bring it back with `git branch {branch} {}`, then finish again",
+                    current.commit
+                ),
+            )
+        })
+    }
+
+    fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
+        let from = current.intent.commit.to_string();
+        let mut args = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let tip = tip.to_string();
+        args.extend([from.as_str(), tip.as_str()]);
+        let output = self.git.patient().run(args)?;
+        Ok(nul_separated(&output).count())
+    }
+
+    fn prepare_cleanup(
+        &mut self,
+        current: &Current,
+        refs: &Refs,
+        (tip, head): (ObjectId, Head),
+        changed_files: usize,
+    ) -> Result<PreparedMove> {
+        self.refuse_elsewhere(current, &head)?;
+        let home = self.home(current, refs, tip)?;
+        let base = self.checkpoint()?;
+        let present = self.take_present(&base)?;
+        let head_to = match &current.intent.original {
+            Head::Branch { name, .. } => Head::Branch {
+                name: name.clone(),
+                commit: home.commit,
+            },
+            detached @ Head::Detached { .. } => detached.clone(),
+        };
+        let mut branches = vec![RefMove {
+            name: current.intent.branch.clone(),
+            from: Some(tip),
+            to: None,
+        }];
+        if let Head::Branch { name, commit } = &head_to {
+            branches.push(RefMove {
+                name: name.clone(),
+                from: *commit,
+                to: *commit,
+            });
+        }
+        let after = self.after_cleanup(current, &home, &present, (tip, &head_to))?;
+        let intent = MoveIntent {
+            kind: MoveKind::Cleanup { changed_files },
+            before: present.snapshot.id.clone(),
+            after: after.id.clone(),
+            refs: branches,
+            head_from: head,
+            head_to,
+            with_control: false,
+        };
+        self.prepare_move(&current.intent.run, intent, present, &after)
+    }
+
+    /// The state a cleanup leads to, with its index.
+    fn after_cleanup(
+        &self,
+        current: &Current,
+        home: &Home,
+        present: &Present,
+        (tip, head): (ObjectId, &Head),
+    ) -> Result<Snapshot> {
+        let id = Snapshot::new_id();
+        let index = self.derive_index(&current.snapshot, &id)?;
+        let now = &present.snapshot.manifest;
+        let manifest = match home.merged {
+            None => Arc::clone(now),
+            Some(merged) => {
+                let edits = (now.as_ref(), &present.changes);
+                Arc::new(self.with_incoming(&index, (tip, merged), edits)?)
+            }
+        };
+        let git = self.work.patient().with_index(&index);
+        match home.commit {
+            Some(commit) => {
+                git.run(["read-tree", "--reset", &commit.to_string()])?;
+            }
+            None => {
+                git.run(["read-tree", "--empty"])?;
+            }
+        }
+        self.stage_again(current, home.commit, (&git, &manifest))?;
+        let mut control = present.snapshot.control.clone();
+        control.refs.remove(&current.intent.branch);
+        control.head = head.clone();
+        let after = Snapshot {
+            id,
+            manifest,
+            control,
+            ..present.snapshot.as_ref().clone()
+        };
+        self.write_snapshot(after, &present.snapshot)
+    }
+
+    /// Everything as it was before the run: the snapshot its begin took.
+    fn prepare_abandon(
+        &mut self,
+        current: &Current,
+        refs: &Refs,
+        head: Head,
+    ) -> Result<PreparedMove> {
+        let intent = &current.intent;
+        let mut branches = vec![RefMove {
+            name: intent.branch.clone(),
+            from: refs.get(&intent.branch).copied(),
+            to: intent.old_branch,
+        }];
+        if let Head::Branch { name, commit } = &intent.head
+            && *name != intent.branch
+        {
+            let now = refs.get(name).copied();
+            if now.is_some() && now != *commit {
+                return Err(original_moved(current, name, *commit));
+            }
+            branches.push(RefMove {
+                name: name.clone(),
+                from: now,
+                to: *commit,
+            });
+        }
+        let at_home = same_place(&head, &intent.head);
+        if !at_home && !refs.contains_key(&intent.branch) {
+            self.refuse_without_branch(current, &head)?;
+        } else if !at_home {
+            self.refuse_elsewhere(current, &head)?;
+        }
+        let base = self.checkpoint()?;
+        let present = self.take_present(&base)?;
+        let places = Arc::clone(&self.places);
+        let id = intent.start.clone();
+        let start = Snapshot::read(&places.vault, &id)?;
+        let abandon = MoveIntent {
+            kind: MoveKind::Abandon,
+            before: present.snapshot.id.clone(),
+            after: start.id.clone(),
+            refs: branches,
+            head_from: head,
+            head_to: intent.head.clone(),
+            with_control: true,
+        };
+        self.prepare_move(&intent.run, abandon, present, &start)
+    }
+
+    /// A finish takes the tree for the run's; on another branch it is not.
+    fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
+        self.refuse_operation()?;
+        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Ok(());
+        }
+        let branch = short(&current.intent.branch);
+        Err(CheckpointError::refused(
+            format!(
+                "the run is on `{branch}`, but HEAD is on `{}`",
+                head.shown()
+            ),
+            format!("`git switch {branch}` first, then finish again"),
+        ))
+    }
+
+    /// The same where that branch is gone, and only the one the run came from is left.
+    fn refuse_without_branch(&self, current: &Current, head: &Head) -> Result<()> {
+        self.refuse_operation()?;
+        let branch = short(&current.intent.branch);
+        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Ok(());
+        }
+        let back = match &current.intent.head {
+            Head::Branch { name, .. } => format!("`git symbolic-ref HEAD {name}`"),
+            Head::Detached { commit } => format!("`git update-ref --no-deref HEAD {commit}`"),
+        };
+        Err(CheckpointError::refused(
+            format!(
+                "the run was on `{branch}`, which is gone, and HEAD is on `{}`",
+                head.shown()
+            ),
+            format!("{back} first, which touches no file, then finish again"),
+        ))
+    }
+
+    /// A run whose branch was kept is open again. The journal says so with its next step: should
+    /// that not come, the run is still a kept one.
+    pub fn reopen(&mut self) -> Result<()> {
+        let Some(kept) = self.state.kept().cloned() else {
+            return Err(CheckpointError::refused(
+                "there is no run to go on with",
+                "start one with `ralphtool loop CHANGE`",
+            ));
+        };
+        let (_, head) = self.observe()?;
+        let at_home = same_place(&head, &kept.intent.head);
+        if !at_home {
+            self.refuse_elsewhere(&kept, &head)?;
+        }
+        self.state.reopen();
+        self.reopened = Some(kept.intent.run);
+        Ok(())
+    }
+
+    /// Writes a snapshot as the difference to another.
+    pub fn write_snapshot(&self, snapshot: Snapshot, parent: &Arc<Snapshot>) -> Result<Snapshot> {
+        let places = Arc::clone(&self.places);
+        let parent = Arc::clone(parent);
+        snapshot.write(&places.vault, Some(&parent))?;
+        Ok(snapshot)
+    }
+
+    /// A copy of the user's index, with its time and whole even where it is split.
+    pub fn copy_user_index(&self, to: &Path) -> Result<()> {
+        let places = Arc::clone(&self.places);
+        let target = to.to_owned();
+        let split = {
+            if let Some(folder) = target.parent() {
+                create_private_folder(folder)?;
+            }
+            copy_with_time(&places.repository.index(), &target)?;
+            super::begin::copy_shared_index(
+                &places.repository.git_dir,
+                &places.vault.scratch("work"),
+            )
+        }?;
+        if split && to.exists() {
+            let git = self.work.patient().with_index(to);
+            git.run(["update-index", "--no-split-index"])?;
+        }
+        Ok(())
+    }
+}
+
+/// The same branch, or the same commit where both are detached.
+pub(crate) fn same_place(one: &Head, two: &Head) -> bool {
+    match (one, two) {
+        (Head::Branch { name, .. }, Head::Branch { name: other, .. }) => name == other,
+        (Head::Detached { commit }, Head::Detached { commit: other }) => commit == other,
+        _ => false,
+    }
+}
+
+/// A run that began on its own branch has no other one to go home to.
+fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notice>) {
+    let branch = &current.intent.branch;
+    let homeless = matches!(&current.intent.original, Head::Branch { name, .. } if name == branch);
+    if choice != FinishChoice::Cleanup || !homeless {
+        return (choice, Vec::new());
+    }
+    let message = format!(
+        "the run began on `{}` itself, so the branch is kept",
+        short(branch)
+    );
+    let notice = Notice::new("branch_kept", message);
+    (FinishChoice::Keep, vec![notice])
+}
+
+fn original_moved(current: &Current, name: &str, began: Option<ObjectId>) -> CheckpointError {
+    let original = short(name);
+    let back = match began {
+        Some(began) => format!("`git update-ref {name} {began}`"),
+        None => format!("`git update-ref -d {name}`"),
+    };
+    CheckpointError::refused(
+        format!(
+            "`{original}` has moved since the run of `{}` began; nothing was changed",
+            current.intent.change
+        ),
+        format!(
+            "to give its new commits up too, put it back with {back} and abandon again; \
+             else `ralphtool finish --cleanup` brings the work onto it"
+        ),
+    )
+}

@@ -1,0 +1,211 @@
+//! What gates change in the tree is put back: build output that is not ignored, snapshots they
+//! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
+
+use std::sync::Arc;
+
+use super::begin::short;
+use super::converge::{Goal, Reach};
+use super::park::Parked;
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result, lock};
+use crate::journal::steps::Step;
+use crate::recovery::mend::Care;
+use crate::repo::repository::Head;
+use crate::tree::manifest::{Kind, Lane, Manifest, compare};
+use crate::tree::modules::is_module_path;
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{Taken, show};
+
+/// The tree as it was before a gate ran.
+#[derive(Debug, Clone)]
+pub(crate) struct Marked {
+    manifest: Arc<Manifest>,
+    opaque: Vec<Vec<u8>>,
+    /// Where HEAD was; unknown where git could not tell.
+    head: Option<Head>,
+}
+
+/// Whom the tree belongs to once gates ran.
+enum Whose {
+    /// What changed in it is theirs; with what was mended of the git directory.
+    Gates(Vec<Notice>),
+    /// Somebody committed: what is in it cannot be told apart from that.
+    Committed,
+    /// Somebody went elsewhere with HEAD: what is in it is the user's.
+    Users(Head),
+}
+
+impl Checkpoints {
+    /// Takes note of the tree that a walk just showed.
+    pub fn looked(&mut self, taken: &Taken) {
+        self.marked = Some(Marked {
+            manifest: Arc::clone(&taken.manifest),
+            opaque: lock(&self.opaque).folders(),
+            head: None,
+        });
+    }
+
+    /// Remembers the tree as it was looked at just now, before gates run.
+    pub fn mark_looked(&mut self) {
+        let head = self.observe().ok().map(|(_, head)| head);
+        if let Some(marked) = &mut self.marked {
+            marked.head = head;
+        }
+    }
+
+    /// Remembers the tree as it is now: what a gate did to it is part of the work.
+    pub fn mark_tree(&mut self) -> Result<()> {
+        let base = self.checkpoint()?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take(&base.manifest, Self::known_of(&base), &index)?;
+        self.looked(&taken);
+        self.mark_looked();
+        Ok(())
+    }
+
+    /// Puts what gates changed back to the tree that was remembered.
+    pub fn put_back_to_mark(&mut self) -> Result<Vec<Notice>> {
+        let Some(marked) = self.marked.clone() else {
+            return Ok(Vec::new());
+        };
+        let whose = self.whose_tree(&marked)?;
+        self.put_back(&marked, whose)
+    }
+
+    /// A gate is about to run on the checkpoint: should this program not see its end, what differs
+    /// from the checkpoint then is the gate's doing, and goes.
+    pub fn gate_begins(&mut self) -> Result<()> {
+        self.somebody_is_here();
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::RestoreIntent)
+    }
+
+    /// The boxes of a story are about to be opened again, in a commit: should this program not make
+    /// it, they are restored, and the gate judges again.
+    pub fn reopening_begins(&mut self) -> Result<()> {
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::RestoreIntent)
+    }
+
+    /// Puts what a gate changed back to the checkpoint.
+    pub fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
+        let current = self.current()?;
+        let base = self.checkpoint()?;
+        let marked = Marked {
+            manifest: Arc::clone(&base.manifest),
+            opaque: base.opaque.clone(),
+            head: Some(Head::Branch {
+                name: current.intent.branch,
+                commit: Some(current.commit),
+            }),
+        };
+        let whose = self.whose_tree(&marked)?;
+        if let Whose::Users(_) = whose {
+            // Nothing in the tree is of the run: a later start must not restore it.
+            self.record(&current.intent.run, Step::Restored)?;
+        }
+        let notices = self.put_back(&marked, whose)?;
+        self.record(&current.intent.run, Step::Restored)?;
+        Ok(notices)
+    }
+
+    /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
+    /// rebuilt.
+    fn whose_tree(&mut self, marked: &Marked) -> Result<Whose> {
+        let current = self.current()?;
+        let Ok((_, head)) = self.observe() else {
+            let base = self.checkpoint()?;
+            let trash = self.new_trash("gate");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
+            return Ok(Whose::Gates(mended.notices));
+        };
+        let on_branch =
+            matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
+        Ok(match &marked.head {
+            Some(before) if *before == head => Whose::Gates(Vec::new()),
+            _ if on_branch => Whose::Committed,
+            _ => Whose::Users(head),
+        })
+    }
+
+    fn put_back(&mut self, marked: &Marked, whose: Whose) -> Result<Vec<Notice>> {
+        let mended = match whose {
+            Whose::Gates(mended) => mended,
+            Whose::Committed => return Ok(Vec::new()),
+            Whose::Users(head) => {
+                let branch = self.current()?.intent.branch;
+                let message = format!(
+                    "HEAD was moved to `{}` while gates ran; the files are left as they are",
+                    head.shown()
+                );
+                let hint = format!(
+                    "`git switch {}` and start ralphtool again: it goes on from there",
+                    short(&branch)
+                );
+                return Err(CheckpointError::failed(message, hint));
+            }
+        };
+        let base = self.checkpoint()?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take(&marked.manifest, Self::known_of(&base), &index)?;
+        let target = leaving_ignored(&marked.manifest, &taken);
+        let changes = compare(&target, &taken.manifest);
+        if changes.count() == 0 {
+            return Ok(mended);
+        }
+        let goal = Snapshot {
+            id: base.id.clone(),
+            manifest: Arc::new(target),
+            control: base.control.clone(),
+            opaque: marked.opaque.clone(),
+            submodules: base.submodules.clone(),
+        };
+        let goal = Goal {
+            snapshot: &goal,
+            index: &index,
+            reach: Reach::LeavingIgnored,
+        };
+        let parked = Parked {
+            manifest: taken.manifest,
+            passed_over: taken.passed_over,
+            git_is_untouched: false,
+        };
+        let trash = self.new_trash("gate");
+        let mut notices = mended;
+        notices.extend(self.converge(&goal, &parked, &trash)?);
+        let named = changes.paths().filter(|path| {
+            let entries = &parked.manifest.entries;
+            let entry = entries
+                .get(*path)
+                .or_else(|| marked.manifest.entries.get(*path));
+            entry.is_some_and(|entry| entry.kind != Kind::Folder)
+        });
+        let paths: Vec<String> = named.map(|path| format!("`{}`", show(path))).collect();
+        notices.extend(crate::tree::guarding::list(&paths).map(|paths| {
+            let kept = trash.join("files");
+            let message = format!(
+                "what changed while gates ran is put back: {paths}; it is kept in `{}`",
+                kept.display()
+            );
+            Notice::new("gate_changes", message)
+        }));
+        Ok(notices)
+    }
+}
+
+/// The tree before, but for what git ignores, which stays as it is now.
+fn leaving_ignored(before: &Manifest, taken: &Taken) -> Manifest {
+    let mut target = before.clone();
+    for path in taken.changes.paths() {
+        let (old, new) = (before.entries.get(path), taken.manifest.entries.get(path));
+        let lane = old.or(new).map(|entry| entry.lane);
+        let is_folder = new.or(old).is_some_and(|entry| entry.kind == Kind::Folder);
+        if lane != Some(Lane::Ignored) || is_folder && !is_module_path(path) {
+            continue;
+        }
+        match new {
+            Some(entry) => target.entries.insert(path.clone(), entry.clone()),
+            None => target.entries.remove(path),
+        };
+    }
+    target
+}

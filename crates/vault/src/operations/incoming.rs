@@ -1,0 +1,190 @@
+//! What an original branch gained while a run was under way: merged in memory, checked out into
+//! the vault, and taken into the state the cleanup leads to. The user's tree is not touched here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::begin::short;
+use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::journal::run_state::Current;
+use crate::repo::git::{Git, GitError, nul_separated};
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::keeping::entry_of;
+use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
+use crate::tree::walk::absolute;
+use ralph_base::files::{Tried, create_private_folder};
+
+/// Where a cleanup leads.
+pub struct Home {
+    /// Commit of the original branch; none for an unborn one.
+    pub commit: Option<ObjectId>,
+    /// The tree of run and branch together, where the original branch moved on.
+    pub merged: Option<ObjectId>,
+}
+
+impl Checkpoints {
+    /// Where the original branch is now, and whether it can take the work.
+    pub fn home(&self, current: &Current, refs: &Refs, tip: ObjectId) -> Result<Home> {
+        let unmoved = |commit| Home {
+            commit,
+            merged: None,
+        };
+        let (name, began) = match &current.intent.original {
+            Head::Detached { commit } => return Ok(unmoved(Some(*commit))),
+            Head::Branch { name, commit } => (name, *commit),
+        };
+        let now = refs.get(name).copied();
+        match (began, now) {
+            (began, now) if began == now => Ok(unmoved(now)),
+            (Some(began), None) => Err(CheckpointError::refused(
+                format!(
+                    "the branch `{}` no longer exists; nothing was changed",
+                    short(name)
+                ),
+                format!(
+                    "bring it back with `git branch {} {began}`, or keep `{}`",
+                    short(name),
+                    short(&current.intent.branch)
+                ),
+            )),
+            (_, Some(now)) => self.merge(current, name, now, tip),
+            (None, None) => Ok(unmoved(None)),
+        }
+    }
+
+    /// The original branch moved on: merge first, in memory.
+    fn merge(&self, current: &Current, name: &str, now: ObjectId, tip: ObjectId) -> Result<Home> {
+        let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages"];
+        let mut words: Vec<std::ffi::OsString> = args.iter().map(Into::into).collect();
+        words.extend([now.to_string().into(), tip.to_string().into()]);
+        let output = self.git.patient().output(&words, &[])?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut lines = text.lines();
+        let tree = lines
+            .next()
+            .and_then(|line| ObjectId::parse(line.as_bytes()));
+        match (output.status.code(), tree) {
+            (Some(0), Some(tree)) => Ok(Home {
+                commit: Some(now),
+                merged: Some(tree),
+            }),
+            (Some(1), _) => {
+                let files: Vec<_> = lines.filter(|line| !line.is_empty()).take(5).collect();
+                Err(conflict(current, name, &files))
+            }
+            _ => Err(GitError::Failed {
+                command: "merge-tree".to_owned(),
+                status: output.status,
+                stderr: output.stderr,
+            }
+            .into()),
+        }
+    }
+
+    /// The work tree with what the original branch gained; refuses where the user has uncommitted
+    /// edits in the same files. `index` is a private one to work with.
+    pub fn with_incoming(
+        &self,
+        index: &Path,
+        (tip, merged): (ObjectId, ObjectId),
+        (now, edits): (&Manifest, &Changes),
+    ) -> Result<Manifest> {
+        let git = self.work.patient().with_index(index);
+        let (from, to) = (tip.to_string(), merged.to_string());
+        let mut args = vec!["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
+        args.extend([from.as_str(), to.as_str()]);
+        let output = git.run(args)?;
+        let mut fields = nul_separated(&output);
+        let mut written = Vec::new();
+        let mut target = now.clone();
+        let touched: BTreeSet<&Vec<u8>> = edits.paths().collect();
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            let path = path.to_vec();
+            let in_the_way = status == b"A" && is_occupied(now, &path);
+            if touched.contains(&path) || in_the_way {
+                return Err(edited(&path));
+            }
+            if status == b"D" {
+                target.entries.remove(&path);
+            } else {
+                written.push(path);
+            }
+        }
+        for (path, entry) in self.check_out(&git, &to, written)? {
+            target.entries.insert(path, entry);
+        }
+        Ok(target)
+    }
+
+    /// Writes paths of a tree into the vault, as git would write them into the work tree.
+    fn check_out(
+        &self,
+        git: &Git,
+        tree: &str,
+        paths: Vec<Vec<u8>>,
+    ) -> Result<Vec<(Vec<u8>, Entry)>> {
+        let folder = self.places.vault.scratch("incoming");
+        let place = folder.clone();
+        {
+            // What an interrupted cleanup left there is not needed.
+            if place.exists() {
+                fs::remove_dir_all(&place).tried("empty", &place)?;
+            }
+            create_private_folder(&place)?;
+        };
+        git.run(["read-tree", "--reset", tree])?;
+        let mut input = Vec::new();
+        for path in &paths {
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        let prefix = format!("--prefix={}/", folder.display());
+        git.run_with_input(["checkout-index", "-f", "-z", "--stdin", &prefix], &input)?;
+        let places = Arc::clone(&self.places);
+        let mut entries = Vec::new();
+        for path in paths {
+            let full: PathBuf = absolute(&folder, &path);
+            if let Some(entry) = entry_of(&places, &full)? {
+                entries.push((path, entry));
+            }
+        }
+        fs::remove_dir_all(&folder).tried("empty", &folder)?;
+        Ok(entries)
+    }
+}
+
+fn edited(path: &[u8]) -> CheckpointError {
+    CheckpointError::refused(
+        format!(
+            "`{}` has edits that are not in a checkpoint, and the original branch changed it too; nothing was changed",
+            String::from_utf8_lossy(path)
+        ),
+        "commit or move those edits away, then finish again",
+    )
+}
+
+/// True where something is at the path, or something other than a folder above it.
+fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
+    let entries = &manifest.entries;
+    let above = (0..path.len()).filter(|at| path[*at] == b'/');
+    let mut above = above.filter_map(|at| entries.get(&path[..at]));
+    entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
+}
+
+fn conflict(current: &Current, name: &str, files: &[&str]) -> CheckpointError {
+    let branch = short(&current.intent.branch);
+    let original = short(name);
+    CheckpointError::refused(
+        format!(
+            "`{original}` moved on and conflicts with `{branch}` in {}; nothing was changed",
+            files.join(", ")
+        ),
+        format!(
+            "either merge on the branch (`git merge {original}`, resolve, commit) and finish again, \
+             or keep the branch and take over by hand (`git switch {original}`, `git merge --squash {branch}`)"
+        ),
+    )
+}

@@ -1,0 +1,204 @@
+//! The user works meanwhile: what changed while no agent was at work becomes part of the checkpoint
+//! the next attempt starts from, and what somebody else than the agent did to branches is said.
+
+use super::begin::short;
+use super::save::{Checkpoint, Commit, descends};
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::journal::run_state::Current;
+use crate::repo::agent_git::MOVING;
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::guarding::list;
+use crate::tree::manifest::{Lane, Manifest};
+use crate::tree::modules::is_module_path;
+use crate::tree::taking::{Taken, show};
+
+/// What was found to have changed while no agent was at work.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Meanwhile {
+    /// Files or the branch are no longer what they were.
+    pub changed: bool,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
+    /// while no agent is at work: all of it is the user's, or a gate's.
+    pub fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
+        if self.is_as_left() {
+            return Ok(Meanwhile::default());
+        }
+        let current = self.current()?;
+        let branch = short(&current.intent.branch).to_owned();
+        let (_, head) = self.observe()?;
+        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            return Err(CheckpointError::failed(
+                format!(
+                    "HEAD was moved to `{}` while no agent was at work; nothing was touched",
+                    head.shown()
+                ),
+                format!("`git switch {branch}` and start ralphtool again: it goes on from there"),
+            ));
+        }
+        let base = self.checkpoint()?;
+        let taken = self.look(&base)?;
+        let moved = head.commit().filter(|commit| *commit != current.commit);
+        if taken.changes.count() == 0 && moved.is_none() {
+            self.nobody_was_here();
+            return Ok(Meanwhile::default());
+        }
+        self.refuse_operation()?;
+        self.refuse_conflicts()?;
+        let mut notices: Vec<Notice> = tell_changes(&base.manifest, &taken).into_iter().collect();
+        notices.extend(moved.map(|commit| {
+            let message = format!(
+                "`{branch}` was moved to {} while no agent was at work; it goes on from there",
+                commit.short()
+            );
+            Notice::new("user_commits", message)
+        }));
+        // What is staged may be nowhere else.
+        self.keep_index(&self.new_trash("meanwhile"))?;
+        let message = format!("changes made meanwhile\n\nRun: {}\n", current.intent.run);
+        let report = self.save_with(Checkpoint {
+            story: "changes made meanwhile",
+            message: &message,
+            when: Commit::WhereItDiffers,
+            reopening: None,
+        })?;
+        notices.extend(report.notices);
+        Ok(Meanwhile {
+            changed: true,
+            notices,
+        })
+    }
+
+    /// Stops where somebody else than the agent took HEAD elsewhere: what is in the tree is theirs.
+    pub fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
+        if !self.user_switched(current, head) {
+            return Ok(());
+        }
+        let hint = self.way_to_branch(current);
+        Err(CheckpointError::failed(
+            format!(
+                "HEAD was moved to `{}` while the agent worked, and not by the agent; \
+                 the files are left as they are",
+                head.shown()
+            ),
+            hint,
+        ))
+    }
+
+    /// What to type so that HEAD is on the run's branch again, whatever is in the tree.
+    pub fn way_to_branch(&self, current: &Current) -> String {
+        let name = &current.intent.branch;
+        let refs = self.observe().map(|it| it.0);
+        let is_there = refs.is_ok_and(|refs| refs.contains_key(name));
+        let by_force = format!("`git symbolic-ref HEAD {name}`");
+        let then = "then run `ralphtool resume`: what is in the tree is saved first";
+        if is_there {
+            let branch = short(name);
+            return format!(
+                "`git switch {branch}`, or, where git refuses that, {by_force}, which touches no \
+                 file; {then}"
+            );
+        }
+        format!("the branch is gone: {by_force}, which touches no file; {then}")
+    }
+
+    /// Says that commits were made on the branch during an attempt that is undone now.
+    pub fn tell_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
+        let tip = refs.get(&current.intent.branch)?;
+        if *tip == current.commit {
+            return None;
+        }
+        let who = self.who_moved(current);
+        let (from, to) = (current.commit.short(), tip.short());
+        Some(Notice::new(
+            "commits_undone",
+            format!(
+                "`{}` had been moved to {to} {who}; it is back at the checkpoint, and the commits \
+                 are kept with the attempt: `git cherry-pick {from}..{to}` takes them over",
+                short(&current.intent.branch)
+            ),
+        ))
+    }
+
+    /// Says which commits, that somebody else than the agent made, are below the checkpoint, and
+    /// keeps those that cannot be.
+    pub fn tell_commits_below(
+        &self,
+        current: &Current,
+        parent: ObjectId,
+        (refs, head): (&Refs, &Head),
+    ) -> Result<Vec<Notice>> {
+        let branch = short(&current.intent.branch);
+        let mut notices = Vec::new();
+        if parent != current.commit
+            && refs.get(&current.intent.branch) == Some(&parent)
+            && current.last_attempt.is_some()
+            && !self.agent_ran(current, MOVING)
+        {
+            let message = format!(
+                "`{branch}` was moved to {} while the agent worked, and not by the agent; \
+                 the checkpoint goes on top of it",
+                parent.short()
+            );
+            notices.push(Notice::new("user_commits", message));
+        }
+        let mut aside: Vec<ObjectId> = Vec::new();
+        for commit in [refs.get(&current.intent.branch).copied(), head.commit()] {
+            let Some(commit) = commit.filter(|it| !aside.contains(it)) else {
+                continue;
+            };
+            if commit != parent && !descends(&self.git, commit, parent)? {
+                aside.push(commit);
+            }
+        }
+        // Another branch of the user's is where it was, and needs no keeping.
+        aside.retain(|commit| {
+            let mut others = refs
+                .iter()
+                .filter(|(name, _)| **name != current.intent.branch);
+            !others.any(|(_, id)| id == commit)
+        });
+        for commit in aside {
+            let name = format!("refs/kept/{}/aside/{commit}", current.intent.run);
+            let id = commit.to_string();
+            self.store.run(["update-ref", &name, &id])?;
+            let message = format!(
+                "{} is not on top of the checkpoint and so not in `{branch}`; it is kept in the vault",
+                commit.short()
+            );
+            notices.push(Notice::new("commits_aside", message));
+        }
+        Ok(notices)
+    }
+
+    fn who_moved(&self, current: &Current) -> &'static str {
+        if self.agent_ran(current, MOVING) {
+            "in the attempt"
+        } else {
+            "while the agent worked, and not by the agent"
+        }
+    }
+}
+
+/// Names what changed, but for what git ignores: logs and caches change by themselves.
+fn tell_changes(before: &Manifest, taken: &Taken) -> Option<Notice> {
+    let named = |path: &&Vec<u8>| {
+        let entry = taken.manifest.entries.get(*path);
+        let entry = entry.or_else(|| before.entries.get(*path));
+        entry.is_some_and(|entry| entry.lane != Lane::Ignored) && !is_module_path(path)
+    };
+    let paths = taken.changes.paths().filter(named);
+    let paths: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();
+    let paths = list(&paths)?;
+    Some(Notice::new(
+        "user_changes",
+        format!(
+            "changed meanwhile, by no agent, and part of what the next attempt starts from: {paths}"
+        ),
+    ))
+}

@@ -1,0 +1,405 @@
+//! A move: work tree, branches, HEAD, index and, where asked for, config and stash go from one
+//! state to another. Both are snapshots in the vault before anything is touched, so that a move can
+//! be gone on with after a crash, and taken back at any time.
+//!
+//! Only paths that differ between the two are touched: what the user edits elsewhere stays.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::begin::short;
+use super::converge::{Goal, Reach, ancestors};
+use super::park::Parked;
+use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::journal::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
+use crate::recovery::recover::Recovery;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{below, show};
+use ralph_base::ids::RunId;
+use ralph_base::temporary_files::is_temporary;
+
+/// Everything as it is at one moment, written to the vault.
+pub struct Present {
+    /// The snapshot, the user's index beside it.
+    pub snapshot: Arc<Snapshot>,
+    /// What differs from the base it was taken against.
+    pub changes: Changes,
+    /// Folders that were passed over.
+    passed_over: Vec<Vec<u8>>,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+/// A move that is ready to be carried out; nothing is touched yet.
+pub struct PreparedMove {
+    run: RunId,
+    pub intent: MoveIntent,
+    now: Parked,
+    /// What it will do.
+    pub outline: Outline,
+}
+
+/// What a move does, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Where HEAD will be.
+    pub head: String,
+    /// Branches that change: a sentence each.
+    pub branches: Vec<String>,
+    /// Files that will be written.
+    pub written: Vec<String>,
+    /// Files that will go to the vault.
+    pub removed: Vec<String>,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+impl PreparedMove {
+    /// What tells this move from others.
+    pub fn id(&self) -> &str {
+        &self.intent.before
+    }
+}
+
+impl Checkpoints {
+    /// What tells the move that is under way from others.
+    pub fn unfinished_move(&self) -> Option<(RunId, String)> {
+        let (run, intent) = self.state.moving.as_ref()?;
+        Some((run.clone(), intent.before.clone()))
+    }
+
+    /// Takes everything as it is now against `base`, and writes it to the vault.
+    pub fn take_present(&mut self, base: &Arc<Snapshot>) -> Result<Present> {
+        self.link_objects()?;
+        let (refs, head) = self.observe()?;
+        let control = self.take_control((head, refs), None)?;
+        let own = Snapshot::index(&self.places.vault, &base.id);
+        let index = if own.exists() {
+            own
+        } else {
+            self.places.repository.index()
+        };
+        let taken = self.take(&base.manifest, Self::known_of(base), &index)?;
+        let id = Snapshot::new_id();
+        self.copy_user_index(&Snapshot::index(&self.places.vault, &id))?;
+        let snapshot = self.snapshot(id, &taken, control, &base.submodules);
+        let places = Arc::clone(&self.places);
+        let parent = Arc::clone(base);
+        let snapshot = {
+            snapshot.write(&places.vault, Some(&parent))?;
+            Arc::new(snapshot)
+        };
+        Ok(Present {
+            snapshot,
+            changes: taken.changes,
+            passed_over: taken.passed_over,
+            notices: taken.notices,
+        })
+    }
+
+    /// Makes a move ready.
+    pub fn prepare_move(
+        &self,
+        run: &RunId,
+        intent: MoveIntent,
+        present: Present,
+        after: &Snapshot,
+    ) -> Result<PreparedMove> {
+        self.keep_moved_refs(run, &intent)?;
+        let changes = compare(&present.snapshot.manifest, &after.manifest);
+        let (removed, written): (Vec<_>, Vec<_>) = changes
+            .paths()
+            .filter(|path| is_no_folder(&present.snapshot.manifest, &after.manifest, path))
+            .partition(|path| !after.manifest.entries.contains_key(*path));
+        let outline = Outline {
+            head: intent.head_to.shown(),
+            branches: intent.refs.iter().filter_map(sentence).collect(),
+            written: written.into_iter().map(|path| show(path)).collect(),
+            removed: removed.into_iter().map(|path| show(path)).collect(),
+            notices: present.notices,
+        };
+        Ok(PreparedMove {
+            run: run.clone(),
+            intent,
+            now: Parked {
+                manifest: Arc::clone(&present.snapshot.manifest),
+                passed_over: present.passed_over,
+                git_is_untouched: false,
+            },
+            outline,
+        })
+    }
+
+    /// Carries a move out.
+    pub fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
+        let PreparedMove {
+            run, intent, now, ..
+        } = prepared;
+        self.mark_processes(&run);
+        let step = Step::MoveIntent {
+            intent: Box::new(intent.clone()),
+        };
+        self.record(&run, step)?;
+        let notices = self.carry_out_move(&intent, Some(now))?;
+        self.record(&run, Step::Moved)?;
+        self.loaded = None;
+        self.told_refs = None;
+        Ok(notices)
+    }
+
+    /// Goes on with a move that was interrupted, unless somebody has gone on working since: then
+    /// what it was about to do is no longer right.
+    pub fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
+        self.mark_processes(run);
+        let trash = self.new_trash("move");
+        if let Head::Branch { name, .. } = &intent.head_to {
+            self.mend_head(name, &trash)?;
+        }
+        let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
+        names.push(STASH);
+        self.free_locks(&names, &trash)?;
+        let (refs, head) = self.observe()?;
+        let found = format!("{} that was interrupted", noun(&intent.kind));
+        if !is_as_left(intent, &refs, &head) {
+            self.record(run, Step::MoveGivenUp)?;
+            let done = "left everything as it is: it has changed since".to_owned();
+            return Ok(Recovery { found, done });
+        }
+        self.carry_out_move(intent, None)?;
+        self.record(run, Step::Moved)?;
+        self.loaded = None;
+        Ok(Recovery {
+            found,
+            done: "carried it out".to_owned(),
+        })
+    }
+
+    /// Doing it again changes nothing.
+    fn carry_out_move(&mut self, intent: &MoveIntent, now: Option<Parked>) -> Result<Vec<Notice>> {
+        let trash = self.new_trash(name(&intent.kind));
+        let places = Arc::clone(&self.places);
+        let ids = (intent.before.clone(), intent.after.clone());
+        let (before, after) = {
+            let before = Snapshot::read(&places.vault, &ids.0)?;
+            (before, Arc::new(Snapshot::read(&places.vault, &ids.1)?))
+        };
+        let mut notices = Vec::new();
+        if intent.with_control {
+            notices.extend(self.restore_control(&after, &trash)?);
+        }
+        notices.extend(self.move_files(intent, (&before, &after), now, &trash)?);
+        self.keep_index(&trash)?;
+        let (refs, head) = self.observe()?;
+        for it in intent.refs.iter().filter(|it| it.to.is_some()) {
+            self.move_ref(&it.name, &refs, it.to)?;
+        }
+        self.point_head(&intent.head_to, &head)?;
+        let index = Snapshot::index(&self.places.vault, &intent.after);
+        self.bring_back_staged(&index)?;
+        self.swap_index(&index, &trash)?;
+        for it in intent.refs.iter().filter(|it| it.to.is_none()) {
+            self.move_ref(&it.name, &refs, None)?;
+        }
+        if intent.with_control {
+            self.restore_replacements(&after, &refs)?;
+            notices.extend(self.restore_stash_of(&after, &trash)?);
+            after.control.shape.restore(&self.places.repository)?;
+        }
+        Ok(notices)
+    }
+
+    fn move_files(
+        &self,
+        intent: &MoveIntent,
+        (before, after): (&Snapshot, &Arc<Snapshot>),
+        now: Option<Parked>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let changes = compare(&before.manifest, &after.manifest);
+        if changes.count() == 0 {
+            return Ok(Vec::new());
+        }
+        let index = Snapshot::index(&self.places.vault, &after.id);
+        let again = now.is_none();
+        let now = match now {
+            Some(now) => now,
+            None => self.take_again(before, &index)?,
+        };
+        let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
+        if again {
+            // A file that was being written when the move was interrupted.
+            let halves = now.manifest.entries.keys();
+            paths.extend(
+                halves.filter(|path| {
+                    is_temporary(path) && !before.manifest.entries.contains_key(*path)
+                }),
+            );
+        }
+        let target = over(&now.manifest, &after.manifest, paths.iter().copied());
+        let mut notices = edited_since(&paths, (&before.manifest, &after.manifest), &now, trash);
+        let goal = Goal {
+            snapshot: &Snapshot {
+                manifest: Arc::new(target),
+                ..after.as_ref().clone()
+            },
+            index: &index,
+            reach: match intent.kind {
+                MoveKind::Rewind { .. } => Reach::LeavingIgnored,
+                _ => Reach::Everything,
+            },
+        };
+        notices.extend(self.converge(&goal, &now, trash)?);
+        Ok(notices)
+    }
+
+    fn take_again(&self, before: &Snapshot, index: &Path) -> Result<Parked> {
+        let known = Self::known_of(before);
+        let taken = self.take(&before.manifest, known, index)?;
+        Ok(Parked {
+            manifest: taken.manifest,
+            passed_over: taken.passed_over,
+            git_is_untouched: false,
+        })
+    }
+
+    /// What branches were at is kept in the store, whatever becomes of the repository.
+    fn keep_moved_refs(&self, run: &RunId, intent: &MoveIntent) -> Result<()> {
+        let mut commands = String::new();
+        for it in &intent.refs {
+            if let Some(from) = it.from {
+                let kept = format!("refs/moves/{run}/{}/{}", intent.before, it.name);
+                let _ = writeln!(commands, "update {kept} {from}");
+            }
+        }
+        if commands.is_empty() {
+            return Ok(());
+        }
+        self.link_objects()?;
+        self.store
+            .run_with_input(["update-ref", "--stdin"], commands.as_bytes())?;
+        Ok(())
+    }
+}
+
+/// `now`, but with these paths as `after` has them, and with the folders above them: a link or a file
+/// in the place of such a folder is replaced, and what is below a path that is no folder goes.
+pub(crate) fn over<'a>(
+    now: &Manifest,
+    after: &Manifest,
+    paths: impl IntoIterator<Item = &'a Vec<u8>>,
+) -> Manifest {
+    let mut target = now.clone();
+    for path in paths {
+        let Some(entry) = after.entries.get(path) else {
+            target.entries.remove(path);
+            continue;
+        };
+        for folder in ancestors(path) {
+            let is_folder = |entry: &Entry| entry.kind == Kind::Folder;
+            if target.entries.get(folder).is_some_and(is_folder) {
+                break;
+            }
+            if let Some(entry) = after.entries.get(folder) {
+                target.entries.insert(folder.to_vec(), entry.clone());
+            }
+        }
+        if entry.kind != Kind::Folder {
+            for (inside, _) in below(&now.entries, path) {
+                target.entries.remove(inside);
+            }
+        }
+        target.entries.insert(path.clone(), entry.clone());
+    }
+    target
+}
+
+/// Paths of a move that are neither as they were nor as they will be: somebody edited them.
+fn edited_since(
+    paths: &BTreeSet<&Vec<u8>>,
+    (before, after): (&Manifest, &Manifest),
+    now: &Parked,
+    trash: &Path,
+) -> Vec<Notice> {
+    let edited: Vec<String> = paths
+        .iter()
+        .filter(|path| {
+            let Some(present) = now.manifest.entries.get(**path) else {
+                return false;
+            };
+            let is_one_of = |manifest: &Manifest| {
+                let entry = manifest.entries.get(**path);
+                entry.is_some_and(|entry| entry.same_state(present))
+            };
+            !is_temporary(path) && !is_one_of(before) && !is_one_of(after)
+        })
+        .map(|path| show(path))
+        .collect();
+    if edited.is_empty() {
+        return Vec::new();
+    }
+    vec![Notice::new(
+        "edits_kept",
+        format!(
+            "edited meanwhile, so the edited version is in `{}`: {}",
+            trash.join("files").display(),
+            edited.join(", ")
+        ),
+    )]
+}
+
+fn is_no_folder(before: &Manifest, after: &Manifest, path: &[u8]) -> bool {
+    let entry = after.entries.get(path).or(before.entries.get(path));
+    entry.is_some_and(|entry| entry.kind != Kind::Folder)
+}
+
+/// True where branches and HEAD are at one end of the move or the other.
+fn is_as_left(intent: &MoveIntent, refs: &Refs, head: &Head) -> bool {
+    let fits = |it: &RefMove| {
+        let now = refs.get(&it.name).copied();
+        now == it.from || now == it.to
+    };
+    let at = |place: &Head| match (place, head) {
+        (Head::Branch { name, .. }, Head::Branch { name: now, .. }) => name == now,
+        (Head::Detached { commit }, Head::Detached { commit: now }) => commit == now,
+        _ => false,
+    };
+    intent.refs.iter().all(fits) && (at(&intent.head_from) || at(&intent.head_to))
+}
+
+fn sentence(it: &RefMove) -> Option<String> {
+    let branch = short(&it.name);
+    match (it.from, it.to) {
+        (from, to) if from == to => None,
+        (Some(from), None) => Some(format!(
+            "`{branch}` goes; its tip {} is kept in the vault",
+            from.short()
+        )),
+        (_, Some(to)) => Some(format!("`{branch}` will be at {}", to.short())),
+        (None, None) => None,
+    }
+}
+
+/// A word for the folder of what a move takes away.
+const fn name(kind: &MoveKind) -> &'static str {
+    match kind {
+        MoveKind::Cleanup { .. } => "cleanup",
+        MoveKind::Abandon => "abandon",
+        MoveKind::Rewind { .. } => "rewind",
+        MoveKind::PutBack { .. } => "put-back",
+        MoveKind::Undo => "undo",
+    }
+}
+
+fn noun(kind: &MoveKind) -> &'static str {
+    match kind {
+        MoveKind::Cleanup { .. } => "a cleanup",
+        MoveKind::Abandon => "an abandon",
+        MoveKind::Rewind { .. } => "a rewind",
+        MoveKind::PutBack { .. } => "a restore of an attempt",
+        MoveKind::Undo => "an undo",
+    }
+}

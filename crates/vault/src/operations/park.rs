@@ -1,0 +1,318 @@
+//! Park: the whole state a failed attempt left goes to the vault before anything is put back:
+//! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::parked_diff::no_diff;
+use super::save::changed_refs;
+use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::journal::run_state::Current;
+use crate::journal::steps::{ParkedNote, Step};
+use crate::outcome::FailureKind;
+use crate::recovery::mend::{Care, Mended};
+use crate::repo::git::Git;
+use crate::repo::object_id::ObjectId;
+use crate::repo::objects::fan_out;
+use crate::repo::plain_commit::Order;
+use crate::repo::repository::{Head, Refs};
+use crate::repo::shape::Shape;
+use crate::repo::visible::{forget, to_forget, visible_paths};
+use crate::tree::manifest::Manifest;
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::Taken;
+use crate::tree::walk::absolute;
+use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
+use ralph_base::ids::AttemptId;
+
+/// What a park did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkReport {
+    /// Files the attempt had changed.
+    pub changed_files: usize,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+/// An attempt that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setback {
+    /// Which.
+    pub attempt: AttemptId,
+    /// What the next attempt is told.
+    pub told: Option<String>,
+    /// It uses up a retry.
+    pub counts: bool,
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// The same in words.
+    pub why: String,
+}
+
+/// What the park took, for the restore that follows.
+#[derive(Debug)]
+pub struct Parked {
+    /// The tree as the attempt left it.
+    pub manifest: Arc<Manifest>,
+    /// Folders that were passed over.
+    pub passed_over: Vec<Vec<u8>>,
+    /// The attempt changed nothing in the git directory but objects, which are repaired; and none
+    /// of it is elsewhere.
+    pub git_is_untouched: bool,
+}
+
+impl Checkpoints {
+    /// The commit of the checkpoint the next attempt starts from.
+    pub fn checkpoint_commit(&self) -> Option<String> {
+        let current = self.state.current.as_ref()?;
+        Some(current.commit.to_string())
+    }
+
+    /// Tells the journal that an agent is about to work on the checkpoint.
+    pub fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
+        self.somebody_is_here();
+        // The attempt is told where to find it.
+        self.end_diff();
+        self.keep_git_directory(false)?;
+        let current = self.current()?;
+        let run = current.intent.run;
+        let retries_used = current
+            .last_attempt
+            .filter(|last| last.attempt.story == attempt.story)
+            .map_or(0, |last| last.retries_used);
+        self.record(
+            &run,
+            Step::AttemptStarted {
+                attempt: attempt.clone(),
+                retries_used,
+            },
+        )
+    }
+
+    /// Makes the store's folders for objects while an agent works: to make them one by one, when
+    /// they are needed, would hold up the stories.
+    pub fn use_the_time(&mut self) {
+        if !std::mem::replace(&mut self.is_fanned_out, true) {
+            let store = self.places.vault.store().join("objects");
+            drop(std::thread::spawn(move || fan_out(&store)));
+        }
+    }
+
+    /// Puts everything the attempt left into the vault.
+    pub fn park(&mut self, setback: Setback) -> Result<ParkReport> {
+        let label = setback.attempt.to_string();
+        self.park_as(setback, &label)
+    }
+
+    /// The same under another name, so that an earlier park of the attempt stays.
+    pub fn park_as(&mut self, setback: Setback, label: &str) -> Result<ParkReport> {
+        let current = self.current()?;
+        let base = self.checkpoint()?;
+        let trash = self.new_trash("park");
+        let Mended {
+            mut notices,
+            refs,
+            head,
+            untouched,
+            search,
+        } = self.mend(&current, &base, (&trash, Care::ForRestore))?;
+        notices.append(&mut self.unsaid);
+        // Commits the attempt made and took back are in no ref, but may be asked for.
+        if self.is_git_moved(&base, (&refs, &head)) || self.agent_ran_git(&current) {
+            self.link_objects()?;
+        }
+        let is_linked = base.control.is_linked();
+        let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
+        let git_is_untouched = untouched.as_ref().is_some_and(is_untouched);
+        let seen = (head.clone(), refs.clone());
+        let control = self.take_control(seen, untouched)?;
+        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        notices.extend(changed_refs(&current, known, &refs));
+        notices.extend(self.tell_undone_commits(&current, &refs));
+
+        let id = Snapshot::new_id();
+        let base_index = Snapshot::index(&self.places.vault, &base.id);
+        let mut taken = self.look(&base)?;
+        if !taken.unreadable.is_empty() {
+            taken = self.take_all(&base, &base_index)?;
+        }
+        notices.extend(self.end_object_search(search, &trash)?);
+        notices.extend(taken.notices.iter().cloned());
+        notices.extend(self.tell_kept_out(&taken));
+        self.link_module_objects(&taken.manifest)?;
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let hidden = to_forget(&base, &taken);
+        let room = self.check_room_for(&self.places.vault.store(), &taken.manifest, &paths);
+        let committed = match room {
+            Ok(()) => {
+                let order = Order {
+                    from: base_index,
+                    to: None,
+                    objects: self.places.vault.store().join("objects"),
+                    paths: paths.clone(),
+                    manifest: Arc::clone(&taken.manifest),
+                };
+                let names = (label, base.id.as_str(), id.as_str());
+                self.commit_order(&current, names, order, &hidden)
+            }
+            Err(error) => Err(error),
+        };
+        let commit = committed.unwrap_or_else(|error| {
+            notices.push(no_diff(&error));
+            None
+        });
+        self.begin_diff(&current, label, commit)?;
+        self.drop_index(&id);
+        self.keep_refs(&current, label, (&base.control.refs, &refs), &head)?;
+        let snapshot = self.snapshot(id, &taken, control, &base.submodules);
+        let snapshot = self.write_parked(snapshot, &base)?;
+        let run = current.intent.run.clone();
+        self.record(
+            &run,
+            Step::Parked {
+                attempt: setback.attempt,
+                snapshot: snapshot.id.clone(),
+                reason: setback.told,
+                counts: setback.counts,
+                note: ParkedNote {
+                    label: label.to_owned(),
+                    kind: setback.kind,
+                    why: setback.why,
+                    changed_files: paths.len(),
+                    commit,
+                },
+            },
+        )?;
+        self.parked = Some(Parked {
+            manifest: Arc::clone(&snapshot.manifest),
+            passed_over: taken.passed_over,
+            git_is_untouched,
+        });
+        Ok(ParkReport {
+            changed_files: paths.len(),
+            notices,
+        })
+    }
+
+    /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
+    /// their modes back with the restore.
+    pub fn take_all(&self, base: &Arc<Snapshot>, index: &Path) -> Result<Taken> {
+        loop {
+            let known = Self::known_of(base);
+            let taken = self.take(&base.manifest, known, index)?;
+            let was_locked = |folder: &Vec<u8>| {
+                let entry = base.manifest.entries.get(folder);
+                entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)
+            };
+            let top = &self.places.repository.work_tree;
+            let opened = taken
+                .unreadable
+                .iter()
+                .filter(|folder| !was_locked(folder))
+                .filter_map(|folder| make_writable(&absolute(top, folder)))
+                .count();
+            if opened == 0 {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Writes the snapshot of a parked attempt with the index the attempt left.
+    fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
+        let places = Arc::clone(&self.places);
+        let base = Arc::clone(base);
+        let index = places.repository.index();
+        snapshot.write(&places.vault, Some(&base))?;
+        let folder = Snapshot::folder(&places.vault, &snapshot.id);
+        // What the attempt had staged is part of its state.
+        if std::fs::symlink_metadata(&index).is_ok_and(|it| it.is_file()) {
+            copy_with_time(&index, &folder.join("user-index"))?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Commits what an attempt left, without git where git would do nothing else.
+    fn commit_order(
+        &self,
+        current: &Current,
+        (label, base, id): (&str, &str, &str),
+        order: Order,
+        hidden: &[Vec<u8>],
+    ) -> Result<Option<ObjectId>> {
+        let store = self.places.vault.store().join("objects");
+        let objects = self.places.repository.objects();
+        let git = self.work.patient().with_objects(&store, Some(&objects));
+        let paths = order.paths.clone();
+        if let Some(tree) = self.plain_tree(order)? {
+            return self.commit_tree_parked(current, label, (&git, tree));
+        }
+        // Git does not write what the repository has, which may not have it for long.
+        self.link_objects()?;
+        let index = self.derive_index(base, id)?;
+        let git = self.without_piped_attributes(&git.with_index(&index), &paths);
+        forget(&git, hidden)?;
+        self.update_index(&git, &paths)?;
+        let tree = self.tree(&git)?;
+        self.commit_tree_parked(current, label, (&git, tree))
+    }
+
+    /// A commit in the store, with a name.
+    fn commit_tree_parked(
+        &self,
+        current: &Current,
+        label: &str,
+        (git, tree): (&Git, ObjectId),
+    ) -> Result<Option<ObjectId>> {
+        let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
+        let commit = self.commit(git, (tree, &[current.commit]), &message)?;
+        // The store is ours alone, and was made with refs in files.
+        let name = format!("refs/parked/{}/{label}", current.intent.run);
+        let path = self.places.vault.store().join(name);
+        {
+            if let Some(folder) = path.parent() {
+                create_private_folder(folder)?;
+            }
+            write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?;
+        };
+        Ok(Some(commit))
+    }
+
+    /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
+    fn keep_refs(
+        &self,
+        current: &Current,
+        label: &str,
+        (before, now): (&Refs, &Refs),
+        head: &Head,
+    ) -> Result<()> {
+        let folder = format!("refs/kept/{}/{label}", current.intent.run);
+        let mut commands = String::new();
+        for (name, id) in now {
+            if before.get(name) != Some(id) {
+                let _ = writeln!(commands, "update {folder}/now/{name} {id}");
+            }
+        }
+        for (name, id) in before {
+            if now.get(name) != Some(id) {
+                let _ = writeln!(commands, "update {folder}/before/{name} {id}");
+            }
+        }
+        if let Some(commit) = head.commit().filter(|commit| *commit != current.commit) {
+            let _ = writeln!(commands, "update {folder}/HEAD {commit}");
+        }
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let args = ["update-ref", "--stdin"];
+        let kept = self.store.run_with_input(args, commands.as_bytes());
+        if kept.is_err() {
+            // One names an object that does not exist: there is nothing to keep of that one.
+            for command in commands.lines() {
+                let line = format!("{command}\n");
+                let _ = self.store.run_with_input(args, line.as_bytes());
+            }
+        }
+        Ok(())
+    }
+}

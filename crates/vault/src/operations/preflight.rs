@@ -1,0 +1,308 @@
+//! Preflight: everything that would make a run impossible is found before anything is touched.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::repo::git::{Git, nul_separated};
+use crate::repo::index_file::is_ordinary;
+use crate::repo::repository::{Refs, Repository};
+use crate::tree::room;
+use ralph_base::files::read_if_present;
+use ralph_base::size::rounded;
+
+/// How often a lock is looked at before it counts as one that stays, and how long in between.
+const LOCK_LOOKS: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// States of git in which a branch must not be made, with the way out of each.
+const IN_THE_WAY: &[(&str, &str, &str)] = &[
+    (
+        "MERGE_HEAD",
+        "a merge",
+        "`git merge --continue` or `git merge --abort`",
+    ),
+    (
+        "rebase-merge",
+        "a rebase",
+        "`git rebase --continue` or `git rebase --abort`",
+    ),
+    (
+        "rebase-apply",
+        "a rebase",
+        "`git rebase --continue` or `git rebase --abort`",
+    ),
+    (
+        "CHERRY_PICK_HEAD",
+        "a cherry-pick",
+        "`git cherry-pick --continue` or `git cherry-pick --abort`",
+    ),
+    (
+        "REVERT_HEAD",
+        "a revert",
+        "`git revert --continue` or `git revert --abort`",
+    ),
+    ("BISECT_LOG", "a bisect", "`git bisect reset`"),
+];
+
+impl Checkpoints {
+    /// Refuses where a run could not begin. Changes nothing.
+    pub fn preflight(&self, change: &str) -> Result<()> {
+        refuse_home(&self.places.repository.work_tree)?;
+        refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
+        refuse_second_format(&self.places.repository)?;
+        refuse_hook()?;
+        self.refuse_operation()?;
+        wait_for_passing_lock(&self.places.repository);
+        refuse_lock(&self.places.repository)?;
+        self.refuse_full_disk()?;
+        let branch = format!("ralph/{change}");
+        refuse_name(&self.git, &branch)?;
+        let (refs, _) = self.observe()?;
+        refuse_conflicting_refs(&refs, &branch)?;
+        refuse_other_work_tree(&self.places.repository, &self.git, &branch)?;
+        self.refuse_conflicts()
+    }
+
+    /// Refuses while a merge or the like is in progress.
+    pub fn refuse_operation(&self) -> Result<()> {
+        refuse_operation(&self.places.repository)
+    }
+
+    /// Refuses where less is free than must stay free.
+    pub fn refuse_full_disk(&self) -> Result<()> {
+        let vault = self.places.vault.folder();
+        refuse_full_disk(&self.places.repository, vault, self.limits.least_free)
+    }
+
+    /// Refuses while conflicts wait to be resolved.
+    pub fn refuse_conflicts(&self) -> Result<()> {
+        refuse_conflicts(&self.places.repository, &self.git)
+    }
+}
+
+/// Every reason why no run could begin here, whatever its change. Needs no vault and makes none.
+pub fn obstacles(repository: &Repository, git: &Git, vault: &Path) -> Vec<CheckpointError> {
+    let named = match repository.refs(git) {
+        Ok(refs) => refuse_conflicting_refs(&refs, "ralph/CHANGE"),
+        Err(error) => Err(error.into()),
+    };
+    let all = [
+        refuse_home(&repository.work_tree),
+        refuse_vault_inside(repository, vault),
+        refuse_second_format(repository),
+        refuse_hook(),
+        refuse_operation(repository),
+        named,
+        refuse_conflicts(repository, git),
+    ];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+/// What keeps a run from beginning just now, and passes by itself or with a little room. Needs no
+/// vault and makes none.
+pub fn passing_obstacles(
+    repository: &Repository,
+    vault: &Path,
+    least_free: u64,
+) -> Vec<CheckpointError> {
+    // Where it has not been made yet, it will be on the disk of the folder above it.
+    let place = vault.ancestors().find(|folder| folder.is_dir());
+    let room = refuse_full_disk(repository, place.unwrap_or(vault), least_free);
+    let all = [refuse_lock(repository), room];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+/// Why the branch of a change cannot be made. Needs no vault and makes none.
+pub fn branch_obstacles(repository: &Repository, git: &Git, change: &str) -> Vec<CheckpointError> {
+    let branch = format!("ralph/{change}");
+    let all = [
+        refuse_name(git, &branch),
+        refuse_other_work_tree(repository, git, &branch),
+    ];
+    all.into_iter().filter_map(Result::err).collect()
+}
+
+/// Refuses where git keeps a second name of every object: it cannot commit on objects without one.
+fn refuse_second_format(repository: &Repository) -> Result<()> {
+    let config = read_if_present(&repository.common_dir.join("config"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
+    let mut lines = text.lines().map(str::trim_start);
+    if !lines.any(|line| line.starts_with("compatobjectformat")) {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        "this repository keeps objects in two formats (`extensions.compatObjectFormat`), which \
+         ralphtool cannot write",
+        "`git config --unset extensions.compatObjectFormat` keeps the first format alone",
+    ))
+}
+
+fn refuse_name(git: &Git, branch: &str) -> Result<()> {
+    if is_surely_a_name(branch) {
+        return Ok(());
+    }
+    let args = ["check-ref-format", "--branch", branch].map(std::ffi::OsString::from);
+    if git.output(&args, &[])?.status.success() {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        format!("`{branch}` cannot be the name of a branch"),
+        "rename the change: letters, digits and `-` work",
+    ))
+}
+
+/// A name that nothing git objects to is in.
+fn is_surely_a_name(branch: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    branch.split('/').all(|part| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(is_plain)
+    })
+}
+
+fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str) -> Result<()> {
+    let has_others = repository.common_dir.join("worktrees").exists();
+    if !has_others && repository.git_dir == repository.common_dir {
+        return Ok(());
+    }
+    let listing = git.run(["worktree", "list", "--porcelain", "-z"])?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let mut folder = String::new();
+    for line in nul_separated(&listing) {
+        let line = String::from_utf8_lossy(line);
+        if let Some(path) = line.strip_prefix("worktree ") {
+            path.clone_into(&mut folder);
+        }
+        if line == wanted && Path::new(&folder) != repository.work_tree {
+            return Err(CheckpointError::refused(
+                format!("`{branch}` is checked out in another work tree: `{folder}`"),
+                format!("switch that one away, or run `ralphtool -C {folder} loop`"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A prompt or an editor that asks git for the state of the tree holds the index for a moment.
+fn wait_for_passing_lock(repository: &Repository) {
+    let lock = repository.git_dir.join("index.lock");
+    for _ in 0..LOCK_LOOKS {
+        if !lock.exists() {
+            return;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+}
+
+fn refuse_lock(repository: &Repository) -> Result<()> {
+    let lock = repository.git_dir.join("index.lock");
+    if lock.exists() {
+        return Err(CheckpointError::refused(
+            format!(
+                "`{}` exists: another git process is at work, or one crashed",
+                lock.display()
+            ),
+            "wait for it to end; if no git runs here, remove the file",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result<()> {
+    for folder in [vault, &repository.git_dir] {
+        if let Some(free) = room::free(folder).filter(|free| *free < least) {
+            return Err(CheckpointError::refused(
+                format!(
+                    "only {} are free where `{}` is, and {} must stay free",
+                    rounded(free),
+                    folder.display(),
+                    rounded(least)
+                ),
+                "free some space there, or set `least_free` to less",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_operation(repository: &Repository) -> Result<()> {
+    for (name, what, way_out) in IN_THE_WAY {
+        if repository.git_dir.join(name).exists() {
+            return Err(CheckpointError::refused(
+                format!("{what} is in progress in this repository"),
+                format!("end it first: {way_out}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {
+    // It may not have been made yet: then it is where the folder above it is.
+    let place = vault.ancestors().find_map(|it| it.canonicalize().ok());
+    if !place.is_some_and(|place| place.starts_with(&repository.work_tree)) {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        format!(
+            "ralphtool's state directory `{}` is inside the repository",
+            vault.display()
+        ),
+        "set XDG_STATE_HOME to a folder elsewhere",
+    ))
+}
+
+fn refuse_conflicts(repository: &Repository, git: &Git) -> Result<()> {
+    let index = read_if_present(&repository.index())?;
+    if index.is_some_and(|index| is_ordinary(&index, repository.format)) {
+        return Ok(());
+    }
+    let unmerged = git.run(["ls-files", "--unmerged", "-z"])?;
+    if unmerged.is_empty() {
+        return Ok(());
+    }
+    Err(CheckpointError::refused(
+        "the index holds unresolved conflicts",
+        "resolve them and `git add` the files first",
+    ))
+}
+
+fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
+    if refs.contains_key("refs/heads/ralph") {
+        return Err(CheckpointError::refused(
+            format!("a branch `ralph` exists, so `{branch}` cannot be made"),
+            "rename it: `git branch -m ralph ralph-old`",
+        ));
+    }
+    let below = format!("refs/heads/{branch}/");
+    if let Some(name) = refs.keys().find(|name| name.starts_with(&below)) {
+        let name = super::begin::short(name);
+        return Err(CheckpointError::refused(
+            format!("a branch `{name}` exists, so `{branch}` cannot be made"),
+            format!("rename it: `git branch -m {name} OTHER`"),
+        ));
+    }
+    Ok(())
+}
+
+/// A repository of the whole home directory is somebody's dotfiles, not a project.
+fn refuse_home(work_tree: &Path) -> Result<()> {
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    if home.and_then(|home| home.canonicalize().ok()).as_deref() == Some(work_tree) {
+        return Err(CheckpointError::refused(
+            "the repository is your whole home directory",
+            "run ralphtool in a repository of the project",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_hook() -> Result<()> {
+    if std::env::var_os("GIT_INDEX_FILE").is_some() && std::env::var_os("GIT_PREFIX").is_some() {
+        return Err(CheckpointError::refused(
+            "ralphtool was started from within a git hook or alias",
+            "start it from a shell",
+        ));
+    }
+    Ok(())
+}

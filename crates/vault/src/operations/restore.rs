@@ -1,0 +1,257 @@
+//! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
+//! checkpoint. Only after the attempt is parked.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::begin::short;
+use super::converge::{Goal, Reach};
+use crate::checkpoint::{Checkpoints, Notice, Result, lock};
+use crate::journal::run_state::{Current, Phase};
+use crate::journal::steps::Step;
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::{Head, Refs};
+use crate::tree::manifest::compare;
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::Opaque;
+use ralph_base::shell::quoted;
+
+impl Checkpoints {
+    /// Puts everything back to the checkpoint.
+    pub fn restore(&mut self) -> Result<Vec<Notice>> {
+        let current = self.current()?;
+        let base = self.checkpoint()?;
+        let run = current.intent.run.clone();
+        let (_, head) = self.observe()?;
+        if self.leaves_tree && self.user_switched(&current, &head) {
+            self.record(&run, Step::Restored)?;
+            return Ok(Vec::new());
+        }
+        self.refuse_users_switch(&current, &head)?;
+        self.check_room_to_restore(&base)?;
+        // A parked attempt says so already.
+        if current.phase != Phase::Restoring {
+            self.record(&run, Step::RestoreIntent)?;
+        }
+        let notices = self.carry_out_restore(&current, &base)?;
+        self.record(&run, Step::PutBack)?;
+        self.nobody_was_here();
+        Ok(notices)
+    }
+
+    /// Makes a restore durable that no attempt follows at once: what differs from the checkpoint
+    /// later on is the user's, and must not be a file that lost its bytes.
+    pub fn settle_restore(&mut self) -> Result<()> {
+        self.end_diff();
+        if !self.is_put_back() {
+            return Ok(());
+        }
+        let run = self.current()?.intent.run;
+        self.record(&run, Step::Restored)
+    }
+
+    /// Refuses where what is to be written back does not fit.
+    fn check_room_to_restore(&self, base: &Snapshot) -> Result<()> {
+        let Some(parked) = &self.parked else {
+            return Ok(());
+        };
+        let changes = compare(&base.manifest, &parked.manifest);
+        let written = changes.modified.iter().chain(&changes.removed);
+        self.check_room_for(&self.places.repository.work_tree, &base.manifest, written)
+    }
+
+    fn carry_out_restore(
+        &mut self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+    ) -> Result<Vec<Notice>> {
+        let trash = self.new_trash("restore");
+        let parked = self.parked.take();
+        let Some(parked) = parked else {
+            return Err(crate::checkpoint::CheckpointError::failed(
+                "nothing was parked before the restore",
+                "start again: the next start parks and restores",
+            ));
+        };
+        let mut notices = Vec::new();
+        if !parked.git_is_untouched {
+            let (base_with_config, left) = self.with_users_config(current, base);
+            notices.extend(self.restore_control(&base_with_config, &trash)?);
+            notices.extend(left);
+        }
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let goal = Goal {
+            snapshot: base,
+            index: &index,
+            reach: Reach::LeavingIgnored,
+        };
+        notices.extend(self.converge(&goal, &parked, &trash)?);
+        // What the attempt's own rules made of cache folders is no longer so.
+        *lock(&self.opaque) = Opaque::default();
+        lock(&self.opaque).adopt(&base.opaque);
+        notices.extend(self.restore_refs(current, base, &trash)?);
+        self.put_index_back(&index, &trash)?;
+        let shape = &base.control.shape;
+        if parked.git_is_untouched {
+            shape.restore_top(&self.places.repository)?;
+        } else {
+            shape.restore(&self.places.repository)?;
+        }
+        let (refs, _) = self.observe()?;
+        self.told_refs = Some(refs);
+        Ok(notices)
+    }
+
+    pub fn restore_control(&self, base: &Arc<Snapshot>, trash: &Path) -> Result<Vec<Notice>> {
+        let places = Arc::clone(&self.places);
+        let snapshot = Arc::clone(base);
+        let folder = trash.to_owned();
+        let changed = snapshot
+            .control
+            .restore_files(&places.repository, &folder)?;
+        if changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut message = format!("restored in the git directory: {}", changed.join(", "));
+        let commands = self.commands_to_take_again(&changed, trash);
+        if !commands.is_empty() {
+            let _ = write!(
+                message,
+                "; what was there instead is kept, and may be yours: {}",
+                commands.join(", ")
+            );
+        }
+        Ok(vec![Notice::new("git_files_restored", message)])
+    }
+
+    /// What to type for each file of the config or the hooks to have what was found in its place.
+    fn commands_to_take_again(&self, changed: &[String], trash: &Path) -> Vec<String> {
+        let is_meant = |path: &&String| path.as_str() == "config" || path.starts_with("hooks/");
+        let shared = &self.places.repository.common_dir;
+        let paths = changed.iter().filter(is_meant);
+        let kept = paths.map(|path| (trash.join("git").join(path), shared.join(path)));
+        kept.filter(|(kept, _)| fs::symlink_metadata(kept).is_ok())
+            .map(|(kept, place)| format!("`cp -p {} {}`", quoted(&kept), quoted(&place)))
+            .collect()
+    }
+
+    fn restore_refs(
+        &self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let (mut refs, head) = self.observe()?;
+        self.move_ref(&current.intent.branch, &refs, Some(current.commit))?;
+        let target = Head::Branch {
+            name: current.intent.branch.clone(),
+            commit: Some(current.commit),
+        };
+        self.point_head(&target, &head)?;
+        self.drop_operation_refs(base, &mut refs)?;
+        self.restore_replacements(base, &refs)?;
+        let mut notices = Vec::from_iter(self.restore_original(current, base, &refs)?);
+        notices.extend(self.restore_stash(current, base, trash)?);
+        Ok(notices)
+    }
+
+    /// Refs a bisect or a rebase keeps for itself go with it; the park has kept them.
+    pub fn drop_operation_refs(&self, base: &Snapshot, refs: &mut Refs) -> Result<()> {
+        let before = &base.control.refs;
+        let is_left = |name: &&String| {
+            let of_operation = ["refs/bisect/", "refs/rewritten/"];
+            of_operation.iter().any(|folder| name.starts_with(folder))
+                && !before.contains_key(*name)
+        };
+        let left: Vec<String> = refs.keys().filter(is_left).cloned().collect();
+        for name in left {
+            self.move_ref(&name, refs, None)?;
+            refs.remove(&name);
+        }
+        Ok(())
+    }
+
+    /// Refs that make git show other objects in the place of those of the checkpoint become what they
+    /// were; the vault has both values.
+    pub fn restore_replacements(&self, base: &Snapshot, refs: &Refs) -> Result<()> {
+        let before = &base.control.refs;
+        let is_other = |name: &&String| {
+            name.starts_with("refs/replace/") && before.get(*name) != refs.get(*name)
+        };
+        let names: BTreeSet<&String> = refs.keys().chain(before.keys()).filter(is_other).collect();
+        for name in names {
+            self.move_ref(name, refs, before.get(name).copied())?;
+        }
+        Ok(())
+    }
+
+    /// The branch the user came from goes back too where the agent is proven to have moved it.
+    fn restore_original(
+        &self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        refs: &Refs,
+    ) -> Result<Option<Notice>> {
+        let Head::Branch { name, .. } = &current.intent.original else {
+            return Ok(None);
+        };
+        let (before, now) = (
+            base.control.refs.get(name).copied(),
+            refs.get(name).copied(),
+        );
+        if *name == current.intent.branch || before == now {
+            return Ok(None);
+        }
+        let known = self.told_refs.as_ref();
+        if known.is_some_and(|known| known.get(name).copied() == now) {
+            // Said after the attempt before this one.
+            return Ok(None);
+        }
+        if self.agent_moved(current, name, (before, now)) {
+            self.move_ref(name, refs, before)?;
+            return Ok(Some(moved_back(name, before, now)));
+        }
+        Ok(Some(left(name, before, now)))
+    }
+}
+
+/// Says that a branch the agent moved is where it was.
+fn moved_back(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
+    let message = format!(
+        "the attempt had moved `{}` from {} to {}; it is restored, and {} takes that over",
+        short(name),
+        shown(before),
+        shown(now),
+        command(name, now, before)
+    );
+    Notice::new("branch_restored", message)
+}
+
+/// Says that a branch was moved, and not surely by the agent.
+fn left(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
+    let message = format!(
+        "`{}` was moved from {} to {} while the agent worked, and nothing proves that the agent did \
+         it; it stays there, both are kept in the vault, and {} moves it back",
+        short(name),
+        shown(before),
+        shown(now),
+        command(name, before, now)
+    );
+    Notice::new("branch_left", message)
+}
+
+fn shown(commit: Option<ObjectId>) -> String {
+    commit.map_or_else(|| "no commit".to_owned(), |commit| commit.short())
+}
+
+/// What moves a ref, also where it is checked out in another work tree.
+fn command(name: &str, to: Option<ObjectId>, from: Option<ObjectId>) -> String {
+    match (to, from) {
+        (Some(to), Some(from)) => format!("`git update-ref {name} {to} {from}`"),
+        (Some(to), None) => format!("`git update-ref {name} {to}`"),
+        (None, _) => format!("`git update-ref -d {name}`"),
+    }
+}

@@ -1,0 +1,139 @@
+//! Rewind: back to the checkpoint before a story, ticks included. What comes after stays in the
+//! vault.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::moving::PreparedMove;
+use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::journal::run_state::Current;
+use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
+use crate::repo::object_id::ObjectId;
+use crate::repo::repository::Head;
+use crate::tree::snapshot::Snapshot;
+use ralph_base::files::copy_with_time;
+use ralph_base::ids::StoryId;
+
+/// A rewind that is ready; nothing is touched yet.
+pub struct PreparedRewind {
+    /// Stories whose checkpoints go, in order.
+    pub stories: Vec<String>,
+    /// What will be moved.
+    pub prepared: PreparedMove,
+}
+
+impl Checkpoints {
+    /// Makes the way back to before a story ready.
+    pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
+        let current = self.current()?;
+        let left = place_of(&current, story)?;
+        let (refs, _, repaired) = self.observe_repaired(&current.snapshot)?;
+        let head = self.check_on_branch()?;
+        let (commit, snapshot) = checkpoint_at(&current, left);
+        let base = self.checkpoint()?;
+        let present = self.take_present(&base)?;
+        self.remake_index(&current.snapshot, &snapshot, commit)?;
+        let places = Arc::clone(&self.places);
+        let id = snapshot.clone();
+        let target = Snapshot::read(&places.vault, &id)?;
+        let branch = current.intent.branch.clone();
+        let intent = MoveIntent {
+            kind: MoveKind::Rewind {
+                story: story.0.clone(),
+                left,
+            },
+            before: present.snapshot.id.clone(),
+            after: snapshot,
+            refs: vec![RefMove {
+                from: refs.get(&branch).copied(),
+                name: branch.clone(),
+                to: Some(commit),
+            }],
+            head_from: head,
+            head_to: Head::Branch {
+                name: branch,
+                commit: Some(commit),
+            },
+            with_control: true,
+        };
+        let run = current.intent.run.clone();
+        let mut prepared = self.prepare_move(&run, intent, present, &target)?;
+        prepared.outline.notices.extend(repaired);
+        Ok(PreparedRewind {
+            stories: current.saved[left..]
+                .iter()
+                .map(|saved| saved.story.clone())
+                .collect(),
+            prepared,
+        })
+    }
+
+    /// The index of a checkpoint was dropped when the next one was made; it is made again, with
+    /// what the present one knows of files that did not change.
+    fn remake_index(&self, present: &str, snapshot: &str, commit: ObjectId) -> Result<()> {
+        let wanted = Snapshot::index(&self.places.vault, snapshot);
+        // One that an earlier rewind made may have lost its bytes in an outage.
+        if wanted.exists() && self.is_index_of(&wanted, commit)? {
+            return Ok(());
+        }
+        let scratch = self.places.vault.scratch("rewind-index");
+        let from = Snapshot::index(&self.places.vault, present);
+        let target = scratch.clone();
+        copy_with_time(&from, &target).map(drop)?;
+        self.work.patient().with_index(&scratch).run([
+            "read-tree",
+            "--reset",
+            &commit.to_string(),
+        ])?;
+        Ok(copy_with_time(&scratch, &wanted).map(drop)?)
+    }
+
+    /// True where git can read an index, and it holds what a commit does.
+    fn is_index_of(&self, index: &Path, commit: ObjectId) -> Result<bool> {
+        let commit = commit.to_string();
+        let args = ["diff-index", "--cached", "--quiet", &commit].map(OsString::from);
+        let git = self.work.patient().with_index(index);
+        let output = git.output(&args, &[])?;
+        Ok(output.status.success())
+    }
+
+    /// Copies the index kept with one snapshot to another.
+    pub fn copy_index_of(&self, from: &str, to: &str) -> Result<()> {
+        let from = Snapshot::index(&self.places.vault, from);
+        let to = Snapshot::index(&self.places.vault, to);
+        Ok(copy_with_time(&from, &to).map(drop)?)
+    }
+}
+
+/// How many checkpoints there are before a story's.
+fn place_of(current: &Current, story: &StoryId) -> Result<usize> {
+    let place = current
+        .saved
+        .iter()
+        .position(|saved| saved.story == story.0);
+    place.ok_or_else(|| {
+        let known: Vec<&str> = current
+            .saved
+            .iter()
+            .map(|saved| saved.story.as_str())
+            .collect();
+        let hint = if known.is_empty() {
+            "no story of this run is done yet; `ralphtool finish --abandon` goes back to before it"
+                .to_owned()
+        } else {
+            format!("stories done in this run: {}", known.join(", "))
+        };
+        CheckpointError::refused(
+            format!("this run has no checkpoint of story `{story}`"),
+            hint,
+        )
+    })
+}
+
+fn checkpoint_at(current: &Current, left: usize) -> (ObjectId, String) {
+    match left.checked_sub(1).and_then(|last| current.saved.get(last)) {
+        Some(saved) => (saved.commit, saved.snapshot.clone()),
+        None => (current.intent.commit, current.intent.checkpoint.clone()),
+    }
+}

@@ -1,0 +1,435 @@
+//! Save: what a finished story left in the tree becomes one commit on the branch.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::journal::reopening::Reopening;
+use crate::journal::run_state::Current;
+use crate::journal::steps::{Step, StoryNote};
+use crate::recovery::mend::{Care, Mended};
+use crate::repo::git::{Git, GitError};
+use crate::repo::object_id::ObjectId;
+use crate::repo::plain_commit::Order;
+use crate::repo::repository::{Head, Refs};
+use crate::repo::shape::Shape;
+use crate::repo::visible::{forget, to_forget, visible_paths};
+use crate::tree::modules::is_module_path;
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{Taken, below, show};
+use ralph_base::files::copy_with_time;
+
+/// How often a branch is moved again to a commit that git pruned meanwhile.
+const PRUNED_TRIES: u32 = 20;
+
+/// When a save makes a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commit {
+    /// Always, an empty one too.
+    Always,
+    /// Only where its tree is not the one that is there already.
+    WhereItDiffers,
+}
+
+/// A checkpoint to be made.
+pub struct Checkpoint<'a> {
+    /// What the journal calls it: the story, or what else it holds.
+    pub story: &'a str,
+    pub message: &'a str,
+    pub when: Commit,
+    /// The story it opens again.
+    pub reopening: Option<Reopening>,
+}
+
+/// What of a look at the tree goes into the index.
+struct Stored<'a> {
+    /// Files and links.
+    paths: &'a [Vec<u8>],
+    /// Submodules.
+    modules: &'a [Vec<u8>],
+    /// Files that stay in the tree and leave the index.
+    unstaged: &'a [Vec<u8>],
+}
+
+/// What a save did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaveReport {
+    /// The checkpoint commit.
+    pub commit: String,
+    /// Files the commit changes against the last checkpoint.
+    pub changed_files: usize,
+    /// What the user should hear.
+    pub notices: Vec<Notice>,
+}
+
+impl Checkpoints {
+    /// Makes the checkpoint commit of a story.
+    pub fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
+        let run = self.current()?.intent.run;
+        // From here on the work counts as done: should it not get through, the next start saves it.
+        self.record(
+            &run,
+            Step::Verified {
+                story: story.clone(),
+            },
+        )?;
+        self.save_as(&story.id.0, &message(story, &run.0))
+    }
+
+    /// Commits the open boxes of a story that was done.
+    pub fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
+        let run = self.current()?.intent.run;
+        let story = &reopening.story;
+        self.save_with(Checkpoint {
+            story: &format!("reopened {story}"),
+            message: &format!("reopen: {story}\n\nRun: {run}\n"),
+            when: Commit::Always,
+            reopening: Some(reopening),
+        })
+    }
+
+    /// The checkpoint commit and the id of its tree.
+    pub fn checkpoint_tree(&self) -> Result<(String, String)> {
+        let commit = self.current()?.commit;
+        let tree = self.tree_of(commit)?;
+        Ok((commit.to_string(), tree.to_string()))
+    }
+
+    /// Commits what changed since the last checkpoint.
+    pub fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
+        self.save_with(Checkpoint {
+            story,
+            message,
+            when: Commit::Always,
+            reopening: None,
+        })
+    }
+
+    /// The same, for every kind of checkpoint.
+    pub fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
+        let current = self.current()?;
+        let base = self.checkpoint()?;
+        let trash = self.new_trash("save");
+        let Mended {
+            mut notices,
+            mut refs,
+            head,
+            untouched,
+            ..
+        } = self.mend(&current, &base, (&trash, Care::ForSave))?;
+        notices.append(&mut self.unsaid);
+        self.refuse_users_switch(&current, &head)?;
+        notices.extend(self.restore_spoiled_modules(&base, &trash)?);
+        let ended = base
+            .control
+            .end_operations(&self.places.repository, &trash)?;
+        let shape = untouched.filter(|_| ended.is_empty());
+        self.drop_operation_refs(&base, &mut refs)?;
+        // Objects nothing names are no part of the work.
+        if self.is_git_moved(&base, (&refs, &head)) {
+            self.link_objects()?;
+        }
+        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        notices.extend(changed_refs(&current, known, &refs));
+
+        let mut taken = self.look(&base)?;
+        let staged = self.staged(&current, &base, &mut taken)?;
+        let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        notices.extend(self.tell_staged_secrets(&staged));
+        paths.extend(staged.added);
+        let mut modules = touched_submodules(&base, &taken.changes);
+        modules.extend(staged.submodules.iter().cloned());
+        let stored = Stored {
+            paths: &paths,
+            modules: &modules,
+            unstaged: &staged.removed,
+        };
+        let id = Snapshot::new_id();
+        let storing = self.store_visible((&base, &id), &taken, &stored);
+        let (tree, odd) = storing?;
+        let index = Snapshot::index(&self.places.vault, &id);
+        let git = self.work.patient().with_index(&index);
+        notices.extend(odd);
+        notices.extend(taken.notices.iter().cloned());
+        notices.extend(self.tell_kept_out(&taken));
+        notices.extend(self.tell_no_longer_ignored(&git, &base, &taken)?);
+        self.link_module_objects(&taken.manifest)?;
+
+        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
+        notices.extend(tell_repositories(&new_repositories(&taken, &submodules)));
+
+        let parent = self.parent(&current, &refs, &head)?;
+        notices.extend(self.tell_committed_secrets(current.commit, parent)?);
+        notices.extend(self.tell_commits_below(&current, parent, (&refs, &head))?);
+        let commit = match checkpoint.when {
+            Commit::WhereItDiffers if self.tree_of(parent)? == tree => parent,
+            _ => self.commit(&git, (tree, &[parent]), checkpoint.message)?,
+        };
+        let snapshot = self.checkpoint_snapshot(
+            id,
+            (&base, &submodules),
+            &taken,
+            (refs.clone(), commit, shape),
+        )?;
+        let run = current.intent.run.clone();
+        self.make_ready(&snapshot.id, commit)?;
+        self.record(
+            &run,
+            Step::SaveIntent {
+                commit,
+                snapshot: snapshot.id.clone(),
+                story: checkpoint.story.to_owned(),
+                changed_files: paths.len(),
+                reopening: checkpoint.reopening,
+            },
+        )?;
+        self.switch_to(&current, &snapshot.id, commit, (&refs, &head))?;
+        self.ready_branch = None;
+        self.record(&run, Step::Saved)?;
+        self.drop_index(&base.id);
+        self.told_refs = None;
+        self.loaded = Some(Arc::new(snapshot));
+        self.nobody_was_here();
+        Ok(SaveReport {
+            commit: commit.to_string(),
+            changed_files: paths.len(),
+            notices,
+        })
+    }
+
+    /// True where refs, HEAD or index are not as the checkpoint left them.
+    pub fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
+        let control = &base.control;
+        *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
+    }
+
+    /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git
+    /// could not store.
+    fn store_visible(
+        &self,
+        (base, id): (&Snapshot, &str),
+        taken: &Taken,
+        stored: &Stored<'_>,
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        let objects = self.places.repository.objects();
+        let to_store = [stored.paths, stored.modules].concat();
+        self.check_room_for(&objects, &taken.manifest, &to_store)?;
+        let index = Snapshot::index(&self.places.vault, id);
+        let is_plain = stored.modules.is_empty() && stored.unstaged.is_empty();
+        if is_plain && !base.control.is_sparse() {
+            let order = Order {
+                from: Snapshot::index(&self.places.vault, &base.id),
+                to: Some(index.clone()),
+                objects,
+                paths: to_store.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = self.plain_tree(order)? {
+                return Ok((tree, Vec::new()));
+            }
+        }
+        self.derive_index(&base.id, id)?;
+        let git = self.work.patient().with_index(&index);
+        let git = self.without_piped_attributes(&git, &to_store);
+        forget(&git, stored.unstaged)?;
+        forget(&git, &to_forget(base, taken))?;
+        let notices = self.update_index(&git, &to_store)?;
+        let tree = self.tree(&git)?;
+        self.link_objects()?;
+        Ok((tree, notices))
+    }
+
+    /// The tree of a commit.
+    fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
+        let name = format!("{commit}^{{tree}}");
+        let answer = self.git.line(["rev-parse", "--verify", &name])?;
+        ObjectId::parse(answer.as_bytes()).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "rev-parse".to_owned(),
+                answer,
+            }
+            .into()
+        })
+    }
+
+    /// Removes the index of a snapshot that no step needs any more; it can be made again.
+    pub fn drop_index(&self, snapshot: &str) {
+        // What stays behind only takes up room.
+        let _ = std::fs::remove_file(Snapshot::index(&self.places.vault, snapshot));
+    }
+
+    /// A copy of a checkpoint's index to go on from.
+    pub fn derive_index(&self, from: &str, to: &str) -> Result<std::path::PathBuf> {
+        let from = Snapshot::index(&self.places.vault, from);
+        let folder = Snapshot::folder(&self.places.vault, to);
+        let to = Snapshot::index(&self.places.vault, to);
+        let target = to.clone();
+        ralph_base::files::create_private_folder(&folder)?;
+        copy_with_time(&from, &target)?;
+        Ok(to)
+    }
+
+    /// Moves branch, HEAD and index to the commit; doing it again changes nothing.
+    pub fn carry_out_save(
+        &self,
+        current: &Current,
+        snapshot: &str,
+        commit: ObjectId,
+    ) -> Result<()> {
+        let (refs, head) = self.observe()?;
+        self.switch_to(current, snapshot, commit, (&refs, &head))
+    }
+
+    fn switch_to(
+        &self,
+        current: &Current,
+        snapshot: &str,
+        commit: ObjectId,
+        (refs, head): (&Refs, &Head),
+    ) -> Result<()> {
+        let trash = self.new_trash("save");
+        self.move_to_new_commit(&current.intent.branch, refs, commit)?;
+        let target = Head::Branch {
+            name: current.intent.branch.clone(),
+            commit: Some(commit),
+        };
+        self.point_head(&target, head)?;
+        let index = Snapshot::index(&self.places.vault, snapshot);
+        self.swap_index(&index, &trash)?;
+        self.return_pruned()
+    }
+
+    /// Moves a branch to a commit that was just written. No ref names it yet, so that a
+    /// `git gc --prune=now` may take it.
+    pub fn move_to_new_commit(&self, branch: &str, refs: &Refs, commit: ObjectId) -> Result<()> {
+        let mut tries = PRUNED_TRIES;
+        while let Err(error) = self.move_ref(branch, refs, Some(commit)) {
+            if tries == 0 || !self.is_pruned(commit) {
+                return Err(error);
+            }
+            tries -= 1;
+            self.return_pruned()?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint_snapshot(
+        &self,
+        id: String,
+        (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
+        taken: &Taken,
+        (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
+    ) -> Result<Snapshot> {
+        let branch = self.current()?.intent.branch;
+        refs.insert(branch.clone(), commit);
+        let head = Head::Branch {
+            name: branch,
+            commit: Some(commit),
+        };
+        let control = self.take_control((head, refs), shape)?;
+        let snapshot = self.snapshot(id, taken, control, submodules);
+        let places = Arc::clone(&self.places);
+        let base = Arc::clone(base);
+        snapshot.write(&places.vault, Some(&base))?;
+        Ok(snapshot)
+    }
+
+    /// What the new commit goes on top of: commits the agent made stay below it.
+    fn parent(&self, current: &Current, refs: &Refs, head: &Head) -> Result<ObjectId> {
+        let tip = refs.get(&current.intent.branch).copied();
+        for candidate in [head.commit(), tip].into_iter().flatten() {
+            if candidate == current.commit {
+                continue;
+            }
+            if descends(&self.git, current.commit, candidate)? {
+                return Ok(candidate);
+            }
+        }
+        Ok(current.commit)
+    }
+}
+
+pub(crate) fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
+    let args = [
+        "merge-base".to_owned(),
+        "--is-ancestor".to_owned(),
+        ancestor.to_string(),
+        commit.to_string(),
+    ]
+    .map(std::ffi::OsString::from);
+    Ok(git.output(&args, &[])?.status.success())
+}
+
+/// Submodules something changed in.
+fn touched_submodules(base: &Snapshot, changes: &crate::tree::manifest::Changes) -> Vec<Vec<u8>> {
+    base.submodules
+        .iter()
+        .filter(|module| {
+            // What its git directory is called says nothing of where its files are.
+            changes.paths().any(|path| {
+                is_module_path(path)
+                    || crate::tree::taking::under_any(path, std::slice::from_ref(*module))
+            })
+        })
+        .cloned()
+        .collect()
+}
+
+/// Folders a story made into repositories of their own: git cannot hold what is in them.
+pub(crate) fn new_repositories(taken: &Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let holds_visible = |folder: &[u8]| {
+        let entries = &taken.manifest.entries;
+        below(entries, folder).any(|(_, entry)| entry.is_visible())
+    };
+    let created = taken.changes.created.iter();
+    created
+        .filter_map(|path| path.strip_suffix(b"/.git"))
+        .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+fn tell_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
+    let names: Vec<String> = folders.iter().map(|it| format!("`{}`", show(it))).collect();
+    (!names.is_empty()).then(|| {
+        Notice::new(
+            "own_repository",
+            format!(
+                "repositories of their own, so kept in the tree but not in the commit: {}",
+                names.join(", ")
+            ),
+        )
+    })
+}
+
+/// Refs other than the checkpoint branch that an attempt created, moved or deleted.
+pub(crate) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Option<Notice> {
+    let mut names = Vec::new();
+    for (name, id) in now {
+        if *name != current.intent.branch && before.get(name) != Some(id) {
+            names.push(name.clone());
+        }
+    }
+    for name in before.keys() {
+        if *name != current.intent.branch && !now.contains_key(name) {
+            names.push(format!("{name} (deleted)"));
+        }
+    }
+    (!names.is_empty()).then(|| {
+        Notice::new(
+            "refs_changed",
+            format!("other refs changed meanwhile: {}", names.join(", ")),
+        )
+    })
+}
+
+fn message(story: &StoryNote, run: &str) -> String {
+    let mut text = format!(
+        "checkpoint: {}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
+        story.id, story.title, story.attempts
+    );
+    if !story.gates.is_empty() {
+        let _ = writeln!(text, "Gates: {}", story.gates.join(", "));
+    }
+    text
+}

@@ -1,0 +1,239 @@
+//! Parked attempts, looked at and put back: what the journal says of them, their diff, and their
+//! files in the tree again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
+use crate::operations::moving::{PreparedMove, over};
+use crate::repo::repository::Repository;
+use crate::store::Vault;
+use crate::tree::manifest::{Changes, Kind, Manifest, compare};
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{show, under_any};
+use ralph_base::ids::{AttemptId, RunId};
+
+/// One parked attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedAttempt {
+    /// The run.
+    pub run: RunId,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// When it was parked.
+    pub at: jiff::Timestamp,
+    /// What is known of it.
+    pub note: ParkedNote,
+    snapshot: String,
+}
+
+/// What a parked attempt had changed against the checkpoint it began at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParkedChanges {
+    /// New paths.
+    pub created: Vec<String>,
+    /// Changed paths.
+    pub modified: Vec<String>,
+    /// Paths that were gone.
+    pub removed: Vec<String>,
+    /// Those of them that git ignores, and no diff shows.
+    pub ignored: Vec<String>,
+}
+
+/// The vault's parked attempts, to look at while a run may be at work: nothing is locked and
+/// nothing is written.
+#[derive(Debug)]
+pub struct Shelf {
+    vault: Vault,
+    lines: Vec<Line>,
+}
+
+impl Shelf {
+    /// Looks into the vault of a work tree.
+    pub fn open(state_directory: &Path, repository: &Repository) -> Result<Self> {
+        let vault = Vault::unlocked(&Vault::folder_for(state_directory, repository));
+        // What stood here before is another repository's.
+        let lines = if vault.belongs_to(repository)? {
+            steps::read(&vault.journal())?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { vault, lines })
+    }
+
+    /// All parked attempts, oldest first; one parked again replaces nothing.
+    pub fn attempts(&self) -> Vec<ParkedAttempt> {
+        parked_attempts(&self.lines)
+    }
+
+    /// The run that began last.
+    pub fn last_run(&self) -> Option<RunId> {
+        let mut begun = self.lines.iter().rev().filter_map(|line| match line.step {
+            Step::BeginIntent { .. } => Some(line.run.clone()),
+            _ => None,
+        });
+        begun.next()
+    }
+
+    /// What an attempt had changed.
+    pub fn changes_of(&self, parked: &ParkedAttempt) -> Result<ParkedChanges> {
+        let (base, attempt) = read_pair(&self.vault, &parked.snapshot)?;
+        let changes = compare(&base, &attempt.manifest);
+        let entry = |path: &Vec<u8>| {
+            let now = attempt.manifest.entries.get(path);
+            now.or_else(|| base.entries.get(path))
+        };
+        let shown = |paths: &[Vec<u8>], hidden: bool| {
+            let files = paths.iter().filter(|path| {
+                entry(path).is_some_and(|entry| {
+                    entry.kind != Kind::Folder && !(hidden && entry.is_visible())
+                })
+            });
+            files.map(|path| show(path)).collect::<Vec<String>>()
+        };
+        let ignored = [&changes.created, &changes.modified, &changes.removed];
+        Ok(ParkedChanges {
+            created: shown(&changes.created, false),
+            modified: shown(&changes.modified, false),
+            removed: shown(&changes.removed, false),
+            ignored: ignored
+                .into_iter()
+                .flat_map(|paths| shown(paths, true))
+                .collect(),
+        })
+    }
+
+    /// Where the prompt and the transcript of an attempt are.
+    pub fn transcript_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        self.attempts_of(parked).join(parked.attempt.to_string())
+    }
+
+    /// Where the diff of an attempt is.
+    pub fn diff_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        let folder = self.attempts_of(parked).join(&parked.note.label);
+        folder.join("changes.diff")
+    }
+
+    fn attempts_of(&self, parked: &ParkedAttempt) -> PathBuf {
+        let runs = self.vault.folder().join("runs");
+        runs.join(&parked.run.0).join("attempts")
+    }
+}
+
+/// The parked attempts a journal names.
+pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
+    let parked = lines.iter().filter_map(|line| match &line.step {
+        Step::Parked {
+            attempt,
+            snapshot,
+            note,
+            ..
+        } => Some(ParkedAttempt {
+            run: line.run.clone(),
+            attempt: attempt.clone(),
+            at: line.at,
+            note: note.clone(),
+            snapshot: snapshot.clone(),
+        }),
+        _ => None,
+    });
+    parked.collect()
+}
+
+impl Checkpoints {
+    /// All parked attempts, oldest first.
+    pub fn parked_attempts(&self) -> Result<Vec<ParkedAttempt>> {
+        Ok(parked_attempts(&self.journal_lines()?))
+    }
+
+    /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or
+    /// below `only`.
+    pub fn prepare_put_back(
+        &mut self,
+        parked: &ParkedAttempt,
+        only: Option<&[u8]>,
+    ) -> Result<PreparedMove> {
+        self.refuse_operation()?;
+        let (base, attempt) = self.read_pair(parked)?;
+        let changes = wanted(compare(&base, &attempt.manifest), only);
+        if changes.count() == 0 {
+            return Err(CheckpointError::refused(
+                match only {
+                    Some(path) => format!(
+                        "attempt {} changed nothing at `{}`",
+                        parked.note.label,
+                        show(path)
+                    ),
+                    None => format!("attempt {} changed nothing", parked.note.label),
+                },
+                format!(
+                    "`ralphtool attempts show {}` lists what it changed",
+                    parked.note.label
+                ),
+            ));
+        }
+        let last = self.state.last_run();
+        let whole_at = last.map_or(&parked.snapshot, |last| &last.snapshot);
+        let (_, _, repaired) = self.observe_repaired(whole_at)?;
+        let attempt = Arc::new(attempt);
+        let present = self.take_present(&attempt)?;
+        let now = &present.snapshot;
+        let after = Snapshot {
+            id: Snapshot::new_id(),
+            manifest: Arc::new(over(&now.manifest, &attempt.manifest, changes.paths())),
+            ..now.as_ref().clone()
+        };
+        let after = self.write_snapshot(after, now)?;
+        self.copy_index_of(&now.id, &after.id)?;
+        let head = now.control.head.clone();
+        let intent = MoveIntent {
+            kind: MoveKind::PutBack {
+                label: parked.note.label.clone(),
+            },
+            before: now.id.clone(),
+            after: after.id.clone(),
+            refs: Vec::new(),
+            head_from: head.clone(),
+            head_to: head,
+            with_control: false,
+        };
+        let prepared = self.prepare_move(&parked.run, intent, present, &after);
+        let mut prepared = prepared?;
+        prepared.outline.notices.extend(repaired);
+        Ok(prepared)
+    }
+
+    fn read_pair(&self, parked: &ParkedAttempt) -> Result<(Arc<Manifest>, Snapshot)> {
+        let places = Arc::clone(&self.places);
+        let id = parked.snapshot.clone();
+        read_pair(&places.vault, &id)
+    }
+}
+
+/// The tree an attempt began with, and the one it left.
+fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
+    let attempt = Snapshot::read(vault, id)?;
+    let base = match Snapshot::parent_of(vault, id)? {
+        Some(parent) => Snapshot::read(vault, &parent)?.manifest,
+        None => Arc::default(),
+    };
+    Ok((base, attempt))
+}
+
+/// The changes at or below a path.
+fn wanted(changes: Changes, only: Option<&[u8]>) -> Changes {
+    let Some(only) = only else {
+        return changes;
+    };
+    let only = [only.strip_suffix(b"/").unwrap_or(only).to_vec()];
+    let inside = |paths: Vec<Vec<u8>>| {
+        let paths = paths.into_iter();
+        paths.filter(|path| under_any(path, &only)).collect()
+    };
+    Changes {
+        created: inside(changes.created),
+        modified: inside(changes.modified),
+        removed: inside(changes.removed),
+    }
+}

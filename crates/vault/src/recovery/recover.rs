@@ -1,0 +1,470 @@
+//! Recover: what an interrupted run left is brought to one of the two states it was between, by
+//! what the journal says was the last step.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::mend::Care;
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
+use crate::journal::steps::{Step, StoryNote};
+use crate::operations::park::{Parked, Setback};
+use crate::operations::save::descends;
+use crate::outcome::FailureKind;
+use crate::repo::repository::Head;
+use crate::store::where_now;
+use crate::tree::manifest::{Entry, Kind};
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::show;
+use ralph_base::files::read_line_file;
+use ralph_base::temporary_files::{clear_halves, is_temporary};
+
+/// What a recovery says of the git directory.
+const OF_GIT: &[&str] = &[
+    "git_rebuilt",
+    "git_repaired",
+    "git_mended",
+    "git_setup_restored",
+    "git_files_restored",
+    "head_mended",
+    "branches_restored",
+    "objects_restored",
+    "objects_moved",
+    "object_cache_moved",
+];
+
+/// What was found and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// What was found.
+    pub found: String,
+    /// What was done.
+    pub done: String,
+}
+
+impl Checkpoints {
+    /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
+    /// run must be dead.
+    pub fn recover(&mut self) -> Result<Option<Recovery>> {
+        let repaired = std::mem::take(&mut self.unsaid);
+        let recovery = self.recover_run()?;
+        Ok(self.told_too(recovery, &repaired))
+    }
+
+    fn recover_run(&mut self) -> Result<Option<Recovery>> {
+        self.clear_git_halves(&self.new_trash("recover"))?;
+        let after_outage = self.is_after_outage();
+        self.set_damage_aside()?;
+        if let Some((run, intent)) = self.state.moving.clone() {
+            return self.move_again(&run, &intent).map(Some);
+        }
+        let Some(current) = self.state.current.clone() else {
+            return Ok(None);
+        };
+        self.mark_processes(&current.intent.run);
+        self.clear_plan_halves(&current)?;
+        self.make_up_diff(&current)?;
+        if current.phase != Phase::Still {
+            let trash = self.new_trash("recover");
+            self.free_locks(&current.intent.refs(), &trash)?;
+        }
+        let recovery = match current.phase.clone() {
+            Phase::Beginning => self.take_back_begin(&current)?,
+            // What it put back may have lost its bytes.
+            Phase::Still if after_outage && self.is_put_back() => self.restore_again(&current)?,
+            Phase::Still if after_outage => return self.settle(&current),
+            // Whoever started this may go away again, and the user come.
+            Phase::Still => {
+                self.settle_restore()?;
+                return Ok(None);
+            }
+            Phase::Working(_) => self.undo_attempt(&current)?,
+            // The files it speaks of may have lost their bytes.
+            Phase::Verified(_) if after_outage => self.undo_attempt(&current)?,
+            Phase::Restoring => self.restore_again(&current)?,
+            Phase::Verified(_) if self.leaves_tree => self.undo_attempt(&current)?,
+            Phase::Verified(story) => self.save_verified(&current, &story)?,
+            Phase::Saving(saved) => self.save_again(&current, &saved)?,
+        };
+        self.settle_restore()?;
+        Ok(Some(recovery))
+    }
+
+    /// The last that happened is a restore, which may not be durable.
+    pub fn is_put_back(&self) -> bool {
+        let last = self.state.last.as_ref();
+        last.is_some_and(|last| last.step == Step::PutBack)
+    }
+
+    fn save_again(
+        &mut self,
+        current: &Current,
+        Saved {
+            commit, snapshot, ..
+        }: &Saved,
+    ) -> Result<Recovery> {
+        let commit = *commit;
+        let branch = &current.intent.branch;
+        self.mend_switch(current, &self.new_trash("save"))?;
+        let (refs, _) = self.observe()?;
+        let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
+        let mut done = format!("moved the branch to {}", commit.short());
+        match tip {
+            Some(tip) if descends(&self.git, commit, tip)? => {
+                done = format!("left the branch at {}, which is on top of it", tip.short());
+            }
+            Some(tip) if !descends(&self.git, tip, commit)? => {
+                let name = format!("refs/archive/{}/{tip}", current.intent.run);
+                self.link_objects()?;
+                let id = tip.to_string();
+                self.store.run(["update-ref", &name, &id])?;
+                self.carry_out_save(current, snapshot, commit)?;
+                let _ = write!(done, "; it was at {tip}, which is kept");
+            }
+            _ => self.carry_out_save(current, snapshot, commit)?,
+        }
+        self.record(&current.intent.run, Step::Saved)?;
+        Ok(Recovery {
+            found: "a checkpoint whose commit was made, but not yet the branch moved".to_owned(),
+            done,
+        })
+    }
+
+    fn take_back_begin(&mut self, current: &Current) -> Result<Recovery> {
+        let trash = self.new_trash("begin");
+        let intent = &current.intent;
+        self.free_locks(&[&intent.branch], &trash)?;
+        self.mend_head(&intent.branch, &trash)?;
+        let (refs, head) = self.observe()?;
+        let tip = refs.get(&intent.branch).copied();
+        let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
+        let as_left = (tip == intent.old_branch || tip == Some(intent.commit))
+            && (on_branch || head == intent.head);
+        let done = if as_left {
+            self.point_head(&intent.head, &head)?;
+            self.move_ref(&intent.branch, &refs, intent.old_branch)?;
+            self.keep_index(&trash)?;
+            let index = Snapshot::index(&self.places.vault, &intent.start);
+            self.swap_index(&index, &trash)?;
+            format!("took it back: HEAD is on {}", intent.head.shown())
+        } else {
+            // Somebody has gone on working from there; no file was touched by the begin.
+            "left everything as it is: it has changed since".to_owned()
+        };
+        self.record(&intent.run, Step::BeginTakenBack)?;
+        Ok(Recovery {
+            found: format!(
+                "a run of `{}` that was interrupted while it began",
+                intent.change
+            ),
+            done,
+        })
+    }
+
+    /// Moves halves of task files aside that this program was writing when it died: in the tree
+    /// they would be taken for the user's.
+    fn clear_plan_halves(&self, current: &Current) -> Result<()> {
+        let Some(folder) = &current.intent.plan_folder else {
+            return Ok(());
+        };
+        let trash = self.new_trash("recover");
+        let folder = where_now(self.places.vault.folder(), &self.places.repository, folder);
+        let mut folders = vec![PathBuf::from(folder)];
+        while let Some(folder) = folders.pop() {
+            clear_halves(&folder, &trash)?;
+            let entries = std::fs::read_dir(&folder).into_iter().flatten();
+            let entries = entries.filter_map(std::result::Result::ok);
+            let inner = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(inner.map(|entry| entry.path()));
+        }
+        Ok(())
+    }
+
+    /// Commits the story, unless files were edited after its gates passed: no gate saw those edits,
+    /// so they are parked with the attempt, and the story is done again.
+    fn save_verified(&mut self, current: &Current, story: &StoryNote) -> Result<Recovery> {
+        self.refuse_moved_head(current)?;
+        if let Some(path) = self.edited_since_last_line()? {
+            let mut recovery = self.undo_attempt(current)?;
+            let _ = write!(
+                recovery.found,
+                " after its gates had passed, and `{}` was edited since",
+                show(&path)
+            );
+            return Ok(recovery);
+        }
+        let report = self.save(story)?;
+        let commit: String = report.commit.chars().take(10).collect();
+        Ok(Recovery {
+            found: format!(
+                "story {} was done, but its checkpoint was not written",
+                story.id
+            ),
+            done: format!("wrote it: {commit}"),
+        })
+    }
+
+    /// A path that was written, made or removed after the last line of the journal.
+    fn edited_since_last_line(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(last) = &self.state.last else {
+            return Ok(None);
+        };
+        let last_line = std::time::SystemTime::from(last.at);
+        let line = i64::try_from(last.at.as_nanosecond()).unwrap_or(i64::MAX);
+        let base = self.checkpoint()?;
+        let taken = self.look(&base)?;
+        let is_edited = |entry: &Entry| match entry.kind {
+            // Its mode tells nothing of what it holds.
+            Kind::Folder => entry.stat.modified_ns > line,
+            _ => entry.is_visible() && entry.stat.changed_ns > line,
+        };
+        let mut entries = taken.manifest.entries.iter();
+        let edited = entries.find(|(_, entry)| is_edited(entry));
+        if let Some((path, _)) = edited {
+            return Ok(Some(path.clone()));
+        }
+        // The manifest has no entry for the top folder.
+        let top = &self.places.repository.work_tree;
+        let modified = std::fs::metadata(top).and_then(|top| top.modified());
+        let is_top_edited = modified.is_ok_and(|time| time > last_line);
+        Ok(is_top_edited.then(|| b".".to_vec()))
+    }
+
+    fn undo_attempt(&mut self, current: &Current) -> Result<Recovery> {
+        let Some(last) = current.last_attempt.clone() else {
+            return Err(CheckpointError::failed(
+                "the journal names no attempt",
+                "the checkpoint commits are on the `ralph/` branch",
+            ));
+        };
+        self.refuse_moved_head(current)?;
+        let parked = self.park(interrupted(&last))?;
+        let restored = self.restore()?;
+        let recovery = Recovery {
+            found: format!("attempt {} was interrupted", last.attempt),
+            done: format!(
+                "parked it ({} changed) and put the tree back to the checkpoint",
+                parked.changed_files
+            ),
+        };
+        // What was wrong with the git directory is said; the rest is in the parked attempt.
+        let mut notices = parked.notices;
+        notices.extend(restored);
+        notices.retain(|notice| OF_GIT.contains(&notice.code));
+        let told = self.told_too(Some(recovery.clone()), &notices);
+        Ok(told.unwrap_or(recovery))
+    }
+
+    /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
+    /// it holds something that is neither, somebody edited since: then all of it is parked once
+    /// more, under a name of its own.
+    fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
+        let mut done = "put the tree back to the checkpoint".to_owned();
+        let Some(last) = current.last_attempt.clone() else {
+            return self.restore_after_gate(current);
+        };
+        if !self.leaves_tree {
+            let (_, head) = self.observe()?;
+            self.refuse_users_switch(current, &head)?;
+        }
+        if !self.holds_nothing_new(current, &last)? {
+            let label = format!(
+                "{}-{}",
+                last.attempt,
+                ralph_base::random_name::random_name(4)
+            );
+            self.park_as(interrupted(&last), &label)?;
+            let _ = write!(done, "; what was edited since is parked as {label}");
+        }
+        self.restore()?;
+        Ok(Recovery {
+            found: "a restore that was interrupted".to_owned(),
+            done,
+        })
+    }
+
+    /// A gate ran on the checkpoint, or what it changed was being put back.
+    fn restore_after_gate(&mut self, current: &Current) -> Result<Recovery> {
+        let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
+        let (_, head) = self.observe()?;
+        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+            self.record(&current.intent.run, Step::Restored)?;
+            let done = format!("left the tree as it is: HEAD is on {}", head.shown());
+            return Ok(Recovery { found, done });
+        }
+        let base = self.checkpoint()?;
+        let trash = self.new_trash("restore");
+        let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
+        self.end_object_search(mended.search, &trash)?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take_all(&base, &index)?;
+        self.parked = Some(Parked {
+            manifest: taken.manifest,
+            passed_over: taken.passed_over,
+            git_is_untouched: false,
+        });
+        self.restore()?;
+        let mut done = "put the tree back to the checkpoint".to_owned();
+        if taken.changes.count() > 0 {
+            let kept = self.places.vault.folder().join("trash");
+            let _ = write!(done, "; what had changed is kept in `{}`", kept.display());
+        }
+        Ok(Recovery { found, done })
+    }
+
+    /// True where every file is as the parked attempt or the checkpoint has it; the restore then
+    /// knows what is there.
+    fn holds_nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<bool> {
+        let Some(parked) = &last.parked else {
+            return Ok(false);
+        };
+        let id = parked.snapshot.clone();
+        let base = self.checkpoint()?;
+        let trash = self.new_trash("restore");
+        let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
+        self.end_object_search(mended.search, &trash)?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take_all(&base, &index)?;
+        let places = Arc::clone(&self.places);
+        let parked = Snapshot::read(&places.vault, &id)?;
+        let known = |path: &Vec<u8>| {
+            let now = taken.manifest.entries.get(path);
+            let in_parked = parked.manifest.entries.get(path);
+            is_temporary(path)
+                || match (now, in_parked) {
+                    (Some(now), Some(then)) => now.same_state(then),
+                    // Not there: as in the checkpoint, or moved away to be written again.
+                    (None, _) => true,
+                    (Some(_), None) => false,
+                }
+        };
+        let nothing_new = taken.changes.paths().all(known);
+        if nothing_new {
+            self.parked = Some(Parked {
+                manifest: taken.manifest,
+                passed_over: taken.passed_over,
+                git_is_untouched: false,
+            });
+        }
+        Ok(nothing_new)
+    }
+
+    /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
+    /// now is the user's.
+    fn refuse_moved_head(&self, current: &Current) -> Result<()> {
+        let branch = &current.intent.branch;
+        let git_dir = &self.places.repository.git_dir;
+        let head = read_line_file(&git_dir.join("HEAD")).unwrap_or_default();
+        let head = String::from_utf8_lossy(&head);
+        let elsewhere = if self.places.repository.has_reftable() {
+            let (_, head) = self.observe()?;
+            !matches!(head, Head::Branch { name, .. } if name == *branch)
+        } else {
+            head.trim().strip_prefix("ref: ") != Some(branch.as_str())
+        };
+        if !elsewhere || self.leaves_tree || !self.moved_after_agent(current, "HEAD") {
+            return Ok(());
+        }
+        let hint = self.way_to_branch(current);
+        let branch = crate::operations::begin::short(branch);
+        Err(CheckpointError::refused(
+            format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
+            hint,
+        ))
+    }
+
+    /// The branch of an open run that goes on.
+    pub fn adopt(&mut self) -> Result<crate::checkpoint::Begun> {
+        self.rejoin()?;
+        let intent = self.current()?.intent;
+        Ok(crate::checkpoint::Begun {
+            branch: crate::operations::begin::short(&intent.branch).to_owned(),
+            original: intent.original.recorded(),
+            original_commit: intent.original.commit().map(|commit| commit.to_string()),
+            notices: Vec::new(),
+        })
+    }
+
+    /// Refuses to go on where the user has left the run's branch.
+    pub fn check_on_branch(&self) -> Result<Head> {
+        let current = self.current()?;
+        self.refuse_operation()?;
+        self.refuse_conflicts()?;
+        let (_, head) = self.observe()?;
+        let on_branch =
+            matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
+        if !on_branch {
+            let branch = crate::operations::begin::short(&current.intent.branch);
+            return Err(CheckpointError::refused(
+                format!(
+                    "an unfinished run of `{}` is on `{branch}`, but HEAD is on `{}`",
+                    current.intent.change,
+                    head.shown()
+                ),
+                format!(
+                    "`git switch {branch}` first; or leave it, and start anew with \
+                     `ralphtool loop CHANGE --fresh`"
+                ),
+            ));
+        }
+        Ok(head)
+    }
+
+    /// What the user changed since the run stopped becomes part of it.
+    fn rejoin(&mut self) -> Result<()> {
+        let current = self.current()?;
+        self.mark_processes(&current.intent.run);
+        let head = self.check_on_branch()?;
+        // What the user committed, staged or stashed since must outlast whatever an agent does.
+        self.link_objects()?;
+        let base = self.checkpoint()?;
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let taken = self.take(&base.manifest, Self::known_of(&base), &index)?;
+        let moved = head.commit() != Some(current.commit);
+        let (refs, head) = self.observe()?;
+        let control = self.take_control((head, refs), None)?;
+        let kept = control.has_files_of(&base.control);
+        if taken.changes.count() > 0 || moved || !kept {
+            let message = format!("resumed state\n\nRun: {}\n", current.intent.run);
+            self.save_as("resumed state", &message)?;
+        }
+        Ok(())
+    }
+}
+
+impl Checkpoints {
+    /// Adds what was repaired, and where it came from, to what is said of a recovery.
+    fn told_too(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
+        if notices.is_empty() {
+            return recovery;
+        }
+        let said: Vec<&str> = notices.iter().map(|it| it.message.as_str()).collect();
+        let mut said = said.join("; ");
+        let vault = self.places.vault.folder().display().to_string();
+        if !said.contains(&vault) {
+            let _ = write!(said, " (from the vault `{vault}`)");
+        }
+        Some(match recovery {
+            Some(Recovery { found, done }) => Recovery {
+                found,
+                done: format!("{done}; {said}"),
+            },
+            None => Recovery {
+                found: "a damaged git directory".to_owned(),
+                done: said,
+            },
+        })
+    }
+}
+
+/// An interrupted attempt uses no retry; what the one before it was to be told still counts.
+fn interrupted(last: &LastAttempt) -> Setback {
+    Setback {
+        attempt: last.attempt.clone(),
+        told: last.reason.clone(),
+        counts: false,
+        kind: FailureKind::Interrupted,
+        why: "the program was interrupted".to_owned(),
+    }
+}

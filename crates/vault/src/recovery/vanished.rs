@@ -1,0 +1,216 @@
+//! A git directory that is gone or damaged when an interrupted run is found: its agent or a power cut
+//! did that, and the program was ended before it could repair it. Git would see no repository, or take
+//! one in the folders above. Where the vault of the work tree knows an open run, the same repairs are
+//! made as inside a run; where something else stands in the place of the git directory, that is the
+//! user's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::mend::Care;
+use super::repair::{Found, rebuild, repair, repair_setup, told_rebuilt, told_repaired};
+use crate::checkpoint::{CheckpointError, Notice, Places, Result, describe_owner};
+use crate::journal::run_state::{Current, Phase, RunState};
+use crate::journal::steps::read;
+use crate::repo::git::Git;
+use crate::repo::object_id::{ObjectFormat, ObjectId};
+use crate::repo::repository::{Repository, RepositoryError};
+use crate::repo::repository_lock::RepositoryLock;
+use crate::repo::switch::trash_name;
+use crate::store::Vault;
+use crate::tree::snapshot::Snapshot;
+use ralph_base::files::{free_name, move_away, read_line_file, write_whole};
+
+/// A work tree whose vault knows an open run.
+struct Known {
+    repository: Repository,
+    folder: PathBuf,
+    current: Current,
+}
+
+impl Known {
+    /// Looks for the open run of a work tree.
+    fn find(work_tree: &Path, state: &Path) -> Result<Option<Self>> {
+        let mut repository = Repository::layout(work_tree);
+        let folder = Vault::folder_for(state, &repository);
+        let lines = read(&folder.join("journal"))?;
+        let Some(current) = RunState::from_journal(&lines).current else {
+            return Ok(None);
+        };
+        if current.commit.as_bytes().len() == ObjectFormat::Sha256.zero().as_bytes().len() {
+            repository.format = ObjectFormat::Sha256;
+        }
+        Ok(Some(Self {
+            repository,
+            folder,
+            current,
+        }))
+    }
+
+    /// No other work tree of the repository has a run at work while it is repaired.
+    fn lock(&self, state: &Path) -> Result<RepositoryLock> {
+        let lock = RepositoryLock::take(state, &self.repository, &self.folder);
+        lock.map_err(describe_owner)
+    }
+
+    fn agent_was_at_work(&self) -> bool {
+        !matches!(self.current.phase, Phase::Beginning | Phase::Still)
+    }
+}
+
+/// The repository of the folder or one above whose git directory git cannot use, where an unfinished
+/// run is known that the next start repairs it for. What the vault has of it can be read before that.
+pub fn unfinished_at(directory: &Path, state: &Path) -> Option<Repository> {
+    let directory = directory.canonicalize().ok()?;
+    for work_tree in directory.ancestors() {
+        let metadata = fs::symlink_metadata(work_tree.join(".git")).ok();
+        let known = Known::find(work_tree, state).ok().flatten();
+        match (metadata, known) {
+            (Some(metadata), known) => {
+                let known = known.filter(|_| metadata.is_dir() || metadata.is_file());
+                return known.map(|known| known.repository);
+            }
+            (None, Some(known)) if known.agent_was_at_work() => return Some(known.repository),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// Says that git cannot use the git directory of an unfinished run, and what to do.
+pub fn told_damaged(repository: &Repository) -> (String, &'static str) {
+    let folder = repository.work_tree.display();
+    let what =
+        format!("git cannot use the git directory of `{folder}`, which has an unfinished run");
+    (what, "`ralphtool resume` repairs it and resumes the run")
+}
+
+/// Rebuilds the git directory an agent removed from the folder or one above, and says so.
+pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice>> {
+    let Ok(directory) = directory.canonicalize() else {
+        return Ok(None);
+    };
+    for work_tree in directory.ancestors() {
+        if fs::symlink_metadata(work_tree.join(".git")).is_ok() {
+            break;
+        }
+        let Some(known) = Known::find(work_tree, state)? else {
+            continue;
+        };
+        if !known.agent_was_at_work() {
+            // The user removed it.
+            break;
+        }
+        let vault = Vault::open(&known.folder)?;
+        let _lock = known.lock(state)?;
+        let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
+        if snapshot.control.is_linked() {
+            break;
+        }
+        let trash = vault.trash(&trash_name("rebuild"));
+        let places = Places {
+            repository: known.repository,
+            vault,
+        };
+        rebuild(&places, &snapshot, &trash)?;
+        return Ok(Some(told_rebuilt(&places)));
+    }
+    Ok(None)
+}
+
+/// Finds the repository. Where git finds none, or one in a folder above a git directory that an open
+/// run is known for, that one is repaired first, and what was done is said.
+pub(crate) fn discover(
+    directory: &Path,
+    state: &Path,
+    timeout: Duration,
+) -> Result<(Repository, Option<Notice>)> {
+    let found = Repository::discover(directory);
+    let canonical = directory.canonicalize().ok();
+    let mut above = canonical.iter().flat_map(|it| it.ancestors());
+    let Some(nearest) = above.find(|it| fs::symlink_metadata(it.join(".git")).is_ok()) else {
+        return Ok((found?, None));
+    };
+    let is_there = |found: &Repository| found.work_tree == *nearest;
+    let place = nearest.join(".git");
+    if found.as_ref().is_ok_and(is_there) || !(place.is_dir() || place.is_file()) {
+        return Ok((found?, None));
+    }
+    let Some(known) = Known::find(nearest, state)? else {
+        return Ok((found?, None));
+    };
+    let vault = known.folder.clone();
+    let Some(repaired) = repair_known(known, state, timeout)? else {
+        return Err(CheckpointError::failed(
+            format!(
+                "the git directory of `{}` is damaged, and is not the one an unfinished run began in",
+                nearest.display()
+            ),
+            format!(
+                "the run's work is safe in `{}`; move that folder away to start again",
+                vault.display()
+            ),
+        ));
+    };
+    match Repository::discover(directory) {
+        Ok(found) if is_there(&found) => Ok((found, Some(repaired))),
+        other => Err(still_damaged(nearest, &vault, other.err())),
+    }
+}
+
+/// Repairs the git directory of an open run; none where it is another one.
+fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
+    let vault = Vault::open(&known.folder)?;
+    let _lock = known.lock(state)?;
+    let Known {
+        repository,
+        current,
+        ..
+    } = known;
+    let snapshot = Snapshot::read(&vault, &current.snapshot)?;
+    let trash = vault.trash(&trash_name("repair"));
+    let places = Places { repository, vault };
+    let order = (&snapshot, &current);
+    let Found::Same(mut parts) = repair(&places, order, (&trash, Care::ForRestore))? else {
+        return Ok(None);
+    };
+    if repair_head(&places, &current.intent.branch, &trash)? {
+        parts.push("HEAD".to_owned());
+    }
+    let git = Git::on_bare(&places.vault.store(), timeout);
+    parts.extend(repair_setup(&git, &places, &snapshot, &trash)?);
+    Ok(Some(told_repaired(&places, &parts)))
+}
+
+/// Points an unreadable HEAD at the run's branch.
+fn repair_head(places: &Places, branch: &str, trash: &Path) -> Result<bool> {
+    let path = places.repository.git_dir.join("HEAD");
+    let text = read_line_file(&path).unwrap_or_default();
+    if text.starts_with(b"ref: refs/") || ObjectId::parse(text.trim_ascii()).is_some() {
+        return Ok(false);
+    }
+    if fs::symlink_metadata(&path).is_ok() {
+        move_away(&path, &free_name(&trash.join("git/HEAD")))?;
+    }
+    write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
+    Ok(true)
+}
+
+fn still_damaged(
+    work_tree: &Path,
+    vault: &Path,
+    error: Option<RepositoryError>,
+) -> CheckpointError {
+    CheckpointError::Failed {
+        what: format!(
+            "git cannot use the git directory of `{}`, in which an unfinished run began",
+            work_tree.display()
+        ),
+        hint: format!(
+            "the run's work is safe in `{}`; `mv .git .git.damaged` and start again to rebuild it",
+            vault.display()
+        ),
+        source: error.map(Into::into),
+    }
+}

@@ -1,0 +1,32 @@
+//! The git directory: how it is read, written and kept.
+
+pub(crate) mod agent_git;
+pub(crate) mod broken_refs;
+pub(crate) mod content;
+pub(crate) mod control;
+pub(crate) mod conversions;
+pub(crate) mod first_index;
+pub(crate) mod frozen_config;
+pub mod git;
+pub(crate) mod git_copy;
+pub mod git_locks;
+pub(crate) mod git_paths;
+pub(crate) mod ignore_rules;
+pub(crate) mod index_file;
+pub(crate) mod loose_object;
+pub mod object_id;
+pub(crate) mod objects;
+pub(crate) mod pack_index;
+pub(crate) mod plain_commit;
+pub(crate) mod proof;
+pub(crate) mod ref_files;
+pub(crate) mod ref_log;
+pub mod repository;
+pub mod repository_lock;
+pub(crate) mod shape;
+pub(crate) mod staged;
+pub(crate) mod stale_locks;
+pub(crate) mod stash;
+pub(crate) mod switch;
+pub(crate) mod users_config;
+pub(crate) mod visible;

@@ -1,0 +1,263 @@
+//! The index when a run begins: what is in it, and which files have the bytes it names. Compared here
+//! where all of it is plain; else git is asked.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::conversions::{Converted, Folders, LineEndings};
+use super::visible::nul_joined;
+use crate::checkpoint::{Checkpoints, Result};
+use crate::repo::git::{Git, nul_separated};
+use crate::repo::index_file::{self, Staged, StagedStat};
+use crate::repo::object_id::ObjectId;
+use crate::tree::manifest::RACY_NS;
+use crate::tree::taking::{Clean, Known, now_ns};
+use crate::tree::walk::absolute;
+use ralph_base::files::read_if_present;
+
+/// What an index says a path is: the bits that tell, a file, and a submodule.
+const KIND: u32 = 0o170_000;
+const FILE: u32 = 0o100_000;
+const SUBMODULE: u32 = 0o160_000;
+
+/// How many files are read to see whether lines end with a carriage return.
+const SAMPLE: usize = 64;
+
+/// One entry of an index.
+#[derive(Debug)]
+pub struct Listed {
+    tag: Tag,
+    staged: Staged,
+    path: Vec<u8>,
+}
+
+/// Who listed an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    /// It was read from the index, of which every entry is plain.
+    Plain,
+    /// Git, which says `S` where it is not meant to be in the tree, and writes it small where edits
+    /// of it are not looked for.
+    Git(u8),
+}
+
+impl Checkpoints {
+    /// Reads a private index copied from the user's: which paths are tracked, which are clean.
+    pub fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
+        let git = self.work.patient().with_index(index);
+        let mut known = Known {
+            // A file system may keep time in whole seconds.
+            clean_ns: now_ns() - RACY_NS,
+            index_second: fs::metadata(index).map_or(0, |metadata| metadata.mtime()),
+            ..Known::default()
+        };
+        let mut files = Vec::new();
+        for Listed { staged, path, .. } in listed {
+            if staged.mode == SUBMODULE {
+                known.submodules.insert(path.clone());
+            } else {
+                known.tracked.insert(path.clone());
+                if staged.mode & KIND == FILE {
+                    files.push((path.clone(), *staged));
+                }
+            }
+        }
+        let is_compared_here =
+            listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions()?.always;
+        known.may_be_converted = self.was_converting(&known.tracked)?;
+        let mut unclean = self.converted(&git, &known.tracked)?;
+        if !is_compared_here {
+            unclean.extend(self.modified(&git, &known.tracked)?);
+        }
+        let clean = |(path, staged): (Vec<u8>, Staged)| {
+            let clean = Clean {
+                id: staged.id,
+                staged: is_compared_here.then_some(staged),
+            };
+            (path, clean)
+        };
+        files.retain(|(path, _)| !unclean.contains(path));
+        known.clean = files.into_iter().map(clean).collect();
+        Ok(known)
+    }
+
+    /// True where something says that git converted files when it wrote them. The settings it had then
+    /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
+    fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> Result<bool> {
+        let repository = &self.places.repository;
+        if self.conversions()?.line_endings != LineEndings::Unsaid
+            || repository.common_dir.join("lfs").exists()
+        {
+            return Ok(true);
+        }
+        let top = &repository.work_tree;
+        let step = tracked.len().div_ceil(SAMPLE).max(1);
+        let mut sample = tracked.iter().step_by(step);
+        Ok(sample.any(|path| starts_with_returns(&absolute(top, path))))
+    }
+
+    /// Tracked paths that git takes for modified.
+    fn modified(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
+        let args = [
+            "diff-files",
+            "-z",
+            "--name-only",
+            "--ignore-submodules=all",
+            "--no-ext-diff",
+        ];
+        // Git gives up on all files where it cannot look at one (a filter that is missing).
+        Ok(match git.run(args) {
+            Ok(modified) => nul_separated(&modified).map(<[u8]>::to_vec).collect(),
+            Err(_) => tracked.clone(),
+        })
+    }
+
+    /// Clears flags that hide edits from git, in a private index.
+    pub fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
+        let git = self.work.patient().with_index(index);
+        let mut assumed = Vec::new();
+        let mut skipped = Vec::new();
+        for Listed { tag, path, .. } in listed {
+            let Tag::Git(tag) = tag else {
+                continue;
+            };
+            if tag.is_ascii_lowercase() {
+                assumed.extend_from_slice(path);
+                assumed.push(0);
+            }
+            // Files outside a sparse checkout are not on disk and must stay as they are.
+            if tag.eq_ignore_ascii_case(&b's') && self.is_on_disk(path) {
+                skipped.extend_from_slice(path);
+                skipped.push(0);
+            }
+        }
+        for (flag, paths) in [
+            ("--no-assume-unchanged", assumed),
+            ("--no-skip-worktree", skipped),
+        ] {
+            if !paths.is_empty() {
+                git.run_with_input(["update-index", flag, "-z", "--stdin"], &paths)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything in an index.
+    pub fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
+        let bytes = read_if_present(index)?;
+        let format = self.places.repository.format;
+        if let Some(plain) = bytes.and_then(|bytes| index_file::list(&bytes, format)) {
+            let plain = plain.into_iter().map(|(path, staged)| Listed {
+                tag: Tag::Plain,
+                staged,
+                path,
+            });
+            return Ok(plain.collect());
+        }
+        let git = self.work.patient().with_index(index);
+        let listing = git.run(["ls-files", "-v", "--stage", "-z"])?;
+        Ok(nul_separated(&listing).filter_map(listed).collect())
+    }
+
+    /// Tracked paths outside a sparse checkout.
+    pub fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
+        let is_skipped =
+            |it: &&Listed| matches!(it.tag, Tag::Git(tag) if tag.eq_ignore_ascii_case(&b's'));
+        listed
+            .iter()
+            .filter(is_skipped)
+            .filter(|it| !self.is_on_disk(&it.path))
+            .map(|it| it.path.clone())
+            .collect()
+    }
+
+    fn is_on_disk(&self, path: &[u8]) -> bool {
+        let full = absolute(&self.places.repository.work_tree, path);
+        fs::symlink_metadata(full).is_ok()
+    }
+
+    /// Tracked paths that git converts on the way in or out: their object is not their bytes.
+    fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
+        let conversions = self.conversions()?;
+        if conversions.line_endings == LineEndings::Converted {
+            return Ok(tracked.clone());
+        }
+        // Where such a file is only in the index, git goes by that.
+        let is_lost = |path: &&Vec<u8>| path.ends_with(b".gitattributes") && !self.is_on_disk(path);
+        let asked: Vec<Vec<u8>> = if tracked.iter().any(|path| is_lost(&path)) {
+            tracked.iter().cloned().collect()
+        } else {
+            let top = &self.places.repository.work_tree;
+            let mut seen = Folders::default();
+            let mut may_be =
+                |path: &&Vec<u8>| conversions.of(top, path, &mut seen) != Converted::Never;
+            tracked
+                .iter()
+                .filter(|path| may_be(path))
+                .cloned()
+                .collect()
+        };
+        if asked.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        converted_of(git, &asked)
+    }
+}
+
+/// Those of the paths that have an attribute by which git converts files.
+fn converted_of(git: &Git, asked: &[Vec<u8>]) -> Result<BTreeSet<Vec<u8>>> {
+    let answer = git.run_with_input(
+        [
+            "check-attr",
+            "-z",
+            "--stdin",
+            "filter",
+            "text",
+            "crlf",
+            "eol",
+            "ident",
+            "working-tree-encoding",
+        ],
+        &nul_joined(asked),
+    )?;
+    let mut paths = BTreeSet::new();
+    let mut fields = answer.split(|byte| *byte == 0);
+    while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+        if value != b"unspecified" && value != b"unset" {
+            paths.insert(path.to_vec());
+        }
+    }
+    Ok(paths)
+}
+
+/// True where a line in the first bytes of a file ends with a carriage return.
+fn starts_with_returns(file: &Path) -> bool {
+    let is_file = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
+    let mut start = Vec::new();
+    let read = |file: fs::File| file.take(8192).read_to_end(&mut start).ok();
+    is_file
+        && fs::File::open(file).ok().and_then(read).is_some()
+        && start.windows(2).any(|pair| pair == b"\r\n")
+}
+
+/// Splits `TAG MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
+fn listed(line: &[u8]) -> Option<Listed> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let (head, path) = (&line[..tab], &line[tab + 1..]);
+    let mut words = head.split(|byte| *byte == b' ');
+    let tag = Tag::Git(*words.next()?.first()?);
+    let mode = std::str::from_utf8(words.next()?).ok()?;
+    let staged = Staged {
+        mode: u32::from_str_radix(mode, 8).ok()?,
+        id: ObjectId::parse(words.next()?)?,
+        stat: StagedStat::default(),
+    };
+    Some(Listed {
+        tag,
+        staged,
+        path: path.to_vec(),
+    })
+}

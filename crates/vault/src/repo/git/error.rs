@@ -1,0 +1,56 @@
+//! What can go wrong with a git call.
+
+use std::process::ExitStatus;
+
+/// Why a git call did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// Git could not be started at all.
+    #[error("could not start `git`")]
+    Spawn(#[source] std::io::Error),
+    /// Talking to the process failed.
+    #[error("could not talk to `git {command}`")]
+    Pipe {
+        /// The subcommand.
+        command: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It ended with an error.
+    #[error("`git {command}` failed with {status}: {stderr}")]
+    Failed {
+        /// The subcommand and its arguments.
+        command: String,
+        /// Exit status.
+        status: ExitStatus,
+        /// What it said.
+        stderr: String,
+    },
+    /// It took too long and was ended.
+    #[error("`git {command}` was ended after {seconds} s")]
+    TimedOut {
+        /// The subcommand and its arguments.
+        command: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// Its answer made no sense.
+    #[error("`git {command}` answered something unexpected: {answer}")]
+    Unexpected {
+        /// The subcommand.
+        command: String,
+        /// The start of the answer.
+        answer: String,
+    },
+}
+
+impl GitError {
+    /// What git wrote to stderr, if it got so far.
+    pub fn stderr(&self) -> &str {
+        match self {
+            Self::Failed { stderr, .. } => stderr,
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! An index of git with some of its paths changed, and the tree it then stands for, worked out
+//! without a git process: the entries that stay are copied as they are, and only the trees of
+//! folders something changed in are made anew.
+//!
+//! Bytes in, bytes out. An index that says more than plain entries (conflicts, a split or sparse
+//! index, no known trees) is none of its business: then there is no answer, and git is asked.
+
+mod entries;
+mod trees;
+
+use std::collections::BTreeMap;
+
+use super::object_id::{ObjectFormat, ObjectId};
+use crate::tree::manifest::Stat;
+use entries::{Entries, Writer};
+use trees::{Trees, optional, parse_trees};
+
+/// What an index says of a file besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Staged {
+    /// `100644`, `100755`, `120000`, or for a submodule `160000`, in octal.
+    pub mode: u32,
+    /// Its content.
+    pub id: ObjectId,
+    /// The fields by which git tells that a file did not change; all zero makes it look.
+    pub stat: StagedStat,
+}
+
+/// The stat fields in the order in which an index has them, each cut to 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StagedStat {
+    /// Seconds and nanoseconds of the last change of the inode.
+    pub changed: (u32, u32),
+    /// Seconds and nanoseconds of the last change of the content.
+    pub modified: (u32, u32),
+    /// Device and inode.
+    pub place: (u32, u32),
+    /// User and group.
+    pub owner: (u32, u32),
+    /// Length.
+    pub size: u32,
+}
+
+impl StagedStat {
+    /// True where these are the fields of a file that was looked at, to the nanosecond.
+    pub fn is_of(&self, stat: &Stat) -> bool {
+        self.changed == split(stat.changed_ns)
+            && self.modified == split(stat.modified_ns)
+            && self.place.1 == cut(stat.inode)
+            && self.has_size(stat.size)
+    }
+
+    /// True where a file of this length could have the fields.
+    pub fn has_size(&self, size: u64) -> bool {
+        self.size == cut(size)
+    }
+
+    /// True where the file was last touched in a second before the given one.
+    pub fn is_before(&self, second: i64) -> bool {
+        let last = self.changed.0.max(self.modified.0);
+        i64::from(last) < second
+    }
+}
+
+/// Seconds and nanoseconds, as an index keeps them.
+fn split(time_ns: i64) -> (u32, u32) {
+    let part = |value: i64| cut(value.cast_unsigned());
+    (
+        part(time_ns.div_euclid(1_000_000_000)),
+        part(time_ns.rem_euclid(1_000_000_000)),
+    )
+}
+
+/// The lowest 32 bits.
+fn cut(value: u64) -> u32 {
+    u32::try_from(value & 0xffff_ffff).unwrap_or_default()
+}
+
+/// What becomes of paths; none means that a path is no longer there.
+pub(crate) type Edits = BTreeMap<Vec<u8>, Option<Staged>>;
+
+/// An index after its edits.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    /// The new index, its known trees included.
+    pub bytes: Vec<u8>,
+    /// Trees that may not exist as objects yet.
+    pub trees: Vec<(ObjectId, Vec<u8>)>,
+    /// The tree of everything.
+    pub root: ObjectId,
+}
+
+/// True where an index holds whole entries and nothing that is in conflict or only announced.
+pub(crate) fn is_ordinary(index: &[u8], format: ObjectFormat) -> bool {
+    let read_all = || {
+        let mut entries = Entries::new(index, format)?;
+        optional(entries.extensions()?)?;
+        while !entries.is_over() {
+            entries.advance()?;
+        }
+        Some(())
+    };
+    read_all().is_some()
+}
+
+/// All paths of an index with what it says of them. None where it says more than that: then git has
+/// to be asked.
+pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<(Vec<u8>, Staged)>> {
+    let mut entries = Entries::new(index, format)?;
+    optional(entries.extensions()?)?;
+    let mut all = Vec::new();
+    while !entries.is_over() {
+        let entry = entries.advance()?;
+        let staged = Staged {
+            mode: entry.mode,
+            id: entry.id,
+            stat: entry.looked_at()?,
+        };
+        all.push((entries.path().to_vec(), staged));
+    }
+    Some(all)
+}
+
+/// Applies edits to an index. None where git has to be asked.
+pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
+    let mut entries = Entries::new(old, format)?;
+    let mut trees = Trees::new(parse_trees(entries.extensions()?, format)?, edits);
+    let mut writer = Writer::new(entries.version(), format, old.len());
+    let mut pending = edits.iter().peekable();
+    while !entries.is_over() {
+        let entry = entries.advance()?;
+        let here = entries.path();
+        while let Some((path, staged)) = pending.next_if(|(path, _)| path.as_slice() < here) {
+            if let Some(staged) = staged {
+                trees.add(path, staged.mode, staged.id)?;
+                writer.add(path, staged)?;
+            }
+        }
+        match pending.next_if(|(path, _)| path.as_slice() == here) {
+            None => {
+                trees.keep(here, entry.mode, entry.id);
+                writer.copy(entry, here)?;
+            }
+            Some((path, None)) => trees.remove(path)?,
+            Some((path, Some(staged))) => {
+                trees.keep(path, staged.mode, staged.id);
+                writer.add(path, staged)?;
+            }
+        }
+    }
+    for (path, staged) in pending {
+        if let Some(staged) = staged {
+            trees.add(path, staged.mode, staged.id)?;
+            writer.add(path, staged)?;
+        }
+    }
+    let built = trees.build(format)?;
+    let bytes = writer.finish(&built.extension)?;
+    Some(Edited {
+        bytes,
+        trees: built.objects,
+        root: built.root,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! The repository's objects, hard-linked into the vault's store: whatever an agent does to
+//! `.git`, `gc --prune=now` included, what a checkpoint needs is still there.
+
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::checkpoint::Result;
+use crate::recovery::missing_objects::clock_slack_ns;
+use crate::repo::loose_object;
+use ralph_base::files::{Tried, absent, create_private_folder, read_plain, write_whole};
+
+/// How often a link is made again whose folder git removed meanwhile.
+const TRIES: u32 = 1000;
+
+/// Remembers what was linked, so that only folders that changed are read again.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectLinks {
+    seen: HashMap<String, i128>,
+}
+
+impl ObjectLinks {
+    /// Links every object file of `from` that `to` does not have.
+    pub(crate) fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
+        for (folder, metadata) in loose_object::folders(from) {
+            self.link_folder((from, to), &folder, &metadata)?;
+        }
+        let packs = from.join("pack");
+        match fs::symlink_metadata(&packs) {
+            Ok(metadata) => self.link_folder((from, to), "pack", &metadata)?,
+            Err(error) if absent(&error) => {}
+            // Locked by an attempt: a restore opens it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error).tried("look at", &packs).map_err(Into::into),
+        }
+        copy_alternates(from, to)
+    }
+
+    fn link_folder(
+        &mut self,
+        (from, to): (&Path, &Path),
+        name: &str,
+        metadata: &Metadata,
+    ) -> Result<()> {
+        let source = from.join(name);
+        // An attempt may have put something else in its place.
+        if !metadata.is_dir() {
+            return Ok(());
+        }
+        let modified =
+            i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        if self.seen.get(name) == Some(&modified) {
+            return Ok(());
+        }
+        let target = to.join(name);
+        create_private_folder(&target)?;
+        let mut names = Vec::new();
+        let listing = match fs::read_dir(&source) {
+            Err(error) if absent(&error) => return Ok(()),
+            // Another user's, and nothing that a checkpoint of this user's needs.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            listing => listing.tried("list", &source)?,
+        };
+        for entry in listing {
+            let entry = entry.tried("list", &source)?;
+            // Links, pipes and devices are no objects.
+            let kind = match entry.file_type() {
+                Err(error) if absent(&error) => continue,
+                kind => kind.tried("look at", &entry.path())?,
+            };
+            if kind.is_file() {
+                names.push(entry.file_name());
+            }
+        }
+        // An index must not appear before its pack.
+        names.sort_unstable_by_key(|name| name.to_string_lossy().ends_with(".idx"));
+        for file in names {
+            let text = file.to_string_lossy();
+            if text.starts_with("tmp_") || text.ends_with(".lock") || text.ends_with(".keep") {
+                continue;
+            }
+            link(&source.join(&file), &target.join(&file))?;
+        }
+        // One that changed just now is looked at again: its time may not show the next change.
+        if now_ns() - modified > clock_slack_ns(modified) {
+            self.seen.insert(name.to_owned(), modified);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the folders git keeps objects in, one for each first two digits. What cannot be made now is
+/// made, or told, when it is needed.
+pub(crate) fn fan_out(objects: &Path) {
+    for number in 0..=255u8 {
+        let folder = objects.join(format!("{number:02x}"));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return,
+            _ => {}
+        }
+    }
+}
+
+/// Links one file; where links do not work, copies it. One that is gone is no error: git may have
+/// packed it.
+pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
+    let mut tries = TRIES;
+    loop {
+        match link_once(from, to) {
+            // `git gc` removes folders that it finds empty.
+            Err(error) if absent(&error) && fs::symlink_metadata(from).is_ok() && tries > 0 => {
+                tries -= 1;
+                if let Some(folder) = to.parent() {
+                    fs::create_dir_all(folder).tried("create", folder)?;
+                }
+            }
+            Err(error) if absent(&error) => return Ok(()),
+            other => return other.tried("link", to).map_err(Into::into),
+        }
+    }
+}
+
+fn link_once(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if !absent(&error) => {
+            let temporary = to.with_extension("copying");
+            match fs::copy(from, &temporary) {
+                // Another user's, and nothing that a checkpoint of this user's needs.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+                copied => copied?,
+            };
+            fs::rename(&temporary, to)
+        }
+        other => other,
+    }
+}
+
+/// Objects the repository borrows from elsewhere are borrowed by the store too.
+fn copy_alternates(from: &Path, to: &Path) -> Result<()> {
+    let source = from.join("info/alternates");
+    let Ok(bytes) = read_plain(&source) else {
+        return Ok(());
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = String::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let path = from.join(line);
+        lines.push_str(&path.to_string_lossy());
+        lines.push('\n');
+    }
+    let target = to.join("info/alternates");
+    create_private_folder(&to.join("info"))?;
+    if fs::read_to_string(&target).is_ok_and(|present| present == lines) {
+        return Ok(());
+    }
+    write_whole(&target, lines.as_bytes(), 0o600)?;
+    Ok(())
+}
+
+pub(crate) fn now_ns() -> i128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |elapsed| {
+            i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX)
+        })
+}

@@ -1,0 +1,382 @@
+//! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
+
+use std::fs::{self, FileTimes, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::stale_locks::held;
+use crate::checkpoint::{Checkpoints, Result, lock};
+use crate::repo::object_id::ObjectId;
+use crate::repo::ref_files::{BranchMove, HeadMove, NewBranch, Read};
+use crate::repo::repository::{Head, Refs};
+use crate::tree::snapshot::Snapshot;
+use ralph_base::durability;
+use ralph_base::files::{
+    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_line_file,
+    read_plain, write_whole,
+};
+use ralph_base::kill_point::{Point, reached};
+use ralph_base::temporary_files::clear_halves;
+
+/// How often the index is tried again that another process locked just before us.
+const INDEX_TRIES: u32 = 40;
+
+/// What git's logs say of a branch that was moved.
+const MOVED: &str = "ralphtool: move to checkpoint";
+
+/// The same of HEAD.
+const SWITCHED: &str = "ralphtool: switch";
+
+impl Checkpoints {
+    /// Reads refs and HEAD.
+    pub fn observe(&self) -> Result<(Refs, Head)> {
+        let repository = &self.places.repository;
+        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
+        let read = lock(&reader).read(&places.repository);
+        let refs = match read {
+            Read::Refs(refs) => refs,
+            Read::AskGit(setup) => {
+                let refs = repository.refs(&self.git)?;
+                lock(&self.ref_reader).accept(setup);
+                refs
+            }
+        };
+        let head = repository.head(&self.git, &refs)?;
+        Ok((refs, head))
+    }
+
+    /// Moves a branch, whatever it is at; `None` deletes it.
+    pub fn move_ref(&self, name: &str, refs: &Refs, target: Option<ObjectId>) -> Result<()> {
+        let now = refs.get(name).copied();
+        if now == target {
+            return Ok(());
+        }
+        if now.is_none() {
+            self.clear_the_way(name, refs)?;
+        }
+        let is_moved = match (now, target) {
+            (Some(from), Some(to)) => self.move_file(name, from, to)?,
+            (None, Some(at)) => self.make_file(name, at)?,
+            (_, None) => false,
+        };
+        if is_moved {
+            return Ok(());
+        }
+        let zero = self.places.repository.format.zero();
+        let old = now.unwrap_or(zero).to_string();
+        let message = MOVED;
+        let moved = match target {
+            Some(target) => {
+                let target = target.to_string();
+                self.git
+                    .run(["update-ref", "-m", message, name, &target, &old])
+            }
+            None => self.git.run(["update-ref", "-d", name, &old]),
+        };
+        moved.map(drop).map_err(Into::into)
+    }
+
+    /// Moves a branch without git; false where git is to do it.
+    fn move_file(&self, name: &str, from: ObjectId, to: ObjectId) -> Result<bool> {
+        let Some(committer) = self.committer() else {
+            return Ok(false);
+        };
+        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
+        let it = BranchMove {
+            name: name.to_owned(),
+            from,
+            to,
+            committer,
+            message: MOVED,
+            ready: self.ready_for(to),
+        };
+        let repository = &places.repository;
+        Ok(lock(&reader).is_accepted(repository) && it.carry_out(repository))
+    }
+
+    /// The file that becomes the branch once it is at a commit.
+    fn ready_for(&self, commit: ObjectId) -> Option<PathBuf> {
+        let ready = self.ready_branch.as_ref();
+        ready.filter(|it| it.0 == commit).map(|it| it.1.clone())
+    }
+
+    /// Makes a branch without git; false where git is to do it.
+    fn make_file(&self, name: &str, at: ObjectId) -> Result<bool> {
+        let Some(committer) = self.committer() else {
+            return Ok(false);
+        };
+        let conversions = self.conversions()?;
+        if conversions.always || !conversions.logs {
+            return Ok(false);
+        }
+        let it = NewBranch {
+            name: name.to_owned(),
+            at,
+            committer,
+            message: MOVED,
+            ready: self.ready_for(at),
+        };
+        Ok(it.carry_out(&self.places.repository, &mut lock(&self.ref_reader)))
+    }
+
+    /// Points HEAD at a branch without git, by a file that is ready where there is one; false where
+    /// git is to do it.
+    pub fn move_head(
+        &self,
+        from: &Head,
+        (to, at): (&str, ObjectId),
+        ready: Option<PathBuf>,
+    ) -> bool {
+        let Some(committer) = self.committer() else {
+            return false;
+        };
+        let it = HeadMove {
+            from,
+            to,
+            at,
+            committer: &committer,
+            message: SWITCHED,
+            ready,
+        };
+        let repository = &self.places.repository;
+        lock(&self.ref_reader).is_accepted(repository) && it.carry_out(repository)
+    }
+
+    /// Who moves refs, as `NAME <EMAIL>`; none where git would have to say what is missing.
+    fn committer(&self) -> Option<String> {
+        let ask = || {
+            let answer = self.git.line(["var", "GIT_COMMITTER_IDENT"]).ok()?;
+            // The time and the zone follow.
+            let mut words = answer.rsplitn(3, ' ');
+            words.nth(2).map(str::to_owned)
+        };
+        self.committer.get_or_init(ask).clone()
+    }
+
+    /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.
+    fn clear_the_way(&self, name: &str, refs: &Refs) -> Result<()> {
+        let in_the_way = |other: &str| {
+            let below = |one: &str, two: &str| {
+                one.strip_prefix(two)
+                    .is_some_and(|rest| rest.starts_with('/'))
+            };
+            below(other, name) || below(name, other)
+        };
+        let folder = format!("refs/displaced/{}", ralph_base::random_name::random_name(8));
+        for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {
+            let (kept, id) = (format!("{folder}/{other}"), id.to_string());
+            self.store.run(["update-ref", &kept, &id])?;
+            // HEAD may be on it; it is pointed elsewhere next.
+            self.git
+                .run(["update-ref", "--no-deref", "-d", other, &id])?;
+        }
+        Ok(())
+    }
+
+    /// Points HEAD at a branch or a commit.
+    pub fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
+        match (target, now) {
+            (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
+            (Head::Branch { name, commit }, _) => {
+                if let Some(at) = *commit
+                    && self.move_head(now, (name, at), None)
+                {
+                    return Ok(());
+                }
+                self.git
+                    .run(["symbolic-ref", "-m", SWITCHED, "HEAD", name])?;
+            }
+            (Head::Detached { commit }, Head::Detached { commit: present })
+                if commit == present => {}
+            (Head::Detached { commit }, _) => {
+                let commit = commit.to_string();
+                self.git
+                    .run(["update-ref", "--no-deref", "-m", SWITCHED, "HEAD", &commit])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an index in place of the user's, with its time; none there means none here.
+    pub fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
+        let lock = self.places.repository.git_dir.join("index.lock");
+        for _ in 0..INDEX_TRIES {
+            self.free_lock(&lock, trash)?;
+            let (from, trash, lock) = (from.to_owned(), trash.to_owned(), lock.clone());
+            let index = self.places.repository.index();
+            if replace_index(&from, &index, &lock, &trash)? {
+                return Ok(());
+            }
+        }
+        Err(held(&lock, None))
+    }
+
+    /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
+    /// makes them durable, and all that is left to do after it is to put them in their places.
+    pub fn make_ready(&mut self, snapshot: &str, commit: ObjectId) -> Result<()> {
+        let index = Snapshot::index(&self.places.vault, snapshot);
+        let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
+        self.ready_branch = Some((commit, branch.clone()));
+        // Where nothing is tracked there may be none.
+        if index.exists() {
+            let modified = fs::metadata(&index).and_then(|index| index.modified());
+            let modified = modified.tried("read", &index)?;
+            let target = ready(&index);
+            let mut file = create_plain(&target).tried("create", &target)?;
+            fs::File::open(&index)
+                .and_then(|mut source| io::copy(&mut source, &mut file))
+                .and_then(|_| file.set_times(FileTimes::new().set_modified(modified)))
+                .tried("write", &target)?;
+        }
+        let mut file = create_plain(&branch).tried("create", &branch)?;
+        writeln!(file, "{commit}").tried("write", &branch)?;
+        Ok(())
+    }
+
+    /// The same of HEAD, where it is to go to a branch; gives the file.
+    pub fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
+        let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
+        let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
+        written.tried("write", &path)?;
+        Ok(path)
+    }
+
+    /// The same, but where the very same is there already nothing is done.
+    pub fn put_index_back(&self, from: &Path, trash: &Path) -> Result<()> {
+        let (kept, index) = (from.to_owned(), self.places.repository.index());
+        if is_same_index(&kept, &index) {
+            return Ok(());
+        }
+        self.swap_index(from, trash)
+    }
+
+    /// Keeps a copy of the user's index: what is staged may be nowhere else.
+    pub fn keep_index(&self, trash: &Path) -> Result<()> {
+        self.link_objects()?;
+        let index = self.places.repository.index();
+        let folder = trash.join("git");
+        create_private_folder(&folder)?;
+        copy_with_time(&index, &folder.join("index"))?;
+        Ok(())
+    }
+
+    /// Moves halves of files aside that a dead process of ours left in the git directory.
+    pub fn clear_git_halves(&self, trash: &Path) -> Result<()> {
+        let repository = &self.places.repository;
+        let shared = &repository.common_dir;
+        for folder in [
+            repository.git_dir.clone(),
+            shared.clone(),
+            shared.join("hooks"),
+            shared.join("info"),
+            shared.join("logs/refs"),
+        ] {
+            clear_halves(&folder, trash)?;
+        }
+        Ok(())
+    }
+
+    /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
+    pub fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
+        let path = self.places.repository.git_dir.join("HEAD");
+        let text = read_line_file(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let fine = text.trim().starts_with("ref: refs/")
+            || ObjectId::parse(text.trim().as_bytes()).is_some();
+        if fine {
+            return Ok(false);
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &trash.join("git/HEAD"))?;
+        }
+        write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
+        Ok(true)
+    }
+}
+
+/// True where two indexes have the same bytes and the same time, which git goes by.
+fn is_same_index(one: &Path, other: &Path) -> bool {
+    let of = |path: &Path| {
+        let modified = fs::symlink_metadata(path).ok()?.modified().ok()?;
+        Some((modified, read_plain(path).ok()?))
+    };
+    of(one).is_some_and(|one| of(other) == Some(one))
+}
+
+/// The durable copy of an index that only has to be put in its place.
+fn ready(index: &Path) -> PathBuf {
+    index.with_extension("ready")
+}
+
+/// A new file as git makes its own.
+fn create_plain(path: &Path) -> io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o666).open(path)
+}
+
+/// False where somebody took the lock just before us.
+fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
+    let mut source = match fs::File::open(from) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => {
+            if fs::symlink_metadata(index).is_ok() {
+                move_away(index, &trash.join("git/index"))?;
+            }
+            return Ok(true);
+        }
+        Err(error) => return Err(FileError::new("read", from, error).into()),
+    };
+    let modified = source
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .tried("read", from)?;
+    let ready = ready(from);
+    let written = if fs::hard_link(&ready, lock).is_ok() {
+        fs::remove_file(&ready)
+    } else {
+        let mut target = match create_plain(lock) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) => return Err(FileError::new("lock", index, error).into()),
+        };
+        io::copy(&mut source, &mut target)
+            .and_then(|_| target.set_times(FileTimes::new().set_modified(modified)))
+            // After an outage the user may ask git before us: it must not find an index without
+            // bytes.
+            .and_then(|()| {
+                if durability::is_on() {
+                    target.sync_all()
+                } else {
+                    Ok(())
+                }
+            })
+    };
+    let placed = written.and_then(|()| {
+        reached(Point::Rename);
+        let renamed = fs::rename(lock, index);
+        reached(Point::Renamed);
+        renamed
+    });
+    if let Err(error) = placed {
+        let _ = fs::remove_file(lock);
+        return Err(FileError::new("replace", index, error).into());
+    }
+    Ok(true)
+}
+
+/// Where a restore or save puts what it moves aside.
+pub(crate) fn trash_name(operation: &str) -> String {
+    format!(
+        "{}-{operation}",
+        jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S-%3f")
+    )
+}
+
+impl Checkpoints {
+    /// A new place for what one operation moves aside.
+    pub fn new_trash(&self, operation: &str) -> PathBuf {
+        self.places.vault.trash(&trash_name(operation))
+    }
+}

@@ -1,0 +1,480 @@
+//! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
+//! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::path::Path;
+
+use super::control::Control;
+use super::frozen_config::flat;
+use super::plain_commit::is_modules_file;
+use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::repo::git::{Git, GitError, Started, nul_separated};
+use crate::repo::ignore_rules::IgnoreRules;
+use crate::repo::object_id::ObjectId;
+use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
+use crate::tree::snapshot::Snapshot;
+use crate::tree::taking::{Taken, show};
+use ralph_base::files::{Tried, create_private_folder, write_whole};
+use ralph_base::temporary_files::is_temporary;
+
+/// The identity of commits where the user has configured none.
+const FALLBACK_IDENTITY: &[(&str, &str)] = &[
+    ("user.name", "ralphtool"),
+    ("user.email", "ralphtool@localhost"),
+];
+
+/// What git said when the run began.
+#[derive(Debug)]
+pub struct Settings {
+    /// The user's configuration, flat.
+    pub config: String,
+    /// Git's own variables, after the configuration once more.
+    pub variables: String,
+}
+
+/// Git was asked for the settings; see [`Checkpoints::ask_settings`].
+#[derive(Debug)]
+pub struct AskedSettings {
+    config: Started,
+    variables: Started,
+}
+
+impl AskedSettings {
+    /// Waits for the answers.
+    pub fn answer(self) -> Result<Settings> {
+        let config = self.config.answer()?;
+        // Without an identity git refuses to list any, which a commit would say better.
+        let variables = self.variables.answer().unwrap_or_default();
+        Ok(Settings {
+            config: flat(&config),
+            variables: String::from_utf8_lossy(&variables).into_owned(),
+        })
+    }
+}
+
+impl Checkpoints {
+    /// Asks git for the user's configuration and for its own variables, both at the same time.
+    pub fn ask_settings(&self) -> Result<AskedSettings> {
+        Ok(AskedSettings {
+            config: self.git.start(["config", "--list", "-z"])?,
+            variables: self.git.start(["var", "-l"])?,
+        })
+    }
+
+    /// Makes the private git directory: the user's configuration as it was asked for, and ours over
+    /// it.
+    pub fn prepare_work_dir(&self, settings: &Settings, control: &Control) -> Result<()> {
+        let format = self.places.repository.format;
+        let config = format!(
+            "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
+             \tsparseCheckout = false\n[index]\n\tsparse = false\n\
+             [extensions]\n\tobjectFormat = {}\n",
+            settings.config,
+            format.name()
+        );
+        self.learn_conversions(&config, &settings.variables);
+        self.learn_committers(settings);
+        let mut files = vec![
+            ("config", config.into_bytes()),
+            ("HEAD", b"ref: refs/heads/none\n".to_vec()),
+            ("info/exclude", bytes_of(control, "info/exclude")),
+            ("info/attributes", bytes_of(control, "info/attributes")),
+        ];
+        if control.is_sparse() {
+            // Some rules for ignored files may be in the index alone.
+            files.push(("info/sparse-checkout", Vec::new()));
+        }
+        let folder = self.places.vault.scratch("work");
+        let shared = self.places.repository.common_dir.clone();
+        for name in ["refs/heads", "info", "objects"] {
+            create_private_folder(&folder.join(name))?;
+        }
+        for (name, bytes) in files {
+            write_whole(&folder.join(name), &bytes, 0o600)?;
+        }
+        if let Some(section) = lead_to_lfs(&folder, &shared, |place, link| symlink(place, link)) {
+            let config = folder.join("config");
+            let text = fs::read_to_string(&config).tried("read", &config)?;
+            write_whole(&config, format!("{text}{section}").as_bytes(), 0o600)?;
+        }
+        Ok(())
+    }
+
+    /// Puts changed paths into a private index.
+    pub fn update_index(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        match update(git, paths) {
+            Ok(()) => return Ok(self.tell_links_to_modules(paths)),
+            // No path is to blame, and trying them one by one would not help.
+            Err(error) if is_disk_full(error.stderr()) => return Err(error.into()),
+            Err(_) => {}
+        }
+        // Git does not look behind a link in the place of a folder: what was there is gone.
+        let top = &self.places.repository.work_tree;
+        let (gone, present): (Vec<_>, Vec<_>) = paths
+            .iter()
+            .cloned()
+            .partition(|path| is_behind_link(top, path));
+        forget(git, &gone)?;
+        let mut notices = self.update_one_by_one(git, &present)?;
+        notices.extend(self.tell_links_to_modules(paths));
+        Ok(notices)
+    }
+
+    /// Git that uses no attributes where a pipe is in their place: it would wait for the pipe.
+    pub fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
+        let is_piped = git
+            .work_tree()
+            .is_some_and(|top| has_piped_attributes(top, paths));
+        if is_piped {
+            git.with_attributes_of(self.places.repository.format.empty_tree())
+        } else {
+            git.clone()
+        }
+    }
+
+    /// Names links in the place of `.gitmodules`, which git silently keeps out of the index.
+    fn tell_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
+        let top = &self.places.repository.work_tree;
+        let is_link = |path: &Vec<u8>| {
+            let metadata = fs::symlink_metadata(crate::tree::walk::absolute(top, path));
+            metadata.is_ok_and(|metadata| metadata.is_symlink())
+        };
+        let links = paths
+            .iter()
+            .filter(|path| is_modules_file(path) && is_link(path));
+        let notice = |path: &Vec<u8>| {
+            Notice::new(
+                "not_committed",
+                format!(
+                    "git stores no symbolic link named `.gitmodules`, so `{}` is only in the vault",
+                    show(path)
+                ),
+            )
+        };
+        links.map(notice).collect()
+    }
+
+    /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
+    /// others are stored, that one is named and stays in the vault.
+    fn update_one_by_one(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+        let mut pending = vec![paths.to_vec()];
+        let mut notices = Vec::new();
+        let mut stored = 0;
+        let mut last_error = None;
+        while let Some(group) = pending.pop() {
+            match update(git, &group) {
+                Ok(()) => stored += group.len(),
+                Err(error) if group.len() == 1 => {
+                    notices.push(Notice::new(
+                        "not_committed",
+                        format!(
+                            "git cannot store `{}`, so it is only in the vault: {}",
+                            show(&group[0]),
+                            error.stderr()
+                        ),
+                    ));
+                    last_error = Some(error);
+                }
+                Err(_) => {
+                    let (left, right) = group.split_at(group.len() / 2);
+                    pending.push(right.to_vec());
+                    pending.push(left.to_vec());
+                }
+            }
+        }
+        match last_error {
+            // Not one path could be stored: that is no odd file but a disk or a store in trouble.
+            Some(error) if stored == 0 => Err(error.into()),
+            _ => Ok(notices),
+        }
+    }
+
+    /// Writes the tree of a private index.
+    pub fn tree(&self, git: &Git) -> Result<ObjectId> {
+        let tree = git.line(["write-tree", "--missing-ok"])?;
+        ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
+            GitError::Unexpected {
+                command: "write-tree".to_owned(),
+                answer: tree,
+            }
+            .into()
+        })
+    }
+
+    /// Writes a commit of a tree; objects go where `git` has them.
+    pub fn commit(
+        &self,
+        git: &Git,
+        (tree, parents): (ObjectId, &[ObjectId]),
+        message: &str,
+    ) -> Result<ObjectId> {
+        let objects = git.objects();
+        let plain = self.plain_commit(&objects, (tree, parents), message)?;
+        if let Some(commit) = plain {
+            return Ok(commit);
+        }
+        let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
+        for parent in parents {
+            args.extend(["-p".to_owned(), parent.to_string()]);
+        }
+        let mut answer = git.run_with_input(&args, message.as_bytes());
+        if let Err(error) = &answer
+            && lacks_identity(error.stderr())
+        {
+            let mut with_identity = Vec::new();
+            for (key, value) in FALLBACK_IDENTITY {
+                with_identity.extend(["-c".to_owned(), format!("{key}={value}")]);
+            }
+            with_identity.extend(args);
+            answer = git.run_with_input(&with_identity, message.as_bytes());
+        }
+        let answer = answer?;
+        let Some(commit) = ObjectId::parse(answer.trim_ascii()) else {
+            return Err(GitError::Unexpected {
+                command: "commit-tree".to_owned(),
+                answer: show(&answer),
+            }
+            .into());
+        };
+        self.learn_identity(&objects, &commit);
+        // What git wrote is in the vault before anything leans on it.
+        self.link_objects()?;
+        Ok(commit)
+    }
+}
+
+/// Git LFS keeps its objects in the git directory; they belong into the user's. A link leads there, or,
+/// on a file system without links (exFAT), a setting: the section that is returned.
+fn lead_to_lfs(
+    folder: &Path,
+    shared: &Path,
+    link: fn(&Path, &Path) -> io::Result<()>,
+) -> Option<String> {
+    let lfs = folder.join("lfs");
+    if fs::symlink_metadata(&lfs).is_ok_and(|metadata| metadata.is_symlink()) {
+        return None;
+    }
+    let place = shared.join("lfs");
+    link(&place, &lfs).err()?;
+    let quoted = place
+        .to_string_lossy()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"");
+    Some(format!("[lfs]\n\tstorage = \"{quoted}\"\n"))
+}
+
+fn bytes_of(control: &Control, path: &str) -> Vec<u8> {
+    control.shared(path).unwrap_or_default().to_vec()
+}
+
+/// The paths of the changes that belong into a commit.
+pub(crate) fn visible_paths(
+    changes: &Changes,
+    before: &Manifest,
+    after: &Manifest,
+) -> Vec<Vec<u8>> {
+    let is_visible = |manifest: &Manifest, path: &Vec<u8>| {
+        manifest.entries.get(path).is_some_and(Entry::is_visible)
+    };
+    // A file that may not be read cannot be stored, and one that is kept out now stays in commits as it
+    // was.
+    let is_storable = |path: &Vec<u8>| {
+        let entry = after.entries.get(path);
+        entry.is_none_or(|entry| entry.content != Content::Unkept && entry.lane != Lane::Kept)
+    };
+    changes
+        .paths()
+        .filter(|path| is_visible(before, path) || is_visible(after, path))
+        .filter(|path| is_storable(path) && !is_temporary(path))
+        .cloned()
+        .collect()
+}
+
+/// Modified paths that git would take for unchanged: it compares whole seconds.
+fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<Vec<u8>> {
+    const SECOND: i64 = 1_000_000_000;
+    let same_to_git = |old: &Entry, new: &Entry| {
+        old.stat.size == new.stat.size
+            && old.stat.inode == new.stat.inode
+            && old.stat.modified_ns / SECOND == new.stat.modified_ns / SECOND
+            && old.stat.changed_ns / SECOND == new.stat.changed_ns / SECOND
+    };
+    changes
+        .modified
+        .iter()
+        .filter(
+            |path| match (before.entries.get(*path), after.entries.get(*path)) {
+                (Some(old), Some(new)) => old.is_visible() && same_to_git(old, new),
+                _ => false,
+            },
+        )
+        .cloned()
+        .collect()
+}
+
+/// Says which paths are ignored and not tracked.
+pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let in_question = perhaps_ignored(git, paths)?;
+    if in_question.is_empty() {
+        return Ok(HashSet::new());
+    }
+    ask_check_ignore(git, &in_question)
+}
+
+/// The paths a rule may ignore: whether they are tracked is for git to say.
+fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+    let mut paths = paths.to_vec();
+    let (folder, top) = (
+        git.directory().to_owned(),
+        git.work_tree().map(Path::to_owned),
+    );
+    let top = top.as_deref();
+    if let Some(mut rules) = top.and_then(|top| IgnoreRules::read(top, &folder)) {
+        paths.retain(|path| rules.ignores(path) != Some(false));
+    }
+    Ok(paths)
+}
+
+fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
+    let mut input = Vec::new();
+    for path in paths {
+        // A file may be called `:!x`, which git would take for more than a name.
+        if path.starts_with(b":") {
+            input.extend_from_slice(b"./");
+        }
+        input.extend_from_slice(path);
+        input.push(0);
+    }
+    let output = git.output(&args, &input)?;
+    // 1 means that none is ignored.
+    if !output.status.success() && output.status.code() != Some(1) {
+        return Err(GitError::Failed {
+            command: "check-ignore".to_owned(),
+            status: output.status,
+            stderr: output.stderr,
+        }
+        .into());
+    }
+    Ok(nul_separated(&output.stdout)
+        .map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec())
+        .collect())
+}
+
+/// True where a folder above the path is a symbolic link now.
+fn is_behind_link(top: &Path, path: &[u8]) -> bool {
+    let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+    slashes.into_iter().any(|at| {
+        let folder = crate::tree::walk::absolute(top, &path[..at]);
+        fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
+    })
+}
+
+/// Paths the private index must forget before it is told of them: those git would take for
+/// unchanged, and in a sparse checkout those it would take for not meant to be here.
+pub(crate) fn to_forget(base: &Snapshot, taken: &Taken) -> Vec<Vec<u8>> {
+    let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+    if base.control.is_sparse() {
+        paths.extend(taken.changes.created.iter().cloned());
+    }
+    paths
+}
+
+/// Takes paths out of a private index, so that git must read them again.
+pub(crate) fn forget(git: &Git, paths: &[Vec<u8>]) -> Result<()> {
+    if !paths.is_empty() {
+        git.run_with_input(
+            ["update-index", "-z", "--force-remove", "--stdin"],
+            &nul_joined(paths),
+        )?;
+    }
+    Ok(())
+}
+
+fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
+    git.run_with_input(
+        [
+            "update-index",
+            "-z",
+            "--add",
+            "--remove",
+            "--replace",
+            "--stdin",
+        ],
+        &nul_joined(paths),
+    )
+    .map(drop)
+}
+
+/// True where a pipe is in the place of attributes that git would read for these paths.
+fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
+    let folders: HashSet<&[u8]> = paths
+        .iter()
+        .flat_map(|path| {
+            let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+            slashes.map(|at| &path[..at]).chain([&path[..0]])
+        })
+        .collect();
+    folders.into_iter().any(|folder| {
+        let file = crate::tree::walk::absolute(top, folder).join(".gitattributes");
+        fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
+    })
+}
+
+/// Paths as git reads them, each with its end.
+pub(crate) fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for path in paths {
+        joined.extend_from_slice(path);
+        joined.push(0);
+    }
+    joined
+}
+
+fn is_disk_full(stderr: &str) -> bool {
+    stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
+}
+
+fn lacks_identity(stderr: &str) -> bool {
+    stderr.contains("tell me who you are")
+        || stderr.contains("empty ident")
+        || stderr.contains("no email was given")
+        || stderr.contains("no name was given")
+        || stderr.contains("auto-detect email")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vault_without_links_names_the_place_of_lfs_objects_in_its_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Path::new("/a \"b\"/.git");
+        let refused = |_: &Path, _: &Path| Err(io::ErrorKind::PermissionDenied.into());
+        let section = lead_to_lfs(folder.path(), shared, refused).unwrap();
+        let config = folder.path().join("config");
+        fs::write(&config, section).unwrap();
+        let output = std::process::Command::new("git")
+            .args(["config", "--file"])
+            .arg(&config)
+            .args(["--get", "lfs.storage"])
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"/a \"b\"/.git/lfs\n");
+        assert_eq!(
+            lead_to_lfs(folder.path(), shared, |place, link| symlink(place, link)),
+            None
+        );
+        let link = fs::read_link(folder.path().join("lfs")).unwrap();
+        assert_eq!(link, shared.join("lfs"));
+        assert_eq!(lead_to_lfs(folder.path(), shared, refused), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! One walk a story: a look at the tree holds for as long as nobody but this program can have been
+//! there. Somebody is there while an agent or a gate runs, and whenever the loop waits for anything.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::snapshot::Snapshot;
+use super::taking::{Taken, now_ns};
+use crate::checkpoint::{Checkpoints, Result};
+use crate::tree::manifest::Changes;
+use crate::tree::walk::{Walk, look};
+
+/// What is known of the tree without looking again.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    /// The tree is what the checkpoint says.
+    as_left: bool,
+    /// What the last walk showed against a checkpoint.
+    taken: Option<(String, Taken)>,
+    /// Files this program wrote since.
+    ours: Vec<Vec<u8>>,
+}
+
+impl Checkpoints {
+    /// The tree against the checkpoint, walked only where somebody may have been there since the
+    /// last walk.
+    pub fn look(&mut self, base: &Arc<Snapshot>) -> Result<Taken> {
+        let latest = std::mem::take(&mut self.latest);
+        let known = latest.taken.filter(|(against, _)| *against == base.id);
+        let taken = match known {
+            Some((_, taken)) if latest.ours.is_empty() => taken,
+            Some((_, taken)) => self.look_again(base, taken, &latest.ours)?,
+            None => {
+                let index = Snapshot::index(&self.places.vault, &base.id);
+                let known = Self::known_of(base);
+                self.take(&base.manifest, known, &index)?
+            }
+        };
+        self.latest.taken = Some((base.id.clone(), taken.clone()));
+        Ok(taken)
+    }
+
+    /// Somebody else may change the tree from now on.
+    pub fn somebody_is_here(&mut self) {
+        self.latest = Latest::default();
+    }
+
+    /// The tree is what the checkpoint says, and nobody had the time to change it.
+    pub fn nobody_was_here(&mut self) {
+        self.latest = Latest {
+            as_left: true,
+            ..Latest::default()
+        };
+    }
+
+    /// Nobody can have changed the tree since it was what the checkpoint says.
+    pub fn is_as_left(&self) -> bool {
+        self.latest.as_left
+    }
+
+    /// This program wrote files, and nothing else changed.
+    pub fn we_wrote(&mut self, files: &[PathBuf]) {
+        self.latest.as_left = false;
+        let top = &self.places.repository.work_tree;
+        let inside = |file: &PathBuf| {
+            let real = file.canonicalize().ok()?;
+            let path = real.strip_prefix(top).map(Path::to_owned);
+            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
+        match paths {
+            Some(paths) => self.latest.ours.extend(paths.into_iter().flatten()),
+            None => self.somebody_is_here(),
+        }
+    }
+
+    /// The same look, but for a few files that were written since.
+    fn look_again(&self, base: &Arc<Snapshot>, taken: Taken, paths: &[Vec<u8>]) -> Result<Taken> {
+        let index = Snapshot::index(&self.places.vault, &base.id);
+        let top = &self.places.repository.work_tree;
+        let mut walk = Walk::default();
+        for path in paths {
+            let found = look(top, path)?;
+            match (found, taken.manifest.entries.contains_key(path)) {
+                (Some(found), true) => walk.suspects.touched.push(found),
+                (None, false) => {}
+                // It is not the small change it was said to be.
+                _ => {
+                    return self.take(&base.manifest, Self::known_of(base), &index);
+                }
+            }
+        }
+        let git = self.work.patient().with_index(&index);
+        let began_ns = taken.manifest.taken_ns.min(now_ns());
+        let known = Self::known_of(base);
+        let again = self.keep_found(&git, (began_ns, walk), &taken.manifest, known)?;
+        let mut notices = taken.notices;
+        notices.extend(again.notices);
+        let mut changes = without(taken.changes, paths);
+        for path in paths {
+            let before = base.manifest.entries.get(path);
+            let now = again.manifest.entries.get(path);
+            match (before, now) {
+                (None, Some(_)) => changes.created.push(path.clone()),
+                (Some(_), None) => changes.removed.push(path.clone()),
+                (Some(before), Some(now)) if !before.same_state(now) => {
+                    changes.modified.push(path.clone());
+                }
+                _ => {}
+            }
+        }
+        Ok(Taken {
+            manifest: again.manifest,
+            changes,
+            notices,
+            ..taken
+        })
+    }
+}
+
+fn without(mut changes: Changes, paths: &[Vec<u8>]) -> Changes {
+    for list in [
+        &mut changes.created,
+        &mut changes.modified,
+        &mut changes.removed,
+    ] {
+        list.retain(|path| !paths.contains(path));
+    }
+    changes
+}

@@ -1,0 +1,180 @@
+//! One walk of the work tree against what a manifest says: the paths that are new, gone, or may
+//! have changed.
+//!
+//! Knows nothing of git but the name `.git`; whether a folder is worth entering is asked of the
+//! caller. No link is ever followed.
+//!
+//! | file | part |
+//! | --- | --- |
+//! | `listing` | one folder: its names with the stat fields that tell whether they changed |
+//! | `worker` | one thread: folders in the order of paths, beside the manifest |
+//! | `queue` | folders that any thread may take |
+
+mod listing;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::manifest::{Kind, Manifest, Stat, Suspects};
+use queue::Queue;
+use ralph_base::files::{FileError, absent};
+use ralph_base::os::processors;
+use worker::Worker;
+
+/// More threads than this only wait for the same folders.
+const MOST_THREADS: usize = 4;
+
+/// One path as the walk found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Path relative to the top, as bytes.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
+    /// Fields that change when the content does.
+    pub stat: Stat,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// What differs from the manifest, each in the order of paths.
+    pub suspects: Suspects,
+    /// Folders below the top that hold a `.git`.
+    pub repositories: Vec<Vec<u8>>,
+    /// Folders that were not entered because the caller said so.
+    pub not_entered: Vec<Vec<u8>>,
+    /// Folders that could not be read.
+    pub unreadable: Vec<Vec<u8>>,
+}
+
+impl Walk {
+    /// Adds what another walk found elsewhere.
+    pub fn extend(&mut self, other: Self) {
+        self.suspects.created.extend(other.suspects.created);
+        self.suspects.touched.extend(other.suspects.touched);
+        self.suspects.gone.extend(other.suspects.gone);
+        self.repositories.extend(other.repositories);
+        self.not_entered.extend(other.not_entered);
+        self.unreadable.extend(other.unreadable);
+    }
+
+    /// Puts everything in the order of paths.
+    pub fn sort(&mut self) {
+        for found in [&mut self.suspects.created, &mut self.suspects.touched] {
+            found.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        self.suspects.gone.sort();
+        self.repositories.sort();
+        self.not_entered.sort();
+        self.unreadable.sort();
+    }
+}
+
+/// What is walked, and against what.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The folder on disk.
+    pub folder: &'a Path,
+    /// What the manifest calls it. Empty for the top of the tree, whose own `.git` is passed over.
+    pub name: &'a [u8],
+    /// What was there before.
+    pub base: &'a Manifest,
+    /// Whether a folder, named and on disk, is worth entering.
+    pub enter: &'a (dyn Fn(&[u8], &Path) -> bool + Sync),
+}
+
+impl Ground<'_> {
+    /// A path of the manifest as it is called below the folder on disk.
+    fn below<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let rest = path.strip_prefix(self.name).unwrap_or(path);
+        rest.strip_prefix(b"/").unwrap_or(rest)
+    }
+
+    fn full(&self, path: &[u8]) -> PathBuf {
+        absolute(self.folder, self.below(path))
+    }
+}
+
+/// Walks everything below a folder of the ground, with several threads where there is much of it.
+pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
+    let queue = Queue::default();
+    let mut worker = Worker::open(ground, &queue)?;
+    let mut whole = worker.begin(start)?;
+    let threads = processors();
+    if queue.has_work() {
+        let parts = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads.min(MOST_THREADS))
+                .map(|_| scope.spawn(|| Worker::open(ground, &queue)?.help()))
+                .collect();
+            let mut parts = vec![worker.help()];
+            for helper in helpers {
+                let died = || io::Error::other("a thread of the walk died");
+                let died = |_| Err(FileError::new("list", ground.folder, died()));
+                parts.push(helper.join().unwrap_or_else(died));
+            }
+            parts
+        });
+        for part in parts {
+            whole.extend(part?);
+        }
+    }
+    whole.sort();
+    Ok(whole)
+}
+
+/// The stat fields of one path now; none where nothing is there.
+pub(crate) fn look(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
+    let full = absolute(top, path);
+    match fs::symlink_metadata(&full) {
+        Ok(metadata) => Ok(Some(Found {
+            path: path.to_vec(),
+            kind: kind(&metadata),
+            stat: stat(&metadata),
+        })),
+        Err(error) if absent(&error) => Ok(None),
+        Err(error) => Err(FileError::new("look at", &full, error)),
+    }
+}
+
+fn kind(metadata: &fs::Metadata) -> Kind {
+    if metadata.is_dir() {
+        Kind::Folder
+    } else if metadata.is_symlink() {
+        Kind::Link
+    } else if metadata.is_file() {
+        Kind::File
+    } else {
+        Kind::Special
+    }
+}
+
+/// The stat fields that tell whether a path changed.
+pub(crate) fn stat(metadata: &fs::Metadata) -> Stat {
+    Stat {
+        mode: metadata.mode() & 0o7777,
+        size: metadata.size(),
+        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino(),
+    }
+}
+
+fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+/// The absolute path of a relative one.
+pub(crate) fn absolute(top: &Path, relative: &[u8]) -> PathBuf {
+    if relative.is_empty() {
+        return top.to_owned();
+    }
+    top.join(std::ffi::OsString::from_vec(relative.to_vec()))
+}
