@@ -61,14 +61,18 @@
 #[cfg(test)]
 mod tests;
 
-pub(crate) use std::collections::HashSet;
+use crate::journal::Log;
+use std::cell::{OnceCell, RefCell};
+
+use crate::repo::Places;
+use crate::repo::Repo;
+use crate::tree::Tree;
 pub(crate) use std::path::{Path, PathBuf};
-pub(crate) use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+pub(crate) use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) use std::time::Duration;
 
 pub(crate) use crate::journal::steps::{Journal, Line, Step};
 pub(crate) use crate::repo::git::Git;
-pub(crate) use crate::repo::object_id::ObjectId;
 pub(crate) use crate::repo::ref_files::RefReader;
 pub(crate) use crate::repo::repository::{Refs, Repository};
 pub(crate) use crate::repo::repository_lock::RepositoryLock;
@@ -96,16 +100,9 @@ pub(crate) use crate::error::describe_owner;
 pub(crate) use crate::journal::run_state::{Current, Phase, RunState};
 pub(crate) use crate::operations::park::Parked;
 pub(crate) use crate::operations::parked_diff::Diffing;
-pub(crate) use crate::recovery::object_repair::ObjectListings;
-pub(crate) use crate::repo::conversions::Conversions;
-pub(crate) use crate::repo::git_copy::GitCopy;
 pub(crate) use crate::repo::objects::ObjectLinks;
-pub(crate) use crate::repo::plain_commit::Identity;
-pub(crate) use crate::tree::keeping::large::Seen;
 pub(crate) use crate::tree::looking::Latest;
-pub(crate) use crate::tree::modules::ModuleLinks;
 pub(crate) use crate::tree::snapshot::Snapshot;
-pub(crate) use crate::tree::taking::Opaque;
 
 /// A result of this module.
 pub(crate) type Result<T, E = CheckpointError> = std::result::Result<T, E>;
@@ -128,84 +125,72 @@ impl Notice {
     }
 }
 
-/// Where everything is, for work that runs on a blocking thread.
-#[derive(Debug)]
-pub(crate) struct Places {
-    pub(crate) repository: Repository,
-    pub(crate) vault: Vault,
-}
-
 /// The checkpoints of one work tree, locked for one process.
 #[derive(Debug)]
 pub struct Checkpoints {
-    pub(crate) places: Arc<Places>,
+    pub(crate) repo: Repo,
+    pub(crate) tree: Tree,
+    pub(crate) log: Log,
     pub(crate) _repository_lock: RepositoryLock,
-    /// Git on the user's repository; only refs and HEAD are touched through it.
-    pub(crate) git: Git,
-    /// Git with a configuration of our own, so that nothing an agent writes into the
-    /// repository's config, hooks or attributes is ever executed by us.
-    pub(crate) work: Git,
-    /// Git on the vault's store.
-    pub(crate) store: Git,
-    pub(crate) journal: Arc<Mutex<Journal>>,
-    pub(crate) ref_reader: Arc<Mutex<RefReader>>,
-    /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
-    pub(crate) committer: OnceLock<Option<String>>,
-    pub(crate) links: Arc<Mutex<ObjectLinks>>,
-    /// What the user added to the config since a checkpoint, which its snapshot does not have.
-    pub(crate) users_config: Mutex<Option<(String, String)>>,
-    /// What the last save wrote into the repository's objects.
-    pub(crate) written: Mutex<Vec<ObjectId>>,
-    pub(crate) module_links: Arc<Mutex<ModuleLinks>>,
-    /// The copy of what no snapshot has of the git directory.
-    pub(crate) git_copy: Mutex<GitCopy>,
-    pub(crate) opaque: Mutex<Opaque>,
-    pub(crate) seen_large: Arc<Mutex<Seen>>,
-    /// What may be committed, and what must stay free.
-    pub(crate) limits: Limits,
-    /// Paths that were named as kept out of commits.
-    pub(crate) told: Mutex<HashSet<Vec<u8>>>,
-    /// Paths that were named as secrets in the branch.
-    pub(crate) told_secrets: Mutex<HashSet<Vec<u8>>>,
-    pub(crate) state: RunState,
     /// The snapshot of the current checkpoint, once it was needed.
     pub(crate) loaded: Option<Arc<Snapshot>>,
-    /// The file that becomes the branch once it moves to a commit.
-    pub(crate) ready_branch: Option<(ObjectId, PathBuf)>,
     /// Refs after the last restore: what changed before it was told already.
     pub(crate) told_refs: Option<Refs>,
     /// What was mended when nobody could be told.
     pub(crate) unsaid: Vec<Notice>,
     /// Where the repository was at its last run, if it was moved since; until that is said.
     pub(crate) moved_from: Option<PathBuf>,
-    /// What git makes of files before it stores them, once it was needed.
-    pub(crate) conversions: Arc<OnceLock<Conversions>>,
-    /// Who makes the commits, once git has made one.
-    pub(crate) identity: Mutex<Option<Identity>>,
     /// What the last park took, for the restore that follows it.
     pub(crate) parked: Option<Parked>,
-    /// What is in the folders of objects.
-    pub(crate) object_listings: Arc<ObjectListings>,
     /// The diff of it that git is at work on.
     pub(crate) diffing: Option<Diffing>,
-    /// The store has all folders for objects, or gets them.
-    pub(crate) is_fanned_out: bool,
-    /// The last look at the tree, while it holds.
-    pub(crate) latest: Latest,
     /// The tree before gates ran on it.
     pub(crate) marked: Option<crate::operations::gate_changes::Marked>,
     /// Where the change of the next run is read from.
     pub(crate) plan: Option<String>,
     /// The folder with its task files.
     pub(crate) plan_folder: Option<String>,
-    /// A kept run that is taken for open, which the journal says with the next step of it.
-    pub(crate) reopened: Option<RunId>,
     /// All goes back to before the run next: a tree that the user may have switched is not restored
     /// in between.
     pub(crate) leaves_tree: bool,
 }
 
 impl Checkpoints {
+    /// The user's repository.
+    pub fn repository(&self) -> &Repository {
+        self.repo.repository()
+    }
+
+    /// The vault's folder.
+    pub fn vault_folder(&self) -> &Path {
+        self.repo.vault_folder()
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.repo.run_folder(run)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.repo.attempt_folder(run, attempt)
+    }
+
+    /// The lock of the vault, which stays locked as long as this lives.
+    pub fn vault_lock(&self) -> Option<VaultLock> {
+        self.repo.vault_lock()
+    }
+
+    /// Everything the journal says.
+    pub fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
+        self.repo.journal_lines()
+    }
+
+    /// The run whose finish, rewind or undo was interrupted, and the snapshot from before it.
+    pub fn unfinished_move(&self) -> Option<(RunId, String)> {
+        self.log.unfinished_move()
+    }
+
     /// Where the repository was at its last run, if it was moved since; once.
     pub fn take_moved_from(&mut self) -> Option<PathBuf> {
         self.moved_from.take()
@@ -257,11 +242,6 @@ impl Checkpoints {
         Self::open_vault(repository, (vault, lock), command_timeout)
     }
 
-    /// The lock of the vault, which stays locked as long as this lives.
-    pub fn vault_lock(&self) -> Option<VaultLock> {
-        self.places.vault.lock()
-    }
-
     pub(crate) fn open_vault(
         repository: Repository,
         (vault, repository_lock): (Vault, RepositoryLock),
@@ -300,143 +280,108 @@ impl Checkpoints {
         .with_own_config();
         // It writes objects and private indexes; the journal syncs all of them before it names one.
         // Without a way to tell an outage, objects that lost their bytes could not be looked for.
-        let work = match journal.uptime() {
-            Some(_) => work.unsynced(),
-            None => work,
+        let notices_outages = journal.uptime().is_some();
+        let work = if notices_outages {
+            work.unsynced()
+        } else {
+            work
         };
         let store = Git::on_bare(&vault.store(), command_timeout);
         // Git has just found the repository, so it can read its configuration.
         let mut ref_reader = RefReader::default();
         ref_reader.accept_present(&repository);
         let mut checkpoints = Self {
-            places: Arc::new(Places { repository, vault }),
+            repo: Repo {
+                places: Places { repository, vault },
+                git,
+                work,
+                store,
+                run: state.unsettled_run(),
+                notices_outages,
+                ref_reader: RefCell::new(ref_reader),
+                committer: OnceCell::new(),
+                links: RefCell::default(),
+                users_config: RefCell::default(),
+                written: RefCell::default(),
+                module_links: RefCell::default(),
+                git_copy: RefCell::default(),
+                ready_branch: None,
+                conversions: OnceCell::default(),
+                identity: RefCell::default(),
+                object_listings: Arc::default(),
+                is_fanned_out: false,
+            },
+            tree: Tree {
+                opaque: Mutex::default(),
+                seen_large: Mutex::default(),
+                limits: Limits::DEFAULT,
+                told: RefCell::default(),
+                told_secrets: RefCell::default(),
+                latest: Latest::default(),
+            },
+            log: Log {
+                journal,
+                state,
+                reopened: None,
+            },
             _repository_lock: repository_lock,
-            git,
-            work,
-            store,
-            journal: Arc::new(Mutex::new(journal)),
-            ref_reader: Arc::new(Mutex::new(ref_reader)),
-            committer: OnceLock::new(),
-            links: Arc::default(),
-            written: Mutex::default(),
-            users_config: Mutex::default(),
-            module_links: Arc::default(),
-            git_copy: Mutex::default(),
-            opaque: Mutex::default(),
-            seen_large: Arc::default(),
-            limits: Limits::DEFAULT,
-            told: Mutex::default(),
-            told_secrets: Mutex::default(),
-            state,
             loaded: None,
-            ready_branch: None,
             told_refs: None,
             unsaid: token.into_iter().collect(),
             moved_from,
-            conversions: Arc::default(),
-            identity: Mutex::default(),
             parked: None,
-            object_listings: Arc::default(),
             diffing: None,
-            latest: Latest::default(),
-            is_fanned_out: false,
             marked: None,
             plan: None,
             plan_folder: None,
-            reopened: None,
             leaves_tree: false,
         };
         if let Some(open) = checkpoints.open_run() {
-            checkpoints.limits = checkpoints.read_limits(&open.run);
+            checkpoints.tree.limits = checkpoints.repo.read_limits(&open.run);
         }
         Ok(checkpoints)
     }
 
-    /// The open run, for steps that need one.
-    pub(crate) fn current(&self) -> Result<Current> {
-        self.state.current.clone().ok_or_else(|| {
-            CheckpointError::failed(
-                "no run has begun here",
-                "start one with `ralphtool loop CHANGE`",
-            )
-        })
-    }
-
     /// The snapshot of the current checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<Arc<Snapshot>> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         if let Some(loaded) = &self.loaded
             && loaded.id == current.snapshot
         {
             return Ok(Arc::clone(loaded));
         }
-        let places = Arc::clone(&self.places);
+        let places = &self.repo.places;
         let snapshot = Snapshot::read(&places.vault, &current.snapshot)?;
-        lock(&self.opaque).adopt(&snapshot.opaque);
-        self.was_told(&snapshot);
+        lock(&self.tree.opaque).adopt(&snapshot.opaque);
+        self.tree.was_told(&snapshot);
         let snapshot = Arc::new(snapshot);
         self.loaded = Some(Arc::clone(&snapshot));
         Ok(snapshot)
     }
 
-    /// The user's repository.
-    pub fn repository(&self) -> &Repository {
-        &self.places.repository
-    }
-
-    /// The vault's folder.
-    pub fn vault_folder(&self) -> &Path {
-        self.places.vault.folder()
-    }
-
-    /// The folder of one run: its records and transcripts.
-    pub fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.places.vault.folder().join("runs").join(&run.0)
-    }
-
-    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
-    pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
-        self.run_folder(run)
-            .join("attempts")
-            .join(attempt.to_string())
-    }
-
     /// The run that has begun and not been finished, if any.
     pub fn open_run(&self) -> Option<OpenRun> {
-        self.state.open_run()
+        self.log.state.open_run()
     }
 
     /// The run that is open, or whose move is under way.
     pub fn unsettled_run(&self) -> Option<RunId> {
-        let moving = self.state.moving.as_ref().map(|(run, _)| run.clone());
-        moving.or_else(|| Some(self.state.current.as_ref()?.intent.run.clone()))
+        self.log.state.unsettled_run()
     }
 
     /// The run whose branch was kept last.
     pub fn kept_run(&self) -> Option<OpenRun> {
-        self.state.kept().map(Current::seen)
-    }
-
-    /// Everything the journal says.
-    pub fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
-        crate::journal::steps::read(&self.places.vault.journal())
+        self.log.state.kept().map(Current::seen)
     }
 
     /// True where an attempt was started and neither saved nor undone.
     pub fn is_attempt_open(&self) -> bool {
-        let current = self.state.current.as_ref();
+        let current = self.log.state.current.as_ref();
         current.is_some_and(|current| match current.phase {
             Phase::Working(_) | Phase::Restoring => true,
-            Phase::Verified(_) => self.is_after_outage(),
+            Phase::Verified(_) => self.log.is_after_outage(),
             Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
         })
-    }
-
-    /// Marks the processes git starts, so that the next start can find them after a crash.
-    pub(crate) fn mark_processes(&mut self, run: &RunId) {
-        self.git = self.git.with_marker(&run.0);
-        self.work = self.work.with_marker(&run.0);
-        self.store = self.store.with_marker(&run.0);
     }
 
     /// Says that all goes back to before the run next.
@@ -452,47 +397,100 @@ impl Checkpoints {
 
     /// True where the last run ended in a step that can be taken back.
     pub fn can_undo(&self) -> bool {
-        !self.state.undoable.is_empty()
+        !self.log.state.undoable.is_empty()
     }
 
     /// True where something must be mended before anything else is done.
     pub fn needs_mending(&self) -> bool {
-        let current = self.state.current.as_ref();
-        self.state.moving.is_some() || current.is_some_and(|current| current.phase != Phase::Still)
+        let current = self.log.state.current.as_ref();
+        self.log.state.moving.is_some()
+            || current.is_some_and(|current| current.phase != Phase::Still)
     }
 
     /// Writes a step to the journal after everything before it is durable.
     pub(crate) fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
-        if let Some(reopened) = self.reopened.clone() {
-            self.append(&reopened, Step::Reopened)?;
-            self.reopened = None;
+        if let Some(reopened) = self.log.reopened.clone() {
+            self.log.append(&reopened, Step::Reopened)?;
+            self.log.reopened = None;
         }
-        let line = self.append(run, step)?;
-        self.state.apply(&line);
+        let line = self.log.append(run, step)?;
+        self.log.state.apply(&line);
+        self.repo.run = self.log.state.unsettled_run();
         Ok(())
     }
+}
 
-    pub(crate) fn append(&self, run: &RunId, step: Step) -> Result<Line> {
-        let line = Line {
-            run: run.clone(),
-            at: jiff::Timestamp::now(),
-            uptime: lock(&self.journal).uptime().cloned(),
-            step,
-        };
-        let journal = Arc::clone(&self.journal);
-        let written = line.clone();
-        lock(&journal).write(&written)?;
-        Ok(line)
+impl Repo {
+    /// The lock of the vault, which stays locked as long as this lives.
+    pub(crate) fn vault_lock(&self) -> Option<VaultLock> {
+        self.places.vault.lock()
+    }
+
+    /// The user's repository.
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.places.repository
+    }
+
+    /// The vault's folder.
+    pub(crate) fn vault_folder(&self) -> &Path {
+        self.places.vault.folder()
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.places.vault.folder().join("runs").join(&run.0)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.run_folder(run)
+            .join("attempts")
+            .join(attempt.to_string())
+    }
+
+    /// Everything the journal says.
+    pub(crate) fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
+        crate::journal::steps::read(&self.places.vault.journal())
+    }
+
+    /// Marks the processes git starts, so that the next start can find them after a crash.
+    pub(crate) fn mark_processes(&mut self, run: &RunId) {
+        self.git = self.git.with_marker(&run.0);
+        self.work = self.work.with_marker(&run.0);
+        self.store = self.store.with_marker(&run.0);
     }
 
     /// Links objects the repository has gained into the vault.
     pub(crate) fn link_objects(&self) -> Result<()> {
-        let places = Arc::clone(&self.places);
-        let links = Arc::clone(&self.links);
-        lock(&links).link_new(
+        let places = &self.places;
+        let links = &self.links;
+        links.borrow_mut().link_new(
             &places.repository.objects(),
             &places.vault.store().join("objects"),
         )
+    }
+}
+
+impl Log {
+    /// The open run, for steps that need one.
+    pub(crate) fn current(&self) -> Result<Current> {
+        self.state.current.clone().ok_or_else(|| {
+            CheckpointError::failed(
+                "no run has begun here",
+                "start one with `ralphtool loop CHANGE`",
+            )
+        })
+    }
+
+    pub(crate) fn append(&mut self, run: &RunId, step: Step) -> Result<Line> {
+        let line = Line {
+            run: run.clone(),
+            at: jiff::Timestamp::now(),
+            uptime: self.journal.uptime().cloned(),
+            step,
+        };
+        self.journal.write(&line)?;
+        Ok(line)
     }
 }
 

@@ -20,11 +20,11 @@ mod refs;
 pub(crate) mod runs;
 mod store;
 
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers, lock};
+use crate::checkpoint::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers};
 use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
 use crate::journal::steps::{self, Journal, Line};
@@ -69,33 +69,31 @@ pub const STAGES: [Stage; 5] = [
 impl Checkpoints {
     /// The runs of this work tree, in the order they began.
     pub fn past_runs(&self) -> Result<Vec<PastRun>> {
-        let lines = self.read_journal()?;
-        Ok(runs::of_journal(&lines, &self.state))
+        let lines = self.repo.read_journal()?;
+        Ok(runs::of_journal(&lines, &self.log.state))
     }
 
     /// Says what goes with these runs, and what belongs to no run; removes nothing.
     pub fn plan_gc(&self, goes: &[RunId]) -> Result<GcPlan> {
         let goes: BTreeSet<RunId> = goes.iter().cloned().collect();
-        if self.has_store() {
+        if self.repo.has_store() {
             // What the repository has by now need not be kept twice.
-            self.link_objects()?;
+            self.repo.link_objects()?;
         }
-        let lines = self.read_journal()?;
+        let lines = self.repo.read_journal()?;
         let mut stays = lines.clone();
         stays.retain(|line| !goes.contains(&line.run));
         self.refuse_to_forget(lines.len(), &stays)?;
-        let past = runs::of_journal(&lines, &self.state);
+        let past = runs::of_journal(&lines, &self.log.state);
         let all_runs = past.len();
-        let (places, gone) = (Arc::clone(&self.places), goes.clone());
-        let (found, bytes_before) = {
-            let found = Folders::find(&places.vault, &past, &lines, &gone)?;
-            (found, measure(places.vault.folder()))
-        };
-        let (refs_go, refs_stay) = self.sort_refs(&goes, &found)?;
-        let needs = self.needs(&found, &stays, &refs_stay);
+        let vault = &self.repo.places.vault;
+        let found = Folders::find(vault, &past, &lines, &goes)?;
+        let bytes_before = measure(vault.folder());
+        let (refs_go, refs_stay) = self.repo.sort_refs(&goes, &found)?;
+        let needs = self.repo.needs(&found, &stays, &refs_stay);
         let mut notes = found.notes.clone();
         let (copies, room) = match &needs {
-            Ok(needs) => self.needless_copies(needs)?,
+            Ok(needs) => self.repo.needless_copies(needs)?,
             Err(error) => {
                 notes.push(format!("copies of files are left alone: {error}"));
                 (Vec::new(), Tally::default())
@@ -107,7 +105,7 @@ impl Checkpoints {
         };
         let freed = found.bytes() + room.bytes + freed_objects(&row);
         let report = Housekeeping {
-            vault: self.places.vault.folder().display().to_string(),
+            vault: self.repo.places.vault.folder().display().to_string(),
             done: false,
             kept_runs: all_runs - found.rows.len(),
             bytes_before,
@@ -139,16 +137,16 @@ impl Checkpoints {
 
     /// How much room the vault takes up; what it shares with the repository is not counted.
     pub fn vault_bytes(&self) -> Result<u64> {
-        let places = Arc::clone(&self.places);
+        let places = &self.repo.places;
         Ok(measure(places.vault.folder()))
     }
 
     pub fn carry_out_stage(&mut self, plan: &GcPlan, stage: Stage) -> Result<()> {
         match stage {
             Stage::Journal => self.forget_runs(&plan.goes),
-            Stage::Refs => self.delete_refs(&plan.refs),
+            Stage::Refs => self.repo.delete_refs(&plan.refs),
             Stage::Folders => {
-                let (places, paths) = (Arc::clone(&self.places), plan.folders.clone());
+                let (places, paths) = (&self.repo.places, plan.folders.clone());
                 // The journal must not come back naming what is gone.
                 sync_file_system(places.vault.folder())?;
                 Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
@@ -158,9 +156,9 @@ impl Checkpoints {
                 Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
             }
             Stage::Objects => {
-                let done = self.carry_out_store(&plan.store);
+                let done = self.repo.carry_out_store(&plan.store);
                 // What was linked once may be gone from the store.
-                *lock(&self.links) = ObjectLinks::default();
+                *self.repo.links.borrow_mut() = ObjectLinks::default();
                 done
             }
         }
@@ -171,34 +169,37 @@ impl Checkpoints {
         if goes.is_empty() {
             return Ok(());
         }
-        let places = Arc::clone(&self.places);
-        let goes = goes.clone();
-        let (journal, state) = {
-            let path = places.vault.journal();
-            journal::rewrite(&path, &goes)?;
-            let barriers = barriers(&places.repository, &places.vault);
-            let (journal, lines) = Journal::open(&path, barriers)?;
-            (journal, RunState::from_journal(&lines))
-        };
-        *lock(&self.journal) = journal;
-        self.state = state;
+        let places = &self.repo.places;
+        let path = places.vault.journal();
+        journal::rewrite(&path, goes)?;
+        let barriers = barriers(&places.repository, &places.vault);
+        let (journal, lines) = Journal::open(&path, barriers)?;
+        self.log.journal = journal;
+        self.log.state = RunState::from_journal(&lines);
         Ok(())
-    }
-
-    fn read_journal(&self) -> Result<Vec<Line>> {
-        let path = self.places.vault.journal();
-        Ok(steps::read(&path)?)
     }
 
     /// Refuses where what the journal says of today would change with the lines that go.
     fn refuse_to_forget(&self, before: usize, stays: &[Line]) -> Result<()> {
-        if stays.len() == before || self.state.says_the_same_as(&RunState::from_journal(stays)) {
+        if stays.len() == before
+            || self
+                .log
+                .state
+                .says_the_same_as(&RunState::from_journal(stays))
+        {
             return Ok(());
         }
         Err(CheckpointError::failed(
             "a run that is to be removed is still needed by a later one",
             "nothing was removed; remove fewer runs with a larger `--older-than`",
         ))
+    }
+}
+
+impl Repo {
+    fn read_journal(&self) -> Result<Vec<Line>> {
+        let path = self.places.vault.journal();
+        Ok(steps::read(&path)?)
     }
 }
 

@@ -3,3 +3,16 @@
 pub mod reopening;
 pub(crate) mod run_state;
 pub mod steps;
+
+use ralph_base::ids::RunId;
+use run_state::RunState;
+use steps::Journal;
+
+/// The journal, and the state that its lines add up to.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) journal: Journal,
+    pub(crate) state: RunState,
+    /// A kept run that is taken for open, which the journal says with the next step of it.
+    pub(crate) reopened: Option<RunId>,
+}

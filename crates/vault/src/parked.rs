@@ -1,6 +1,7 @@
 //! Parked attempts, looked at and put back: what the journal says of them, their diff, and their
 //! files in the tree again.
 
+use crate::repo::Repo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
 impl Checkpoints {
     /// All parked attempts, oldest first.
     pub fn parked_attempts(&self) -> Result<Vec<ParkedAttempt>> {
-        Ok(parked_attempts(&self.journal_lines()?))
+        Ok(parked_attempts(&self.repo.journal_lines()?))
     }
 
     /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or
@@ -154,8 +155,8 @@ impl Checkpoints {
         parked: &ParkedAttempt,
         only: Option<&[u8]>,
     ) -> Result<PreparedMove> {
-        self.refuse_operation()?;
-        let (base, attempt) = self.read_pair(parked)?;
+        self.repo.refuse_operation()?;
+        let (base, attempt) = self.repo.read_pair(parked)?;
         let changes = wanted(compare(&base, &attempt.manifest), only);
         if changes.count() == 0 {
             return Err(CheckpointError::refused(
@@ -173,19 +174,19 @@ impl Checkpoints {
                 ),
             ));
         }
-        let last = self.state.last_run();
+        let last = self.log.state.last_run();
         let whole_at = last.map_or(&parked.snapshot, |last| &last.snapshot);
         let (_, _, repaired) = self.observe_repaired(whole_at)?;
         let attempt = Arc::new(attempt);
-        let present = self.take_present(&attempt)?;
+        let present = self.tree.take_present(&self.repo, &attempt)?;
         let now = &present.snapshot;
         let after = Snapshot {
             id: Snapshot::new_id(),
             manifest: Arc::new(over(&now.manifest, &attempt.manifest, changes.paths())),
             ..now.as_ref().clone()
         };
-        let after = self.write_snapshot(after, now)?;
-        self.copy_index_of(&now.id, &after.id)?;
+        let after = self.repo.write_snapshot(after, now)?;
+        self.repo.copy_index_of(&now.id, &after.id)?;
         let head = now.control.head.clone();
         let intent = MoveIntent {
             kind: MoveKind::PutBack {
@@ -198,14 +199,16 @@ impl Checkpoints {
             head_to: head,
             with_control: false,
         };
-        let prepared = self.prepare_move(&parked.run, intent, present, &after);
+        let prepared = self.repo.prepare_move(&parked.run, intent, present, &after);
         let mut prepared = prepared?;
         prepared.outline.notices.extend(repaired);
         Ok(prepared)
     }
+}
 
+impl Repo {
     fn read_pair(&self, parked: &ParkedAttempt) -> Result<(Arc<Manifest>, Snapshot)> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let id = parked.snapshot.clone();
         read_pair(&places.vault, &id)
     }

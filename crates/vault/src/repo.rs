@@ -30,3 +30,65 @@ pub(crate) mod stash;
 pub(crate) mod switch;
 pub(crate) mod users_config;
 pub(crate) mod visible;
+
+use std::cell::{OnceCell, RefCell};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::recovery::object_repair::ObjectListings;
+use crate::store::Vault;
+use crate::tree::modules::ModuleLinks;
+use conversions::Conversions;
+use git::Git;
+use git_copy::GitCopy;
+use object_id::ObjectId;
+use objects::ObjectLinks;
+use plain_commit::Identity;
+use ralph_base::ids::RunId;
+use ref_files::RefReader;
+use repository::Repository;
+
+/// Where everything is.
+#[derive(Debug)]
+pub(crate) struct Places {
+    pub(crate) repository: Repository,
+    pub(crate) vault: Vault,
+}
+
+/// The user's repository, its work tree, and the vault's store, as git sees them.
+#[derive(Debug)]
+pub(crate) struct Repo {
+    pub(crate) places: Places,
+    /// Git on the user's repository; only refs and HEAD are touched through it.
+    pub(crate) git: Git,
+    /// Git with a configuration of our own, so that nothing an agent writes into the
+    /// repository's config, hooks or attributes is ever executed by us.
+    pub(crate) work: Git,
+    /// Git on the vault's store.
+    pub(crate) store: Git,
+    /// The run that is open, or whose move is in progress.
+    pub(crate) run: Option<RunId>,
+    /// Whether the journal can tell that the machine stopped without warning.
+    pub(crate) notices_outages: bool,
+    pub(crate) ref_reader: RefCell<RefReader>,
+    /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
+    pub(crate) committer: OnceCell<Option<String>>,
+    pub(crate) links: RefCell<ObjectLinks>,
+    /// What the user added to the config since a checkpoint, which its snapshot does not have.
+    pub(crate) users_config: RefCell<Option<(String, String)>>,
+    /// What the last save wrote into the repository's objects.
+    pub(crate) written: RefCell<Vec<ObjectId>>,
+    pub(crate) module_links: RefCell<ModuleLinks>,
+    /// The copy of what no snapshot has of the git directory.
+    pub(crate) git_copy: RefCell<GitCopy>,
+    /// The file that becomes the branch once it moves to a commit.
+    pub(crate) ready_branch: Option<(ObjectId, PathBuf)>,
+    /// What git makes of files before it stores them, once it was needed.
+    pub(crate) conversions: OnceCell<Conversions>,
+    /// Who makes the commits, once git has made one.
+    pub(crate) identity: RefCell<Option<Identity>>,
+    /// What is in the folders of objects.
+    pub(crate) object_listings: Arc<ObjectListings>,
+    /// The store has all folders for objects, or gets them.
+    pub(crate) is_fanned_out: bool,
+}

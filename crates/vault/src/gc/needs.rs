@@ -1,15 +1,16 @@
 //! What the runs that stay need: plain copies of files, and objects of the store. Too much rather
 //! than too little: whatever looks like an object's name counts as needed.
 
+use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::folders::{Folders, TEMPORARY, listing, name};
-use crate::checkpoint::{CheckpointError, Checkpoints, Places, Result};
+use crate::checkpoint::{CheckpointError, Result};
 use crate::gc::policy::Tally;
 use crate::journal::steps::Line;
+use crate::repo::Places;
 use crate::repo::git::nul_separated;
 use crate::repo::object_id::{ObjectId, named_in};
 use crate::tree::manifest::Content;
@@ -30,7 +31,7 @@ pub(super) struct Needs {
     pub(super) roots: HashSet<ObjectId>,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Gathers what snapshots, steps, refs, trash and index files name.
     pub(super) fn needs(
         &self,
@@ -44,20 +45,17 @@ impl Checkpoints {
                 "nothing it may need was removed",
             ));
         };
-        let (places, trash) = (Arc::clone(&self.places), found.trash.clone());
-        let (mut needs, indexes) = {
-            let mut needs = Needs::default();
-            for id in &snapshots {
-                needs.of_snapshot(&places, id)?;
-            }
-            let mut indexes = vec![places.vault.folder().to_owned()];
-            indexes.extend(snapshots.iter().map(|id| places.vault.snapshot(id)));
-            let mut indexes: Vec<PathBuf> = indexes.iter().flat_map(|it| index_files(it)).collect();
-            for folder in &trash {
-                needs.of_trash(&folder.join("git"), &mut indexes)?;
-            }
-            (needs, indexes)
-        };
+        let vault = &self.places.vault;
+        let mut needs = Needs::default();
+        for id in &snapshots {
+            needs.of_snapshot(&self.places, id)?;
+        }
+        let mut indexes = vec![vault.folder().to_owned()];
+        indexes.extend(snapshots.iter().map(|id| vault.snapshot(id)));
+        let mut indexes: Vec<PathBuf> = indexes.iter().flat_map(|it| index_files(it)).collect();
+        for folder in &found.trash {
+            needs.of_trash(&folder.join("git"), &mut indexes)?;
+        }
         needs.roots.extend(refs);
         for line in stays {
             let text = serde_json::to_vec(line).unwrap_or_default();
@@ -82,7 +80,7 @@ impl Checkpoints {
 
     /// Copies that nothing needs, and what a kill left of copying.
     pub(super) fn needless_copies(&self, needs: &Needs) -> Result<(Vec<PathBuf>, Tally)> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let needed = needs.copies.clone();
         let (mut paths, mut tally) = (Vec::new(), Tally::default());
         for folder in listing(&places.vault.raw())? {

@@ -1,10 +1,11 @@
 //! Refs of the store: parked attempts, kept refs and archived branches of runs that go.
 
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::folders::Folders;
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::repo::object_id::ObjectId;
 use ralph_base::ids::RunId;
 
@@ -14,7 +15,7 @@ const OF_RUNS: [&str; 4] = ["refs/parked/", "refs/kept/", "refs/archive/", "refs
 /// Refs that were in the way of a branch; they name no run.
 const DISPLACED: &str = "refs/displaced/";
 
-impl Checkpoints {
+impl Repo {
     /// Names of refs that go, and the objects of those that stay.
     pub(super) fn sort_refs(
         &self,

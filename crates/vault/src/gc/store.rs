@@ -4,16 +4,17 @@
 //!
 //! What the repository still has costs no room here: it is a link, and stays.
 
+use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::folders::{listing, name};
 use super::needs::Needs;
-use crate::checkpoint::{CheckpointError, Checkpoints, Places, Result};
+use crate::checkpoint::{CheckpointError, Checkpoints, Result};
 use crate::gc::policy::{StoreRow, Tally};
 use crate::recovery::mend::lines;
+use crate::repo::Places;
 use crate::repo::git::{Git, GitError};
 use crate::repo::object_id::{ObjectFormat, ObjectId};
 use crate::repo::pack_index;
@@ -66,20 +67,22 @@ struct Holdings {
 impl Checkpoints {
     /// Finds what nothing needs; where that cannot be found out, all stays.
     pub(super) fn plan_store(&self, needs: Needs) -> (StorePlan, StoreRow) {
-        if self.state.open_run().is_some() {
+        if self.log.state.open_run().is_some() {
             return StorePlan::nothing("a run is open".to_owned());
         }
-        match self.try_plan_store(needs) {
+        match self.repo.try_plan_store(needs) {
             Ok(plan) => plan,
             Err(error) => {
                 StorePlan::nothing(format!("what is needed could not be found out ({error})"))
             }
         }
     }
+}
 
+impl Repo {
     fn try_plan_store(&self, needs: Needs) -> Result<(StorePlan, StoreRow)> {
-        let places = Arc::clone(&self.places);
-        let holdings = Holdings::survey(&places)?;
+        let places = &self.places;
+        let holdings = Holdings::survey(places)?;
         let mut plan = StorePlan {
             files: holdings.left,
             ..StorePlan::default()
@@ -171,15 +174,10 @@ impl Checkpoints {
     pub(super) fn carry_out_store(&self, plan: &StorePlan) -> Result<()> {
         if !plan.packs.is_empty() {
             let new = self.write_pack(&plan.needed)?;
-            let packs = plan.packs.clone();
-            let places = Arc::clone(&self.places);
-            {
-                sync_file_system(places.vault.folder())?;
-                drop_packs(&packs, new.as_deref())
-            }?;
+            sync_file_system(self.places.vault.folder())?;
+            drop_packs(&plan.packs, new.as_deref())?;
         }
-        let files = plan.files.clone();
-        Ok(files.iter().try_for_each(|path| remove_tree(path))?)
+        Ok(plan.files.iter().try_for_each(|path| remove_tree(path))?)
     }
 
     /// Writes one pack of what is needed and makes sure that it holds all of it; gives its index.

@@ -154,6 +154,12 @@ impl RunState {
         state
     }
 
+    /// The run that is open, or whose move is in progress.
+    pub(crate) fn unsettled_run(&self) -> Option<RunId> {
+        let moving = self.moving.as_ref().map(|(run, _)| run.clone());
+        moving.or_else(|| Some(self.current.as_ref()?.intent.run.clone()))
+    }
+
     /// The open run, as others see it.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
         self.current.as_ref().map(Current::seen)

@@ -1,11 +1,15 @@
 //! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
+use crate::journal::Log;
+use crate::repo::Repo;
+use crate::tree::Tree;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoints, Notice, Places, Result};
+use crate::checkpoint::{Checkpoints, Notice, Result};
 use crate::journal::steps::{BeginIntent, Step};
+use crate::repo::Places;
 use crate::repo::control::Control;
 use crate::repo::first_index::Listed;
 use crate::repo::git::Git;
@@ -14,7 +18,7 @@ use crate::repo::plain_commit::Order;
 use crate::repo::repository::{Head, Refs};
 use crate::tree::manifest::{Content, Kind, Manifest};
 use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::{Known, Taken};
+use crate::tree::taking::Taken;
 use ralph_base::files::{copy_with_time, create_private_folder};
 use ralph_base::ids::RunId;
 
@@ -41,27 +45,29 @@ struct Prepared {
 impl Checkpoints {
     /// Makes the branch and its first commit, and moves HEAD and the index there.
     pub fn begin(&mut self, run: &RunId, change: &str) -> Result<Begun> {
-        self.mark_processes(run);
+        self.repo.mark_processes(run);
         let prepared = self.prepare(run, change)?;
         let intent = prepared.intent.clone();
-        self.make_ready(&intent.checkpoint, intent.commit)?;
-        let head = self.make_head_ready(&intent.checkpoint, &intent.branch)?;
+        self.repo.make_ready(&intent.checkpoint, intent.commit)?;
+        let head = self
+            .repo
+            .make_head_ready(&intent.checkpoint, &intent.branch)?;
         self.record(
             run,
             Step::BeginIntent {
                 intent: Box::new(intent.clone()),
             },
         )?;
-        let carried_out = self.carry_out_begin(&intent, &prepared.refs, head);
-        self.ready_branch = None;
+        let carried_out = self.repo.carry_out_begin(&intent, &prepared.refs, head);
+        self.repo.ready_branch = None;
         if let Err(error) = carried_out {
             // Half a begin helps nobody; should this fail too, the next start does it.
             let _ = self.recover();
             return Err(error);
         }
-        self.keep_git_directory(true)?;
+        self.repo.keep_git_directory(true)?;
         self.record(run, Step::Begun)?;
-        self.nobody_was_here();
+        self.tree.nobody_was_here();
         Ok(Begun {
             branch: short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
@@ -71,57 +77,64 @@ impl Checkpoints {
     }
 
     fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
-        self.clear_git_halves(&self.new_trash("begin"))?;
+        self.repo.clear_git_halves(&self.repo.new_trash("begin"))?;
         // While git answers, which it begins to at once, the vault is made.
-        let asked = self.ask_settings()?;
+        let asked = self.repo.ask_settings()?;
         self.make_vault(run)?;
         let settings = asked.answer()?;
-        let (refs, head) = self.observe()?;
-        let control = self.take_control((head.clone(), refs.clone()), None)?;
-        self.prepare_work_dir(&settings, &control)?;
+        let (refs, head) = self.repo.observe()?;
+        let control = self.repo.take_control((head.clone(), refs.clone()), None)?;
+        self.repo.prepare_work_dir(&settings, &control)?;
 
         let start_id = Snapshot::new_id();
         let first_id = Snapshot::new_id();
-        let (index, listed) = self.copy_index(&start_id, &first_id)?;
-        let known = self.read_index(&index, &listed)?;
+        let (index, listed) = self.repo.copy_index(&start_id, &first_id)?;
+        let known = self.repo.read_index(&index, &listed)?;
         let submodules: Vec<_> = known.submodules.iter().cloned().collect();
         let tracked: Vec<_> = known.tracked.iter().cloned().collect();
-        let skipped = self.skipped(&listed);
+        let skipped = self.repo.skipped(&listed);
         drop(listed);
         let clean_to_git = known.clean_to_git();
-        let taken = self.take(&Arc::new(Manifest::default()), known, &index)?;
-        let start = self.snapshot(start_id, &taken, control.clone(), &submodules);
+        let taken = self
+            .tree
+            .take(&self.repo, &Arc::new(Manifest::default()), known, &index)?;
+        let start = self
+            .tree
+            .snapshot(start_id, &taken, control.clone(), &submodules);
 
-        let git = self.work.patient().with_index(&index);
+        let git = self.repo.work.patient().with_index(&index);
         let mut paths = to_update(&taken.manifest, &tracked, &skipped);
         // Git would not store them either.
         paths.retain(|path| !clean_to_git.is_clean(path, &taken.manifest));
-        self.check_room_for(&self.places.repository.objects(), &taken.manifest, &paths)?;
+        self.tree.check_room_for(
+            &self.repo,
+            &self.repo.places.repository.objects(),
+            &taken.manifest,
+            &paths,
+        )?;
         let (tree, mut notices) =
-            self.first_tree(&git, (&control, &submodules), &index, (paths, &taken))?;
-        notices.extend(self.tell_kept_out(&taken));
-        notices.extend(self.tell_users_secrets(&tracked, &head)?);
+            self.repo
+                .first_tree(&git, (&control, &submodules), &index, (paths, &taken))?;
+        notices.extend(self.tree.tell_kept_out(&taken));
+        notices.extend(self.tree.tell_users_secrets(&self.repo, &tracked, &head)?);
         notices.extend(taken.notices);
-        self.link_module_objects(&taken.manifest)?;
+        self.repo.link_module_objects(&taken.manifest)?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
         let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
-        let commit = self.commit(&git, (tree, &parents), &message)?;
-        self.link_objects()?;
+        let commit = self.repo.commit(&git, (tree, &parents), &message)?;
+        self.repo.link_objects()?;
 
         let branch = format!("refs/heads/ralph/{change}");
         let first = Self::first_checkpoint(first_id, &start, &branch, commit);
-        let places = Arc::clone(&self.places);
-        let (start, first) = {
-            start.write(&places.vault, None)?;
-            first.write(&places.vault, Some(&start))?;
-            (start, first)
-        };
+        let vault = &self.repo.places.vault;
+        start.write(vault, None)?;
+        first.write(vault, Some(&start))?;
         let intent = BeginIntent {
             run: run.clone(),
             change: change.to_owned(),
             plan: self.plan.clone(),
             plan_folder: self.plan_folder.clone(),
-            original: self.original(&branch, &head),
+            original: self.log.original(&branch, &head),
             head,
             old_branch: refs.get(&branch).copied(),
             branch,
@@ -129,7 +142,7 @@ impl Checkpoints {
             commit,
             checkpoint: first.id,
         };
-        self.archive_old_branch(&intent)?;
+        self.repo.archive_old_branch(&intent)?;
         Ok(Prepared {
             intent,
             refs,
@@ -139,48 +152,11 @@ impl Checkpoints {
 
     /// Makes what of the vault is missing, and links the repository's objects into it.
     fn make_vault(&self, run: &RunId) -> Result<()> {
-        let Places { repository, vault } = &*self.places;
+        let Places { repository, vault } = &self.repo.places;
         vault.ensure_store(repository.format)?;
         vault.tie(repository)?;
-        self.keep_limits(run)?;
-        self.link_objects()
-    }
-
-    /// The tree of the first commit, and what git could not store of it.
-    fn first_tree(
-        &self,
-        git: &Git,
-        (control, submodules): (&Control, &[Vec<u8>]),
-        index: &std::path::Path,
-        (paths, taken): (Vec<Vec<u8>>, &Taken),
-    ) -> Result<(ObjectId, Vec<Notice>)> {
-        if submodules.is_empty() && !control.is_sparse() {
-            let order = Order {
-                from: index.to_owned(),
-                to: Some(index.to_owned()),
-                objects: self.places.repository.objects(),
-                paths: paths.clone(),
-                manifest: Arc::clone(&taken.manifest),
-            };
-            if let Some(tree) = self.plain_tree(order)? {
-                return Ok((tree, Vec::new()));
-            }
-        }
-        let notices = self.update_index(git, &paths)?;
-        Ok((self.tree(git)?, notices))
-    }
-
-    /// Where the user was; a run that starts on a kept branch of ours goes home to where that
-    /// one began.
-    fn original(&self, branch: &str, head: &Head) -> Head {
-        match (self.state.kept(), head) {
-            (Some(kept), Head::Branch { name, .. })
-                if name == branch && kept.intent.branch == *branch =>
-            {
-                kept.intent.original.clone()
-            }
-            _ => head.clone(),
-        }
+        self.tree.keep_limits(&self.repo, run)?;
+        self.repo.link_objects()
     }
 
     /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
@@ -197,30 +173,53 @@ impl Checkpoints {
             ..start.clone()
         }
     }
+}
+
+impl Repo {
+    /// The tree of the first commit, and what git could not store of it.
+    fn first_tree(
+        &self,
+        git: &Git,
+        (control, submodules): (&Control, &[Vec<u8>]),
+        index: &std::path::Path,
+        (paths, taken): (Vec<Vec<u8>>, &Taken),
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        if submodules.is_empty() && !control.is_sparse() {
+            let order = Order {
+                from: index.to_owned(),
+                to: Some(index.to_owned()),
+                objects: self.places.repository.objects(),
+                paths: paths.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = self.plain_tree(&order)? {
+                return Ok((tree, Vec::new()));
+            }
+        }
+        let notices = self.update_index(git, &paths)?;
+        Ok((self.tree(git)?, notices))
+    }
 
     /// The user's index as it is, and a private copy to work on, both with its time.
-    pub fn copy_index(
+    pub(crate) fn copy_index(
         &self,
         start: &str,
         first: &str,
     ) -> Result<(std::path::PathBuf, Vec<Listed>)> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
-        let saved = kept.clone();
-        let target = private.clone();
-        let split = {
-            for path in [&kept, &target] {
-                if let Some(folder) = path.parent() {
-                    create_private_folder(folder)?;
-                }
-                copy_with_time(&places.repository.index(), path)?;
+        for path in [&kept, &private] {
+            if let Some(folder) = path.parent() {
+                create_private_folder(folder)?;
             }
-            copy_shared_index(&places.repository.git_dir, &places.vault.scratch("work"))
-        }?;
+            copy_with_time(&places.repository.index(), path)?;
+        }
+        let git_dir = &places.repository.git_dir;
+        let split = copy_shared_index(git_dir, &places.vault.scratch("work"))?;
         if split {
             // A split index is half an index; the copies are made whole.
-            for copy in [&saved, &private] {
+            for copy in [&kept, &private] {
                 self.work
                     .with_index(copy)
                     .run(["update-index", "--no-split-index"])?;
@@ -256,9 +255,26 @@ impl Checkpoints {
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
         self.swap_index(&index, &trash)
     }
+}
 
+impl Log {
+    /// Where the user was; a run that starts on a kept branch of ours goes home to where that
+    /// one began.
+    fn original(&self, branch: &str, head: &Head) -> Head {
+        match (self.state.kept(), head) {
+            (Some(kept), Head::Branch { name, .. })
+                if name == branch && kept.intent.branch == *branch =>
+            {
+                kept.intent.original.clone()
+            }
+            _ => head.clone(),
+        }
+    }
+}
+
+impl Tree {
     /// A snapshot of what was taken.
-    pub fn snapshot(
+    pub(crate) fn snapshot(
         &self,
         id: String,
         taken: &Taken,
@@ -271,14 +287,6 @@ impl Checkpoints {
             control,
             opaque: crate::checkpoint::lock(&self.opaque).folders(),
             submodules: submodules.to_vec(),
-        }
-    }
-
-    /// What later walks need to know of a checkpoint.
-    pub fn known_of(snapshot: &Snapshot) -> Known {
-        Known {
-            submodules: snapshot.submodules.iter().cloned().collect(),
-            ..Known::default()
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Files that are written back get the present time as their modification time: build tools
 //! compare times, and an old one would let them believe in results built from the attempt's bytes.
 
+use crate::repo::Repo;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::park::Parked;
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Places, Result};
+use crate::checkpoint::{CheckpointError, Notice, Result};
+use crate::repo::Places;
 use crate::repo::git::GitError;
 use crate::repo::loose_object;
 use crate::repo::object_id::ObjectId;
@@ -39,7 +41,7 @@ const PORTION: u64 = 32 * 1024 * 1024;
 pub(crate) type Wanted = (Vec<u8>, Entry);
 
 /// What the tree is to become.
-pub struct Goal<'a> {
+pub(crate) struct Goal<'a> {
     /// Everything as it is to be.
     pub snapshot: &'a Snapshot,
     /// An index that knows what is tracked there.
@@ -50,16 +52,21 @@ pub struct Goal<'a> {
 
 /// Which files go that the goal does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// All but those git ignores.
     LeavingIgnored,
     /// All but cache folders.
     Everything,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Makes the tree, which is as `parked` says, what the goal says.
-    pub fn converge(&self, goal: &Goal<'_>, parked: &Parked, trash: &Path) -> Result<Vec<Notice>> {
+    pub(crate) fn converge(
+        &self,
+        goal: &Goal<'_>,
+        parked: &Parked,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
         let (target, now) = (&goal.snapshot.manifest, &parked.manifest);
         let changes = compare(target, now);
         let mut wanted: Vec<Wanted> = Vec::new();
@@ -178,7 +185,7 @@ impl Checkpoints {
 
     /// Moves paths to the trash; what belongs to somebody else may have to stay.
     fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<Vec<Notice>> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let trash = trash.join("files");
         let mut notices = Vec::new();
         for path in paths {
@@ -198,7 +205,7 @@ impl Checkpoints {
     }
 
     /// Writes paths back, fetching what git holds in portions.
-    pub fn write_back(
+    pub(crate) fn write_back(
         &self,
         (now, twins): (&Arc<Manifest>, &Arc<Twins>),
         wanted: Vec<Wanted>,
@@ -215,27 +222,22 @@ impl Checkpoints {
                 portion.push((path, entry));
             }
             let objects = self.fetch(&portion)?;
-            let places = Arc::clone(&self.places);
-            let (now, twins) = (Arc::clone(now), Arc::clone(twins));
-            let trash = trash.join("files");
-            {
-                let writer = Writer {
-                    places: &places,
-                    objects: &objects,
-                    trash: &trash,
-                    now: &now,
-                    twins: &twins,
-                };
-                portion
-                    .iter()
-                    .try_for_each(|(path, entry)| writer.write(path, entry))
-            }?;
+            let writer = Writer {
+                places: &self.places,
+                objects: &objects,
+                trash: &trash.join("files"),
+                now,
+                twins,
+            };
+            for (path, entry) in &portion {
+                writer.write(path, entry)?;
+            }
         }
         Ok(())
     }
 
     /// The bytes of the objects a portion needs.
-    pub fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
+    pub(crate) fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
         let mut input = String::new();
         let mut objects = HashMap::new();
         for (_, entry) in portion {
@@ -272,9 +274,8 @@ impl Checkpoints {
 
     /// Indexes of submodules and of repositories within the tree get their times back, also those
     /// that git wrote anew with the same bytes.
-    fn index_times(&self, target: &Arc<Manifest>) -> Result<()> {
-        let places = Arc::clone(&self.places);
-        let target = Arc::clone(target);
+    fn index_times(&self, target: &Manifest) -> Result<()> {
+        let places = &self.places;
         let entries = target.entries.iter();
         let kept = |entry: &Entry| matches!(entry.content, Content::Raw(_) | Content::Git(_));
         for (path, entry) in entries.filter(|(path, entry)| is_index(path) && kept(entry)) {
@@ -293,9 +294,8 @@ impl Checkpoints {
     }
 
     /// Folders get their modes last, so that a read-only one could be filled.
-    fn folder_modes(&self, target: &Arc<Manifest>) -> Result<()> {
-        let places = Arc::clone(&self.places);
-        let target = Arc::clone(target);
+    fn folder_modes(&self, target: &Manifest) -> Result<()> {
+        let places = &self.places;
         for (path, entry) in target.entries.iter().rev() {
             if entry.kind != Kind::Folder || entry.stat.mode & 0o700 == 0o700 {
                 continue;

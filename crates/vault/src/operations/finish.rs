@@ -1,13 +1,14 @@
 //! Finish: the branch is kept; or the work goes home, HEAD back on the original branch, all of the
 //! run's changes as uncommitted modifications; or everything goes back to how it was before.
 
+use crate::repo::Repo;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::begin::short;
 use super::incoming::Home;
 use super::moving::{Outline, PreparedMove, Present};
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result, lock};
+use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
 use crate::outcome::FinishChoice;
@@ -71,15 +72,17 @@ impl Checkpoints {
 
     /// Makes a finish ready.
     pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
-        let current = self.current()?;
-        self.return_pruned()?;
+        let current = self.log.current()?;
+        self.repo.return_pruned()?;
         let (choice, mut notices) = possible(&current, choice);
         let (refs, head, repaired) = self.observe_repaired(&current.snapshot)?;
         notices.extend(repaired);
         // Before anything is moved: the vault's copy goes with the run.
-        notices.extend(self.restore_content(&self.new_trash("content"))?);
+        notices.extend(self.repo.restore_content(&self.repo.new_trash("content"))?);
         let tip = refs.get(&current.intent.branch).copied();
-        let changed_files = self.changed_since_start(&current, tip.unwrap_or(current.commit))?;
+        let changed_files = self
+            .repo
+            .changed_since_start(&current, tip.unwrap_or(current.commit))?;
         let mut report = FinishReport {
             choice,
             head: short(&current.intent.branch).to_owned(),
@@ -109,7 +112,7 @@ impl Checkpoints {
             mut report,
             prepared,
         } = prepared;
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         self.archive_end(&run.0)?;
         match prepared {
             None => {
@@ -122,21 +125,23 @@ impl Checkpoints {
             }
         }
         self.loaded = None;
-        *lock(&self.git_copy) = GitCopy::default();
-        git_copy::remove(&self.places.vault);
+        *self.repo.git_copy.borrow_mut() = GitCopy::default();
+        git_copy::remove(&self.repo.places.vault);
         Ok(report)
     }
 
     /// A branch may be rewritten or deleted by anybody later: its tip is kept.
     fn archive_end(&self, run: &str) -> Result<()> {
-        let current = self.current()?;
-        let (refs, _) = self.observe()?;
+        let current = self.log.current()?;
+        let (refs, _) = self.repo.observe()?;
         let Some(tip) = refs.get(&current.intent.branch) else {
             return Ok(());
         };
-        self.link_objects()?;
+        self.repo.link_objects()?;
         let name = format!("refs/archive/{run}/end");
-        self.store.run(["update-ref", &name, &tip.to_string()])?;
+        self.repo
+            .store
+            .run(["update-ref", &name, &tip.to_string()])?;
         Ok(())
     }
 
@@ -153,15 +158,6 @@ impl Checkpoints {
         })
     }
 
-    fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
-        let from = current.intent.commit.to_string();
-        let mut args = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
-        let tip = tip.to_string();
-        args.extend([from.as_str(), tip.as_str()]);
-        let output = self.git.patient().run(args)?;
-        Ok(nul_separated(&output).count())
-    }
-
     fn prepare_cleanup(
         &mut self,
         current: &Current,
@@ -169,10 +165,10 @@ impl Checkpoints {
         (tip, head): (ObjectId, Head),
         changed_files: usize,
     ) -> Result<PreparedMove> {
-        self.refuse_elsewhere(current, &head)?;
-        let home = self.home(current, refs, tip)?;
+        self.repo.refuse_elsewhere(current, &head)?;
+        let home = self.repo.home(current, refs, tip)?;
         let base = self.checkpoint()?;
-        let present = self.take_present(&base)?;
+        let present = self.tree.take_present(&self.repo, &base)?;
         let head_to = match &current.intent.original {
             Head::Branch { name, .. } => Head::Branch {
                 name: name.clone(),
@@ -192,7 +188,9 @@ impl Checkpoints {
                 to: *commit,
             });
         }
-        let after = self.after_cleanup(current, &home, &present, (tip, &head_to))?;
+        let after = self
+            .repo
+            .after_cleanup(current, &home, &present, (tip, &head_to))?;
         let intent = MoveIntent {
             kind: MoveKind::Cleanup { changed_files },
             before: present.snapshot.id.clone(),
@@ -202,7 +200,89 @@ impl Checkpoints {
             head_to,
             with_control: false,
         };
-        self.prepare_move(&current.intent.run, intent, present, &after)
+        self.repo
+            .prepare_move(&current.intent.run, intent, present, &after)
+    }
+
+    /// Everything as it was before the run: the snapshot its begin took.
+    fn prepare_abandon(
+        &mut self,
+        current: &Current,
+        refs: &Refs,
+        head: Head,
+    ) -> Result<PreparedMove> {
+        let intent = &current.intent;
+        let mut branches = vec![RefMove {
+            name: intent.branch.clone(),
+            from: refs.get(&intent.branch).copied(),
+            to: intent.old_branch,
+        }];
+        if let Head::Branch { name, commit } = &intent.head
+            && *name != intent.branch
+        {
+            let now = refs.get(name).copied();
+            if now.is_some() && now != *commit {
+                return Err(original_moved(current, name, *commit));
+            }
+            branches.push(RefMove {
+                name: name.clone(),
+                from: now,
+                to: *commit,
+            });
+        }
+        let at_home = same_place(&head, &intent.head);
+        if !at_home && !refs.contains_key(&intent.branch) {
+            self.repo.refuse_without_branch(current, &head)?;
+        } else if !at_home {
+            self.repo.refuse_elsewhere(current, &head)?;
+        }
+        let base = self.checkpoint()?;
+        let present = self.tree.take_present(&self.repo, &base)?;
+        let places = &self.repo.places;
+        let id = intent.start.clone();
+        let start = Snapshot::read(&places.vault, &id)?;
+        let abandon = MoveIntent {
+            kind: MoveKind::Abandon,
+            before: present.snapshot.id.clone(),
+            after: start.id.clone(),
+            refs: branches,
+            head_from: head,
+            head_to: intent.head.clone(),
+            with_control: true,
+        };
+        self.repo
+            .prepare_move(&intent.run, abandon, present, &start)
+    }
+
+    /// A run whose branch was kept is open again. The journal says so with its next step: should
+    /// that not come, the run is still a kept one.
+    pub fn reopen(&mut self) -> Result<()> {
+        let Some(kept) = self.log.state.kept().cloned() else {
+            return Err(CheckpointError::refused(
+                "there is no run to go on with",
+                "start one with `ralphtool loop CHANGE`",
+            ));
+        };
+        let (_, head) = self.repo.observe()?;
+        let at_home = same_place(&head, &kept.intent.head);
+        if !at_home {
+            self.repo.refuse_elsewhere(&kept, &head)?;
+        }
+        self.log.state.reopen();
+        self.log.reopened = Some(kept.intent.run);
+        self.repo.run = self.log.state.unsettled_run();
+        Ok(())
+    }
+}
+
+impl Repo {
+    fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
+        let from = current.intent.commit.to_string();
+        let mut args = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let tip = tip.to_string();
+        args.extend([from.as_str(), tip.as_str()]);
+        let output = self.git.patient().run(args)?;
+        Ok(nul_separated(&output).count())
     }
 
     /// The state a cleanup leads to, with its index.
@@ -245,55 +325,6 @@ impl Checkpoints {
         self.write_snapshot(after, &present.snapshot)
     }
 
-    /// Everything as it was before the run: the snapshot its begin took.
-    fn prepare_abandon(
-        &mut self,
-        current: &Current,
-        refs: &Refs,
-        head: Head,
-    ) -> Result<PreparedMove> {
-        let intent = &current.intent;
-        let mut branches = vec![RefMove {
-            name: intent.branch.clone(),
-            from: refs.get(&intent.branch).copied(),
-            to: intent.old_branch,
-        }];
-        if let Head::Branch { name, commit } = &intent.head
-            && *name != intent.branch
-        {
-            let now = refs.get(name).copied();
-            if now.is_some() && now != *commit {
-                return Err(original_moved(current, name, *commit));
-            }
-            branches.push(RefMove {
-                name: name.clone(),
-                from: now,
-                to: *commit,
-            });
-        }
-        let at_home = same_place(&head, &intent.head);
-        if !at_home && !refs.contains_key(&intent.branch) {
-            self.refuse_without_branch(current, &head)?;
-        } else if !at_home {
-            self.refuse_elsewhere(current, &head)?;
-        }
-        let base = self.checkpoint()?;
-        let present = self.take_present(&base)?;
-        let places = Arc::clone(&self.places);
-        let id = intent.start.clone();
-        let start = Snapshot::read(&places.vault, &id)?;
-        let abandon = MoveIntent {
-            kind: MoveKind::Abandon,
-            before: present.snapshot.id.clone(),
-            after: start.id.clone(),
-            refs: branches,
-            head_from: head,
-            head_to: intent.head.clone(),
-            with_control: true,
-        };
-        self.prepare_move(&intent.run, abandon, present, &start)
-    }
-
     /// A finish takes the tree for the run's; on another branch it is not.
     fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
@@ -330,47 +361,21 @@ impl Checkpoints {
         ))
     }
 
-    /// A run whose branch was kept is open again. The journal says so with its next step: should
-    /// that not come, the run is still a kept one.
-    pub fn reopen(&mut self) -> Result<()> {
-        let Some(kept) = self.state.kept().cloned() else {
-            return Err(CheckpointError::refused(
-                "there is no run to go on with",
-                "start one with `ralphtool loop CHANGE`",
-            ));
-        };
-        let (_, head) = self.observe()?;
-        let at_home = same_place(&head, &kept.intent.head);
-        if !at_home {
-            self.refuse_elsewhere(&kept, &head)?;
-        }
-        self.state.reopen();
-        self.reopened = Some(kept.intent.run);
-        Ok(())
-    }
-
     /// Writes a snapshot as the difference to another.
-    pub fn write_snapshot(&self, snapshot: Snapshot, parent: &Arc<Snapshot>) -> Result<Snapshot> {
-        let places = Arc::clone(&self.places);
-        let parent = Arc::clone(parent);
-        snapshot.write(&places.vault, Some(&parent))?;
+    pub(crate) fn write_snapshot(&self, snapshot: Snapshot, parent: &Snapshot) -> Result<Snapshot> {
+        snapshot.write(&self.places.vault, Some(parent))?;
         Ok(snapshot)
     }
 
     /// A copy of the user's index, with its time and whole even where it is split.
-    pub fn copy_user_index(&self, to: &Path) -> Result<()> {
-        let places = Arc::clone(&self.places);
-        let target = to.to_owned();
-        let split = {
-            if let Some(folder) = target.parent() {
-                create_private_folder(folder)?;
-            }
-            copy_with_time(&places.repository.index(), &target)?;
-            super::begin::copy_shared_index(
-                &places.repository.git_dir,
-                &places.vault.scratch("work"),
-            )
-        }?;
+    pub(crate) fn copy_user_index(&self, to: &Path) -> Result<()> {
+        let places = &self.places;
+        if let Some(folder) = to.parent() {
+            create_private_folder(folder)?;
+        }
+        copy_with_time(&places.repository.index(), to)?;
+        let git_dir = &places.repository.git_dir;
+        let split = super::begin::copy_shared_index(git_dir, &places.vault.scratch("work"))?;
         if split && to.exists() {
             let git = self.work.patient().with_index(to);
             git.run(["update-index", "--no-split-index"])?;

@@ -1,6 +1,7 @@
 //! What gates change in the tree is put back: build output that is not ignored, snapshots they
 //! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
 
+use crate::tree::taking::Known;
 use std::sync::Arc;
 
 use super::begin::short;
@@ -39,14 +40,14 @@ impl Checkpoints {
     pub fn looked(&mut self, taken: &Taken) {
         self.marked = Some(Marked {
             manifest: Arc::clone(&taken.manifest),
-            opaque: lock(&self.opaque).folders(),
+            opaque: lock(&self.tree.opaque).folders(),
             head: None,
         });
     }
 
     /// Remembers the tree as it was looked at just now, before gates run.
     pub fn mark_looked(&mut self) {
-        let head = self.observe().ok().map(|(_, head)| head);
+        let head = self.repo.observe().ok().map(|(_, head)| head);
         if let Some(marked) = &mut self.marked {
             marked.head = head;
         }
@@ -55,8 +56,10 @@ impl Checkpoints {
     /// Remembers the tree as it is now: what a gate did to it is part of the work.
     pub fn mark_tree(&mut self) -> Result<()> {
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self.take(&base.manifest, Self::known_of(&base), &index)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let taken = self
+            .tree
+            .take(&self.repo, &base.manifest, Known::of(&base), &index)?;
         self.looked(&taken);
         self.mark_looked();
         Ok(())
@@ -75,20 +78,20 @@ impl Checkpoints {
     /// from the checkpoint then is the gate's doing, and goes.
     pub fn gate_begins(&mut self) -> Result<()> {
         self.somebody_is_here();
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
     /// The boxes of a story are about to be opened again, in a commit: should this program not make
     /// it, they are restored, and the gate judges again.
     pub fn reopening_begins(&mut self) -> Result<()> {
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
     /// Puts what a gate changed back to the checkpoint.
     pub fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         let base = self.checkpoint()?;
         let marked = Marked {
             manifest: Arc::clone(&base.manifest),
@@ -111,10 +114,10 @@ impl Checkpoints {
     /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
     /// rebuilt.
     fn whose_tree(&mut self, marked: &Marked) -> Result<Whose> {
-        let current = self.current()?;
-        let Ok((_, head)) = self.observe() else {
+        let current = self.log.current()?;
+        let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
-            let trash = self.new_trash("gate");
+            let trash = self.repo.new_trash("gate");
             let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
             return Ok(Whose::Gates(mended.notices));
         };
@@ -132,7 +135,7 @@ impl Checkpoints {
             Whose::Gates(mended) => mended,
             Whose::Committed => return Ok(Vec::new()),
             Whose::Users(head) => {
-                let branch = self.current()?.intent.branch;
+                let branch = self.log.current()?.intent.branch;
                 let message = format!(
                     "HEAD was moved to `{}` while gates ran; the files are left as they are",
                     head.shown()
@@ -145,8 +148,10 @@ impl Checkpoints {
             }
         };
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self.take(&marked.manifest, Self::known_of(&base), &index)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let taken = self
+            .tree
+            .take(&self.repo, &marked.manifest, Known::of(&base), &index)?;
         let target = leaving_ignored(&marked.manifest, &taken);
         let changes = compare(&target, &taken.manifest);
         if changes.count() == 0 {
@@ -169,9 +174,9 @@ impl Checkpoints {
             passed_over: taken.passed_over,
             git_is_untouched: false,
         };
-        let trash = self.new_trash("gate");
+        let trash = self.repo.new_trash("gate");
         let mut notices = mended;
-        notices.extend(self.converge(&goal, &parked, &trash)?);
+        notices.extend(self.repo.converge(&goal, &parked, &trash)?);
         let named = changes.paths().filter(|path| {
             let entries = &parked.manifest.entries;
             let entry = entries

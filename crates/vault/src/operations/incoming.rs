@@ -1,13 +1,13 @@
 //! What an original branch gained while a run was under way: merged in memory, checked out into
 //! the vault, and taken into the state the cleanup leads to. The user's tree is not touched here.
 
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::begin::short;
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::checkpoint::{CheckpointError, Result};
 use crate::journal::run_state::Current;
 use crate::repo::git::{Git, GitError, nul_separated};
 use crate::repo::object_id::ObjectId;
@@ -18,16 +18,16 @@ use crate::tree::walk::absolute;
 use ralph_base::files::{Tried, create_private_folder};
 
 /// Where a cleanup leads.
-pub struct Home {
+pub(crate) struct Home {
     /// Commit of the original branch; none for an unborn one.
     pub commit: Option<ObjectId>,
     /// The tree of run and branch together, where the original branch moved on.
     pub merged: Option<ObjectId>,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Where the original branch is now, and whether it can take the work.
-    pub fn home(&self, current: &Current, refs: &Refs, tip: ObjectId) -> Result<Home> {
+    pub(crate) fn home(&self, current: &Current, refs: &Refs, tip: ObjectId) -> Result<Home> {
         let unmoved = |commit| Home {
             commit,
             merged: None,
@@ -86,7 +86,7 @@ impl Checkpoints {
 
     /// The work tree with what the original branch gained; refuses where the user has uncommitted
     /// edits in the same files. `index` is a private one to work with.
-    pub fn with_incoming(
+    pub(crate) fn with_incoming(
         &self,
         index: &Path,
         (tip, merged): (ObjectId, ObjectId),
@@ -127,14 +127,11 @@ impl Checkpoints {
         paths: Vec<Vec<u8>>,
     ) -> Result<Vec<(Vec<u8>, Entry)>> {
         let folder = self.places.vault.scratch("incoming");
-        let place = folder.clone();
-        {
-            // What an interrupted cleanup left there is not needed.
-            if place.exists() {
-                fs::remove_dir_all(&place).tried("empty", &place)?;
-            }
-            create_private_folder(&place)?;
-        };
+        // What an interrupted cleanup left there is not needed.
+        if folder.exists() {
+            fs::remove_dir_all(&folder).tried("empty", &folder)?;
+        }
+        create_private_folder(&folder)?;
         git.run(["read-tree", "--reset", tree])?;
         let mut input = Vec::new();
         for path in &paths {
@@ -143,11 +140,11 @@ impl Checkpoints {
         }
         let prefix = format!("--prefix={}/", folder.display());
         git.run_with_input(["checkout-index", "-f", "-z", "--stdin", &prefix], &input)?;
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let mut entries = Vec::new();
         for path in paths {
             let full: PathBuf = absolute(&folder, &path);
-            if let Some(entry) = entry_of(&places, &full)? {
+            if let Some(entry) = entry_of(places, &full)? {
                 entries.push((path, entry));
             }
         }

@@ -5,6 +5,7 @@ use super::begin::short;
 use super::save::{Checkpoint, Commit, descends};
 use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
 use crate::journal::run_state::Current;
+use crate::repo::Repo;
 use crate::repo::agent_git::MOVING;
 use crate::repo::object_id::ObjectId;
 use crate::repo::repository::{Head, Refs};
@@ -26,12 +27,12 @@ impl Checkpoints {
     /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
     /// while no agent is at work: all of it is the user's, or a gate's.
     pub fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
-        if self.is_as_left() {
+        if self.tree.is_as_left() {
             return Ok(Meanwhile::default());
         }
-        let current = self.current()?;
+        let current = self.log.current()?;
         let branch = short(&current.intent.branch).to_owned();
-        let (_, head) = self.observe()?;
+        let (_, head) = self.repo.observe()?;
         if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
             return Err(CheckpointError::failed(
                 format!(
@@ -42,13 +43,13 @@ impl Checkpoints {
             ));
         }
         let base = self.checkpoint()?;
-        let taken = self.look(&base)?;
+        let taken = self.tree.look(&self.repo, &base)?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
         if taken.changes.count() == 0 && moved.is_none() {
-            self.nobody_was_here();
+            self.tree.nobody_was_here();
             return Ok(Meanwhile::default());
         }
-        self.refuse_operation()?;
+        self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
         let mut notices: Vec<Notice> = tell_changes(&base.manifest, &taken).into_iter().collect();
         notices.extend(moved.map(|commit| {
@@ -59,7 +60,7 @@ impl Checkpoints {
             Notice::new("user_commits", message)
         }));
         // What is staged may be nowhere else.
-        self.keep_index(&self.new_trash("meanwhile"))?;
+        self.repo.keep_index(&self.repo.new_trash("meanwhile"))?;
         let message = format!("changes made meanwhile\n\nRun: {}\n", current.intent.run);
         let report = self.save_with(Checkpoint {
             story: "changes made meanwhile",
@@ -73,9 +74,11 @@ impl Checkpoints {
             notices,
         })
     }
+}
 
+impl Repo {
     /// Stops where somebody else than the agent took HEAD elsewhere: what is in the tree is theirs.
-    pub fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
+    pub(crate) fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
         if !self.user_switched(current, head) {
             return Ok(());
         }
@@ -91,7 +94,7 @@ impl Checkpoints {
     }
 
     /// What to type so that HEAD is on the run's branch again, whatever is in the tree.
-    pub fn way_to_branch(&self, current: &Current) -> String {
+    pub(crate) fn way_to_branch(&self, current: &Current) -> String {
         let name = &current.intent.branch;
         let refs = self.observe().map(|it| it.0);
         let is_there = refs.is_ok_and(|refs| refs.contains_key(name));
@@ -108,7 +111,7 @@ impl Checkpoints {
     }
 
     /// Says that commits were made on the branch during an attempt that is undone now.
-    pub fn tell_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
+    pub(crate) fn tell_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
         let tip = refs.get(&current.intent.branch)?;
         if *tip == current.commit {
             return None;
@@ -127,7 +130,7 @@ impl Checkpoints {
 
     /// Says which commits, that somebody else than the agent made, are below the checkpoint, and
     /// keeps those that cannot be.
-    pub fn tell_commits_below(
+    pub(crate) fn tell_commits_below(
         &self,
         current: &Current,
         parent: ObjectId,

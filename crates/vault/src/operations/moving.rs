@@ -4,6 +4,10 @@
 //!
 //! Only paths that differ between the two are touched: what the user edits elsewhere stays.
 
+use crate::journal::Log;
+use crate::repo::Repo;
+use crate::tree::Tree;
+use crate::tree::taking::Known;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +27,7 @@ use ralph_base::ids::RunId;
 use ralph_base::temporary_files::is_temporary;
 
 /// Everything as it is at one moment, written to the vault.
-pub struct Present {
+pub(crate) struct Present {
     /// The snapshot, the user's index beside it.
     pub snapshot: Arc<Snapshot>,
     /// What differs from the base it was taken against.
@@ -65,44 +69,134 @@ impl PreparedMove {
     }
 }
 
-impl Checkpoints {
+impl Log {
     /// What tells the move that is under way from others.
-    pub fn unfinished_move(&self) -> Option<(RunId, String)> {
+    pub(crate) fn unfinished_move(&self) -> Option<(RunId, String)> {
         let (run, intent) = self.state.moving.as_ref()?;
         Some((run.clone(), intent.before.clone()))
     }
+}
 
+impl Tree {
     /// Takes everything as it is now against `base`, and writes it to the vault.
-    pub fn take_present(&mut self, base: &Arc<Snapshot>) -> Result<Present> {
-        self.link_objects()?;
-        let (refs, head) = self.observe()?;
-        let control = self.take_control((head, refs), None)?;
-        let own = Snapshot::index(&self.places.vault, &base.id);
+    pub(crate) fn take_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
+        repo.link_objects()?;
+        let (refs, head) = repo.observe()?;
+        let control = repo.take_control((head, refs), None)?;
+        let own = Snapshot::index(&repo.places.vault, &base.id);
         let index = if own.exists() {
             own
         } else {
-            self.places.repository.index()
+            repo.places.repository.index()
         };
-        let taken = self.take(&base.manifest, Self::known_of(base), &index)?;
+        let taken = self.take(repo, &base.manifest, Known::of(base), &index)?;
         let id = Snapshot::new_id();
-        self.copy_user_index(&Snapshot::index(&self.places.vault, &id))?;
+        repo.copy_user_index(&Snapshot::index(&repo.places.vault, &id))?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
-        let places = Arc::clone(&self.places);
-        let parent = Arc::clone(base);
-        let snapshot = {
-            snapshot.write(&places.vault, Some(&parent))?;
-            Arc::new(snapshot)
-        };
+        snapshot.write(&repo.places.vault, Some(base))?;
         Ok(Present {
-            snapshot,
+            snapshot: Arc::new(snapshot),
             changes: taken.changes,
             passed_over: taken.passed_over,
             notices: taken.notices,
         })
     }
 
+    /// Doing it again changes nothing.
+    fn carry_out_move(
+        &mut self,
+        repo: &Repo,
+        intent: &MoveIntent,
+        now: Option<Parked>,
+    ) -> Result<Vec<Notice>> {
+        let trash = repo.new_trash(name(&intent.kind));
+        let vault = &repo.places.vault;
+        let before = Snapshot::read(vault, &intent.before)?;
+        let after = Arc::new(Snapshot::read(vault, &intent.after)?);
+        let mut notices = Vec::new();
+        if intent.with_control {
+            notices.extend(repo.restore_control(&after, &trash)?);
+        }
+        notices.extend(self.move_files(repo, intent, (&before, &after), now, &trash)?);
+        repo.keep_index(&trash)?;
+        let (refs, head) = repo.observe()?;
+        for it in intent.refs.iter().filter(|it| it.to.is_some()) {
+            repo.move_ref(&it.name, &refs, it.to)?;
+        }
+        repo.point_head(&intent.head_to, &head)?;
+        let index = Snapshot::index(&repo.places.vault, &intent.after);
+        repo.bring_back_staged(&index)?;
+        repo.swap_index(&index, &trash)?;
+        for it in intent.refs.iter().filter(|it| it.to.is_none()) {
+            repo.move_ref(&it.name, &refs, None)?;
+        }
+        if intent.with_control {
+            repo.restore_replacements(&after, &refs)?;
+            notices.extend(repo.restore_stash_of(&after, &trash)?);
+            after.control.shape.restore(&repo.places.repository)?;
+        }
+        Ok(notices)
+    }
+
+    fn move_files(
+        &self,
+        repo: &Repo,
+        intent: &MoveIntent,
+        (before, after): (&Snapshot, &Arc<Snapshot>),
+        now: Option<Parked>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let changes = compare(&before.manifest, &after.manifest);
+        if changes.count() == 0 {
+            return Ok(Vec::new());
+        }
+        let index = Snapshot::index(&repo.places.vault, &after.id);
+        let again = now.is_none();
+        let now = match now {
+            Some(now) => now,
+            None => self.take_again(repo, before, &index)?,
+        };
+        let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
+        if again {
+            // A file that was being written when the move was interrupted.
+            let halves = now.manifest.entries.keys();
+            paths.extend(
+                halves.filter(|path| {
+                    is_temporary(path) && !before.manifest.entries.contains_key(*path)
+                }),
+            );
+        }
+        let target = over(&now.manifest, &after.manifest, paths.iter().copied());
+        let mut notices = edited_since(&paths, (&before.manifest, &after.manifest), &now, trash);
+        let goal = Goal {
+            snapshot: &Snapshot {
+                manifest: Arc::new(target),
+                ..after.as_ref().clone()
+            },
+            index: &index,
+            reach: match intent.kind {
+                MoveKind::Rewind { .. } => Reach::LeavingIgnored,
+                _ => Reach::Everything,
+            },
+        };
+        notices.extend(repo.converge(&goal, &now, trash)?);
+        Ok(notices)
+    }
+
+    fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<Parked> {
+        let known = Known::of(before);
+        let taken = self.take(repo, &before.manifest, known, index)?;
+        Ok(Parked {
+            manifest: taken.manifest,
+            passed_over: taken.passed_over,
+            git_is_untouched: false,
+        })
+    }
+}
+
+impl Repo {
     /// Makes a move ready.
-    pub fn prepare_move(
+    pub(crate) fn prepare_move(
         &self,
         run: &RunId,
         intent: MoveIntent,
@@ -134,138 +228,6 @@ impl Checkpoints {
         })
     }
 
-    /// Carries a move out.
-    pub fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
-        let PreparedMove {
-            run, intent, now, ..
-        } = prepared;
-        self.mark_processes(&run);
-        let step = Step::MoveIntent {
-            intent: Box::new(intent.clone()),
-        };
-        self.record(&run, step)?;
-        let notices = self.carry_out_move(&intent, Some(now))?;
-        self.record(&run, Step::Moved)?;
-        self.loaded = None;
-        self.told_refs = None;
-        Ok(notices)
-    }
-
-    /// Goes on with a move that was interrupted, unless somebody has gone on working since: then
-    /// what it was about to do is no longer right.
-    pub fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
-        self.mark_processes(run);
-        let trash = self.new_trash("move");
-        if let Head::Branch { name, .. } = &intent.head_to {
-            self.mend_head(name, &trash)?;
-        }
-        let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
-        names.push(STASH);
-        self.free_locks(&names, &trash)?;
-        let (refs, head) = self.observe()?;
-        let found = format!("{} that was interrupted", noun(&intent.kind));
-        if !is_as_left(intent, &refs, &head) {
-            self.record(run, Step::MoveGivenUp)?;
-            let done = "left everything as it is: it has changed since".to_owned();
-            return Ok(Recovery { found, done });
-        }
-        self.carry_out_move(intent, None)?;
-        self.record(run, Step::Moved)?;
-        self.loaded = None;
-        Ok(Recovery {
-            found,
-            done: "carried it out".to_owned(),
-        })
-    }
-
-    /// Doing it again changes nothing.
-    fn carry_out_move(&mut self, intent: &MoveIntent, now: Option<Parked>) -> Result<Vec<Notice>> {
-        let trash = self.new_trash(name(&intent.kind));
-        let places = Arc::clone(&self.places);
-        let ids = (intent.before.clone(), intent.after.clone());
-        let (before, after) = {
-            let before = Snapshot::read(&places.vault, &ids.0)?;
-            (before, Arc::new(Snapshot::read(&places.vault, &ids.1)?))
-        };
-        let mut notices = Vec::new();
-        if intent.with_control {
-            notices.extend(self.restore_control(&after, &trash)?);
-        }
-        notices.extend(self.move_files(intent, (&before, &after), now, &trash)?);
-        self.keep_index(&trash)?;
-        let (refs, head) = self.observe()?;
-        for it in intent.refs.iter().filter(|it| it.to.is_some()) {
-            self.move_ref(&it.name, &refs, it.to)?;
-        }
-        self.point_head(&intent.head_to, &head)?;
-        let index = Snapshot::index(&self.places.vault, &intent.after);
-        self.bring_back_staged(&index)?;
-        self.swap_index(&index, &trash)?;
-        for it in intent.refs.iter().filter(|it| it.to.is_none()) {
-            self.move_ref(&it.name, &refs, None)?;
-        }
-        if intent.with_control {
-            self.restore_replacements(&after, &refs)?;
-            notices.extend(self.restore_stash_of(&after, &trash)?);
-            after.control.shape.restore(&self.places.repository)?;
-        }
-        Ok(notices)
-    }
-
-    fn move_files(
-        &self,
-        intent: &MoveIntent,
-        (before, after): (&Snapshot, &Arc<Snapshot>),
-        now: Option<Parked>,
-        trash: &Path,
-    ) -> Result<Vec<Notice>> {
-        let changes = compare(&before.manifest, &after.manifest);
-        if changes.count() == 0 {
-            return Ok(Vec::new());
-        }
-        let index = Snapshot::index(&self.places.vault, &after.id);
-        let again = now.is_none();
-        let now = match now {
-            Some(now) => now,
-            None => self.take_again(before, &index)?,
-        };
-        let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
-        if again {
-            // A file that was being written when the move was interrupted.
-            let halves = now.manifest.entries.keys();
-            paths.extend(
-                halves.filter(|path| {
-                    is_temporary(path) && !before.manifest.entries.contains_key(*path)
-                }),
-            );
-        }
-        let target = over(&now.manifest, &after.manifest, paths.iter().copied());
-        let mut notices = edited_since(&paths, (&before.manifest, &after.manifest), &now, trash);
-        let goal = Goal {
-            snapshot: &Snapshot {
-                manifest: Arc::new(target),
-                ..after.as_ref().clone()
-            },
-            index: &index,
-            reach: match intent.kind {
-                MoveKind::Rewind { .. } => Reach::LeavingIgnored,
-                _ => Reach::Everything,
-            },
-        };
-        notices.extend(self.converge(&goal, &now, trash)?);
-        Ok(notices)
-    }
-
-    fn take_again(&self, before: &Snapshot, index: &Path) -> Result<Parked> {
-        let known = Self::known_of(before);
-        let taken = self.take(&before.manifest, known, index)?;
-        Ok(Parked {
-            manifest: taken.manifest,
-            passed_over: taken.passed_over,
-            git_is_untouched: false,
-        })
-    }
-
     /// What branches were at is kept in the store, whatever becomes of the repository.
     fn keep_moved_refs(&self, run: &RunId, intent: &MoveIntent) -> Result<()> {
         let mut commands = String::new();
@@ -282,6 +244,52 @@ impl Checkpoints {
         self.store
             .run_with_input(["update-ref", "--stdin"], commands.as_bytes())?;
         Ok(())
+    }
+}
+
+impl Checkpoints {
+    /// Carries a move out.
+    pub fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
+        let PreparedMove {
+            run, intent, now, ..
+        } = prepared;
+        self.repo.mark_processes(&run);
+        let step = Step::MoveIntent {
+            intent: Box::new(intent.clone()),
+        };
+        self.record(&run, step)?;
+        let notices = self.tree.carry_out_move(&self.repo, &intent, Some(now))?;
+        self.record(&run, Step::Moved)?;
+        self.loaded = None;
+        self.told_refs = None;
+        Ok(notices)
+    }
+
+    /// Goes on with a move that was interrupted, unless somebody has gone on working since: then
+    /// what it was about to do is no longer right.
+    pub fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
+        self.repo.mark_processes(run);
+        let trash = self.repo.new_trash("move");
+        if let Head::Branch { name, .. } = &intent.head_to {
+            self.repo.mend_head(name, &trash)?;
+        }
+        let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
+        names.push(STASH);
+        self.free_locks(&names, &trash)?;
+        let (refs, head) = self.repo.observe()?;
+        let found = format!("{} that was interrupted", noun(&intent.kind));
+        if !is_as_left(intent, &refs, &head) {
+            self.record(run, Step::MoveGivenUp)?;
+            let done = "left everything as it is: it has changed since".to_owned();
+            return Ok(Recovery { found, done });
+        }
+        self.tree.carry_out_move(&self.repo, intent, None)?;
+        self.record(run, Step::Moved)?;
+        self.loaded = None;
+        Ok(Recovery {
+            found,
+            done: "carried it out".to_owned(),
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Park: the whole state a failed attempt left goes to the vault before anything is put back:
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
+use crate::tree::taking::Known;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +55,7 @@ pub struct Setback {
 
 /// What the park took, for the restore that follows.
 #[derive(Debug)]
-pub struct Parked {
+pub(crate) struct Parked {
     /// The tree as the attempt left it.
     pub manifest: Arc<Manifest>,
     /// Folders that were passed over.
@@ -65,7 +68,7 @@ pub struct Parked {
 impl Checkpoints {
     /// The commit of the checkpoint the next attempt starts from.
     pub fn checkpoint_commit(&self) -> Option<String> {
-        let current = self.state.current.as_ref()?;
+        let current = self.log.state.current.as_ref()?;
         Some(current.commit.to_string())
     }
 
@@ -74,8 +77,8 @@ impl Checkpoints {
         self.somebody_is_here();
         // The attempt is told where to find it.
         self.end_diff();
-        self.keep_git_directory(false)?;
-        let current = self.current()?;
+        self.repo.keep_git_directory(false)?;
+        let current = self.log.current()?;
         let run = current.intent.run;
         let retries_used = current
             .last_attempt
@@ -93,8 +96,8 @@ impl Checkpoints {
     /// Makes the store's folders for objects while an agent works: to make them one by one, when
     /// they are needed, would hold up the stories.
     pub fn use_the_time(&mut self) {
-        if !std::mem::replace(&mut self.is_fanned_out, true) {
-            let store = self.places.vault.store().join("objects");
+        if !std::mem::replace(&mut self.repo.is_fanned_out, true) {
+            let store = self.repo.places.vault.store().join("objects");
             drop(std::thread::spawn(move || fan_out(&store)));
         }
     }
@@ -107,9 +110,9 @@ impl Checkpoints {
 
     /// The same under another name, so that an earlier park of the attempt stays.
     pub fn park_as(&mut self, setback: Setback, label: &str) -> Result<ParkReport> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         let base = self.checkpoint()?;
-        let trash = self.new_trash("park");
+        let trash = self.repo.new_trash("park");
         let Mended {
             mut notices,
             refs,
@@ -119,42 +122,47 @@ impl Checkpoints {
         } = self.mend(&current, &base, (&trash, Care::ForRestore))?;
         notices.append(&mut self.unsaid);
         // Commits the attempt made and took back are in no ref, but may be asked for.
-        if self.is_git_moved(&base, (&refs, &head)) || self.agent_ran_git(&current) {
-            self.link_objects()?;
+        if self.repo.is_git_moved(&base, (&refs, &head)) || self.repo.agent_ran_git(&current) {
+            self.repo.link_objects()?;
         }
         let is_linked = base.control.is_linked();
         let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
         let git_is_untouched = untouched.as_ref().is_some_and(is_untouched);
         let seen = (head.clone(), refs.clone());
-        let control = self.take_control(seen, untouched)?;
+        let control = self.repo.take_control(seen, untouched)?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
-        notices.extend(self.tell_undone_commits(&current, &refs));
+        notices.extend(self.repo.tell_undone_commits(&current, &refs));
 
         let id = Snapshot::new_id();
-        let base_index = Snapshot::index(&self.places.vault, &base.id);
-        let mut taken = self.look(&base)?;
+        let base_index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let mut taken = self.tree.look(&self.repo, &base)?;
         if !taken.unreadable.is_empty() {
-            taken = self.take_all(&base, &base_index)?;
+            taken = self.tree.take_all(&self.repo, &base, &base_index)?;
         }
-        notices.extend(self.end_object_search(search, &trash)?);
+        notices.extend(self.repo.end_object_search(search, &trash)?);
         notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tell_kept_out(&taken));
-        self.link_module_objects(&taken.manifest)?;
+        notices.extend(self.tree.tell_kept_out(&taken));
+        self.repo.link_module_objects(&taken.manifest)?;
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
         let hidden = to_forget(&base, &taken);
-        let room = self.check_room_for(&self.places.vault.store(), &taken.manifest, &paths);
+        let room = self.tree.check_room_for(
+            &self.repo,
+            &self.repo.places.vault.store(),
+            &taken.manifest,
+            &paths,
+        );
         let committed = match room {
             Ok(()) => {
                 let order = Order {
                     from: base_index,
                     to: None,
-                    objects: self.places.vault.store().join("objects"),
+                    objects: self.repo.places.vault.store().join("objects"),
                     paths: paths.clone(),
                     manifest: Arc::clone(&taken.manifest),
                 };
                 let names = (label, base.id.as_str(), id.as_str());
-                self.commit_order(&current, names, order, &hidden)
+                self.repo.commit_order(&current, names, &order, &hidden)
             }
             Err(error) => Err(error),
         };
@@ -163,10 +171,11 @@ impl Checkpoints {
             None
         });
         self.begin_diff(&current, label, commit)?;
-        self.drop_index(&id);
-        self.keep_refs(&current, label, (&base.control.refs, &refs), &head)?;
-        let snapshot = self.snapshot(id, &taken, control, &base.submodules);
-        let snapshot = self.write_parked(snapshot, &base)?;
+        self.repo.drop_index(&id);
+        self.repo
+            .keep_refs(&current, label, (&base.control.refs, &refs), &head);
+        let snapshot = self.tree.snapshot(id, &taken, control, &base.submodules);
+        let snapshot = self.repo.write_parked(snapshot, &base)?;
         let run = current.intent.run.clone();
         self.record(
             &run,
@@ -194,18 +203,25 @@ impl Checkpoints {
             notices,
         })
     }
+}
 
+impl Tree {
     /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
     /// their modes back with the restore.
-    pub fn take_all(&self, base: &Arc<Snapshot>, index: &Path) -> Result<Taken> {
+    pub(crate) fn take_all(
+        &self,
+        repo: &Repo,
+        base: &Arc<Snapshot>,
+        index: &Path,
+    ) -> Result<Taken> {
         loop {
-            let known = Self::known_of(base);
-            let taken = self.take(&base.manifest, known, index)?;
+            let known = Known::of(base);
+            let taken = self.take(repo, &base.manifest, known, index)?;
             let was_locked = |folder: &Vec<u8>| {
                 let entry = base.manifest.entries.get(folder);
                 entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)
             };
-            let top = &self.places.repository.work_tree;
+            let top = &repo.places.repository.work_tree;
             let opened = taken
                 .unreadable
                 .iter()
@@ -217,13 +233,14 @@ impl Checkpoints {
             }
         }
     }
+}
 
+impl Repo {
     /// Writes the snapshot of a parked attempt with the index the attempt left.
-    fn write_parked(&self, snapshot: Snapshot, base: &Arc<Snapshot>) -> Result<Snapshot> {
-        let places = Arc::clone(&self.places);
-        let base = Arc::clone(base);
+    fn write_parked(&self, snapshot: Snapshot, base: &Snapshot) -> Result<Snapshot> {
+        let places = &self.places;
         let index = places.repository.index();
-        snapshot.write(&places.vault, Some(&base))?;
+        snapshot.write(&places.vault, Some(base))?;
         let folder = Snapshot::folder(&places.vault, &snapshot.id);
         // What the attempt had staged is part of its state.
         if std::fs::symlink_metadata(&index).is_ok_and(|it| it.is_file()) {
@@ -237,22 +254,21 @@ impl Checkpoints {
         &self,
         current: &Current,
         (label, base, id): (&str, &str, &str),
-        order: Order,
+        order: &Order,
         hidden: &[Vec<u8>],
     ) -> Result<Option<ObjectId>> {
         let store = self.places.vault.store().join("objects");
         let objects = self.places.repository.objects();
         let git = self.work.patient().with_objects(&store, Some(&objects));
-        let paths = order.paths.clone();
         if let Some(tree) = self.plain_tree(order)? {
             return self.commit_tree_parked(current, label, (&git, tree));
         }
         // Git does not write what the repository has, which may not have it for long.
         self.link_objects()?;
         let index = self.derive_index(base, id)?;
-        let git = self.without_piped_attributes(&git.with_index(&index), &paths);
+        let git = self.without_piped_attributes(&git.with_index(&index), &order.paths);
         forget(&git, hidden)?;
-        self.update_index(&git, &paths)?;
+        self.update_index(&git, &order.paths)?;
         let tree = self.tree(&git)?;
         self.commit_tree_parked(current, label, (&git, tree))
     }
@@ -269,12 +285,10 @@ impl Checkpoints {
         // The store is ours alone, and was made with refs in files.
         let name = format!("refs/parked/{}/{label}", current.intent.run);
         let path = self.places.vault.store().join(name);
-        {
-            if let Some(folder) = path.parent() {
-                create_private_folder(folder)?;
-            }
-            write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?;
-        };
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
+        write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?;
         Ok(Some(commit))
     }
 
@@ -285,7 +299,7 @@ impl Checkpoints {
         label: &str,
         (before, now): (&Refs, &Refs),
         head: &Head,
-    ) -> Result<()> {
+    ) {
         let folder = format!("refs/kept/{}/{label}", current.intent.run);
         let mut commands = String::new();
         for (name, id) in now {
@@ -302,7 +316,7 @@ impl Checkpoints {
             let _ = writeln!(commands, "update {folder}/HEAD {commit}");
         }
         if commands.is_empty() {
-            return Ok(());
+            return;
         }
         let args = ["update-ref", "--stdin"];
         let kept = self.store.run_with_input(args, commands.as_bytes());
@@ -313,6 +327,5 @@ impl Checkpoints {
                 let _ = self.store.run_with_input(args, line.as_bytes());
             }
         }
-        Ok(())
     }
 }

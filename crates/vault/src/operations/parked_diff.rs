@@ -22,8 +22,8 @@ pub(crate) struct Diffing {
 impl Checkpoints {
     /// Where the diff of a parked attempt is.
     pub fn diff_path(&self, label: &str) -> Result<PathBuf> {
-        let run = self.current()?.intent.run;
-        let folder = self.run_folder(&run).join("attempts").join(label);
+        let run = self.log.current()?.intent.run;
+        let folder = self.repo.run_folder(&run).join("attempts").join(label);
         Ok(folder.join("changes.diff"))
     }
 
@@ -38,7 +38,7 @@ impl Checkpoints {
             return Ok(());
         };
         let (before, after) = (current.commit.to_string(), commit.to_string());
-        let store = self.store.patient();
+        let store = self.repo.store.patient();
         let path = self.diff_path(label)?;
         let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
         let git = store.start(plain.iter().chain(&[&*before, &*after]))?;

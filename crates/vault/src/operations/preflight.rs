@@ -1,5 +1,6 @@
 //! Preflight: everything that would make a run impossible is found before anything is touched.
 
+use crate::repo::Repo;
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,36 +49,45 @@ const IN_THE_WAY: &[(&str, &str, &str)] = &[
 impl Checkpoints {
     /// Refuses where a run could not begin. Changes nothing.
     pub fn preflight(&self, change: &str) -> Result<()> {
-        refuse_home(&self.places.repository.work_tree)?;
-        refuse_vault_inside(&self.places.repository, self.places.vault.folder())?;
-        refuse_second_format(&self.places.repository)?;
+        refuse_home(&self.repo.places.repository.work_tree)?;
+        refuse_vault_inside(
+            &self.repo.places.repository,
+            self.repo.places.vault.folder(),
+        )?;
+        refuse_second_format(&self.repo.places.repository)?;
         refuse_hook()?;
-        self.refuse_operation()?;
-        wait_for_passing_lock(&self.places.repository);
-        refuse_lock(&self.places.repository)?;
+        self.repo.refuse_operation()?;
+        wait_for_passing_lock(&self.repo.places.repository);
+        refuse_lock(&self.repo.places.repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
-        refuse_name(&self.git, &branch)?;
-        let (refs, _) = self.observe()?;
+        refuse_name(&self.repo.git, &branch)?;
+        let (refs, _) = self.repo.observe()?;
         refuse_conflicting_refs(&refs, &branch)?;
-        refuse_other_work_tree(&self.places.repository, &self.git, &branch)?;
+        refuse_other_work_tree(&self.repo.places.repository, &self.repo.git, &branch)?;
         self.refuse_conflicts()
-    }
-
-    /// Refuses while a merge or the like is in progress.
-    pub fn refuse_operation(&self) -> Result<()> {
-        refuse_operation(&self.places.repository)
     }
 
     /// Refuses where less is free than must stay free.
     pub fn refuse_full_disk(&self) -> Result<()> {
-        let vault = self.places.vault.folder();
-        refuse_full_disk(&self.places.repository, vault, self.limits.least_free)
+        let vault = self.repo.places.vault.folder();
+        refuse_full_disk(
+            &self.repo.places.repository,
+            vault,
+            self.tree.limits.least_free,
+        )
     }
 
     /// Refuses while conflicts wait to be resolved.
     pub fn refuse_conflicts(&self) -> Result<()> {
-        refuse_conflicts(&self.places.repository, &self.git)
+        refuse_conflicts(&self.repo.places.repository, &self.repo.git)
+    }
+}
+
+impl Repo {
+    /// Refuses while a merge or the like is in progress.
+    pub(crate) fn refuse_operation(&self) -> Result<()> {
+        refuse_operation(&self.places.repository)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -22,15 +23,15 @@ use ralph_base::shell::quoted;
 impl Checkpoints {
     /// Puts everything back to the checkpoint.
     pub fn restore(&mut self) -> Result<Vec<Notice>> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         let base = self.checkpoint()?;
         let run = current.intent.run.clone();
-        let (_, head) = self.observe()?;
-        if self.leaves_tree && self.user_switched(&current, &head) {
+        let (_, head) = self.repo.observe()?;
+        if self.leaves_tree && self.repo.user_switched(&current, &head) {
             self.record(&run, Step::Restored)?;
             return Ok(Vec::new());
         }
-        self.refuse_users_switch(&current, &head)?;
+        self.repo.refuse_users_switch(&current, &head)?;
         self.check_room_to_restore(&base)?;
         // A parked attempt says so already.
         if current.phase != Phase::Restoring {
@@ -38,7 +39,7 @@ impl Checkpoints {
         }
         let notices = self.carry_out_restore(&current, &base)?;
         self.record(&run, Step::PutBack)?;
-        self.nobody_was_here();
+        self.tree.nobody_was_here();
         Ok(notices)
     }
 
@@ -46,10 +47,10 @@ impl Checkpoints {
     /// later on is the user's, and must not be a file that lost its bytes.
     pub fn settle_restore(&mut self) -> Result<()> {
         self.end_diff();
-        if !self.is_put_back() {
+        if !self.log.is_put_back() {
             return Ok(());
         }
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         self.record(&run, Step::Restored)
     }
 
@@ -60,7 +61,12 @@ impl Checkpoints {
         };
         let changes = compare(&base.manifest, &parked.manifest);
         let written = changes.modified.iter().chain(&changes.removed);
-        self.check_room_for(&self.places.repository.work_tree, &base.manifest, written)
+        self.tree.check_room_for(
+            &self.repo,
+            &self.repo.places.repository.work_tree,
+            &base.manifest,
+            written,
+        )
     }
 
     fn carry_out_restore(
@@ -68,7 +74,7 @@ impl Checkpoints {
         current: &Current,
         base: &Arc<Snapshot>,
     ) -> Result<Vec<Notice>> {
-        let trash = self.new_trash("restore");
+        let trash = self.repo.new_trash("restore");
         let parked = self.parked.take();
         let Some(parked) = parked else {
             return Err(crate::checkpoint::CheckpointError::failed(
@@ -78,40 +84,87 @@ impl Checkpoints {
         };
         let mut notices = Vec::new();
         if !parked.git_is_untouched {
-            let (base_with_config, left) = self.with_users_config(current, base);
-            notices.extend(self.restore_control(&base_with_config, &trash)?);
+            let (base_with_config, left) = self.repo.with_users_config(current, base);
+            notices.extend(self.repo.restore_control(&base_with_config, &trash)?);
             notices.extend(left);
         }
-        let index = Snapshot::index(&self.places.vault, &base.id);
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let goal = Goal {
             snapshot: base,
             index: &index,
             reach: Reach::LeavingIgnored,
         };
-        notices.extend(self.converge(&goal, &parked, &trash)?);
+        notices.extend(self.repo.converge(&goal, &parked, &trash)?);
         // What the attempt's own rules made of cache folders is no longer so.
-        *lock(&self.opaque) = Opaque::default();
-        lock(&self.opaque).adopt(&base.opaque);
+        *lock(&self.tree.opaque) = Opaque::default();
+        lock(&self.tree.opaque).adopt(&base.opaque);
         notices.extend(self.restore_refs(current, base, &trash)?);
-        self.put_index_back(&index, &trash)?;
+        self.repo.put_index_back(&index, &trash)?;
         let shape = &base.control.shape;
         if parked.git_is_untouched {
-            shape.restore_top(&self.places.repository)?;
+            shape.restore_top(&self.repo.places.repository)?;
         } else {
-            shape.restore(&self.places.repository)?;
+            shape.restore(&self.repo.places.repository)?;
         }
-        let (refs, _) = self.observe()?;
+        let (refs, _) = self.repo.observe()?;
         self.told_refs = Some(refs);
         Ok(notices)
     }
 
-    pub fn restore_control(&self, base: &Arc<Snapshot>, trash: &Path) -> Result<Vec<Notice>> {
-        let places = Arc::clone(&self.places);
-        let snapshot = Arc::clone(base);
-        let folder = trash.to_owned();
-        let changed = snapshot
-            .control
-            .restore_files(&places.repository, &folder)?;
+    fn restore_refs(
+        &self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
+        let (mut refs, head) = self.repo.observe()?;
+        self.repo
+            .move_ref(&current.intent.branch, &refs, Some(current.commit))?;
+        let target = Head::Branch {
+            name: current.intent.branch.clone(),
+            commit: Some(current.commit),
+        };
+        self.repo.point_head(&target, &head)?;
+        self.repo.drop_operation_refs(base, &mut refs)?;
+        self.repo.restore_replacements(base, &refs)?;
+        let mut notices = Vec::from_iter(self.restore_original(current, base, &refs)?);
+        notices.extend(self.repo.restore_stash(current, base, trash)?);
+        Ok(notices)
+    }
+
+    /// The branch the user came from goes back too where the agent is proven to have moved it.
+    fn restore_original(
+        &self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        refs: &Refs,
+    ) -> Result<Option<Notice>> {
+        let Head::Branch { name, .. } = &current.intent.original else {
+            return Ok(None);
+        };
+        let (before, now) = (
+            base.control.refs.get(name).copied(),
+            refs.get(name).copied(),
+        );
+        if *name == current.intent.branch || before == now {
+            return Ok(None);
+        }
+        let known = self.told_refs.as_ref();
+        if known.is_some_and(|known| known.get(name).copied() == now) {
+            // Said after the attempt before this one.
+            return Ok(None);
+        }
+        if self.repo.agent_moved(current, name, (before, now)) {
+            self.repo.move_ref(name, refs, before)?;
+            return Ok(Some(moved_back(name, before, now)));
+        }
+        Ok(Some(left(name, before, now)))
+    }
+}
+
+impl Repo {
+    pub(crate) fn restore_control(&self, base: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+        let changed = base.control.restore_files(&self.places.repository, trash)?;
         if changed.is_empty() {
             return Ok(Vec::new());
         }
@@ -138,28 +191,8 @@ impl Checkpoints {
             .collect()
     }
 
-    fn restore_refs(
-        &self,
-        current: &Current,
-        base: &Arc<Snapshot>,
-        trash: &Path,
-    ) -> Result<Vec<Notice>> {
-        let (mut refs, head) = self.observe()?;
-        self.move_ref(&current.intent.branch, &refs, Some(current.commit))?;
-        let target = Head::Branch {
-            name: current.intent.branch.clone(),
-            commit: Some(current.commit),
-        };
-        self.point_head(&target, &head)?;
-        self.drop_operation_refs(base, &mut refs)?;
-        self.restore_replacements(base, &refs)?;
-        let mut notices = Vec::from_iter(self.restore_original(current, base, &refs)?);
-        notices.extend(self.restore_stash(current, base, trash)?);
-        Ok(notices)
-    }
-
     /// Refs a bisect or a rebase keeps for itself go with it; the park has kept them.
-    pub fn drop_operation_refs(&self, base: &Snapshot, refs: &mut Refs) -> Result<()> {
+    pub(crate) fn drop_operation_refs(&self, base: &Snapshot, refs: &mut Refs) -> Result<()> {
         let before = &base.control.refs;
         let is_left = |name: &&String| {
             let of_operation = ["refs/bisect/", "refs/rewritten/"];
@@ -176,7 +209,7 @@ impl Checkpoints {
 
     /// Refs that make git show other objects in the place of those of the checkpoint become what they
     /// were; the vault has both values.
-    pub fn restore_replacements(&self, base: &Snapshot, refs: &Refs) -> Result<()> {
+    pub(crate) fn restore_replacements(&self, base: &Snapshot, refs: &Refs) -> Result<()> {
         let before = &base.control.refs;
         let is_other = |name: &&String| {
             name.starts_with("refs/replace/") && before.get(*name) != refs.get(*name)
@@ -186,35 +219,6 @@ impl Checkpoints {
             self.move_ref(name, refs, before.get(name).copied())?;
         }
         Ok(())
-    }
-
-    /// The branch the user came from goes back too where the agent is proven to have moved it.
-    fn restore_original(
-        &self,
-        current: &Current,
-        base: &Arc<Snapshot>,
-        refs: &Refs,
-    ) -> Result<Option<Notice>> {
-        let Head::Branch { name, .. } = &current.intent.original else {
-            return Ok(None);
-        };
-        let (before, now) = (
-            base.control.refs.get(name).copied(),
-            refs.get(name).copied(),
-        );
-        if *name == current.intent.branch || before == now {
-            return Ok(None);
-        }
-        let known = self.told_refs.as_ref();
-        if known.is_some_and(|known| known.get(name).copied() == now) {
-            // Said after the attempt before this one.
-            return Ok(None);
-        }
-        if self.agent_moved(current, name, (before, now)) {
-            self.move_ref(name, refs, before)?;
-            return Ok(Some(moved_back(name, before, now)));
-        }
-        Ok(Some(left(name, before, now)))
     }
 }
 

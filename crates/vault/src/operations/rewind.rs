@@ -1,9 +1,9 @@
 //! Rewind: back to the checkpoint before a story, ticks included. What comes after stays in the
 //! vault.
 
+use crate::repo::Repo;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::moving::PreparedMove;
 use crate::checkpoint::{CheckpointError, Checkpoints, Result};
@@ -26,15 +26,16 @@ pub struct PreparedRewind {
 impl Checkpoints {
     /// Makes the way back to before a story ready.
     pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         let left = place_of(&current, story)?;
         let (refs, _, repaired) = self.observe_repaired(&current.snapshot)?;
         let head = self.check_on_branch()?;
         let (commit, snapshot) = checkpoint_at(&current, left);
         let base = self.checkpoint()?;
-        let present = self.take_present(&base)?;
-        self.remake_index(&current.snapshot, &snapshot, commit)?;
-        let places = Arc::clone(&self.places);
+        let present = self.tree.take_present(&self.repo, &base)?;
+        self.repo
+            .remake_index(&current.snapshot, &snapshot, commit)?;
+        let places = &self.repo.places;
         let id = snapshot.clone();
         let target = Snapshot::read(&places.vault, &id)?;
         let branch = current.intent.branch.clone();
@@ -58,7 +59,7 @@ impl Checkpoints {
             with_control: true,
         };
         let run = current.intent.run.clone();
-        let mut prepared = self.prepare_move(&run, intent, present, &target)?;
+        let mut prepared = self.repo.prepare_move(&run, intent, present, &target)?;
         prepared.outline.notices.extend(repaired);
         Ok(PreparedRewind {
             stories: current.saved[left..]
@@ -68,7 +69,9 @@ impl Checkpoints {
             prepared,
         })
     }
+}
 
+impl Repo {
     /// The index of a checkpoint was dropped when the next one was made; it is made again, with
     /// what the present one knows of files that did not change.
     fn remake_index(&self, present: &str, snapshot: &str, commit: ObjectId) -> Result<()> {
@@ -99,7 +102,7 @@ impl Checkpoints {
     }
 
     /// Copies the index kept with one snapshot to another.
-    pub fn copy_index_of(&self, from: &str, to: &str) -> Result<()> {
+    pub(crate) fn copy_index_of(&self, from: &str, to: &str) -> Result<()> {
         let from = Snapshot::index(&self.places.vault, from);
         let to = Snapshot::index(&self.places.vault, to);
         Ok(copy_with_time(&from, &to).map(drop)?)

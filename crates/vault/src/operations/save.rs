@@ -1,5 +1,7 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -65,7 +67,7 @@ pub struct SaveReport {
 impl Checkpoints {
     /// Makes the checkpoint commit of a story.
     pub fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         // From here on the work counts as done: should it not get through, the next start saves it.
         self.record(
             &run,
@@ -78,7 +80,7 @@ impl Checkpoints {
 
     /// Commits the open boxes of a story that was done.
     pub fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
-        let run = self.current()?.intent.run;
+        let run = self.log.current()?.intent.run;
         let story = &reopening.story;
         self.save_with(Checkpoint {
             story: &format!("reopened {story}"),
@@ -90,8 +92,8 @@ impl Checkpoints {
 
     /// The checkpoint commit and the id of its tree.
     pub fn checkpoint_tree(&self) -> Result<(String, String)> {
-        let commit = self.current()?.commit;
-        let tree = self.tree_of(commit)?;
+        let commit = self.log.current()?.commit;
+        let tree = self.repo.tree_of(commit)?;
         Ok((commit.to_string(), tree.to_string()))
     }
 
@@ -107,9 +109,9 @@ impl Checkpoints {
 
     /// The same, for every kind of checkpoint.
     pub fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
-        let current = self.current()?;
+        let current = self.log.current()?;
         let base = self.checkpoint()?;
-        let trash = self.new_trash("save");
+        let trash = self.repo.new_trash("save");
         let Mended {
             mut notices,
             mut refs,
@@ -118,24 +120,24 @@ impl Checkpoints {
             ..
         } = self.mend(&current, &base, (&trash, Care::ForSave))?;
         notices.append(&mut self.unsaid);
-        self.refuse_users_switch(&current, &head)?;
+        self.repo.refuse_users_switch(&current, &head)?;
         notices.extend(self.restore_spoiled_modules(&base, &trash)?);
         let ended = base
             .control
-            .end_operations(&self.places.repository, &trash)?;
+            .end_operations(&self.repo.places.repository, &trash)?;
         let shape = untouched.filter(|_| ended.is_empty());
-        self.drop_operation_refs(&base, &mut refs)?;
+        self.repo.drop_operation_refs(&base, &mut refs)?;
         // Objects nothing names are no part of the work.
-        if self.is_git_moved(&base, (&refs, &head)) {
-            self.link_objects()?;
+        if self.repo.is_git_moved(&base, (&refs, &head)) {
+            self.repo.link_objects()?;
         }
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
 
-        let mut taken = self.look(&base)?;
-        let staged = self.staged(&current, &base, &mut taken)?;
+        let mut taken = self.tree.look(&self.repo, &base)?;
+        let staged = self.repo.staged(&current, &base, &mut taken)?;
         let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        notices.extend(self.tell_staged_secrets(&staged));
+        notices.extend(self.tree.tell_staged_secrets(&staged));
         paths.extend(staged.added);
         let mut modules = touched_submodules(&base, &taken.changes);
         modules.extend(staged.submodules.iter().cloned());
@@ -145,25 +147,38 @@ impl Checkpoints {
             unstaged: &staged.removed,
         };
         let id = Snapshot::new_id();
-        let storing = self.store_visible((&base, &id), &taken, &stored);
+        let storing = self
+            .tree
+            .store_visible(&self.repo, (&base, &id), &taken, &stored);
         let (tree, odd) = storing?;
-        let index = Snapshot::index(&self.places.vault, &id);
-        let git = self.work.patient().with_index(&index);
+        let index = Snapshot::index(&self.repo.places.vault, &id);
+        let git = self.repo.work.patient().with_index(&index);
         notices.extend(odd);
         notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tell_kept_out(&taken));
-        notices.extend(self.tell_no_longer_ignored(&git, &base, &taken)?);
-        self.link_module_objects(&taken.manifest)?;
+        notices.extend(self.tree.tell_kept_out(&taken));
+        notices.extend(
+            self.tree
+                .tell_no_longer_ignored(&self.repo, &git, &base, &taken)?,
+        );
+        self.repo.link_module_objects(&taken.manifest)?;
 
         let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
         notices.extend(tell_repositories(&new_repositories(&taken, &submodules)));
 
-        let parent = self.parent(&current, &refs, &head)?;
-        notices.extend(self.tell_committed_secrets(current.commit, parent)?);
-        notices.extend(self.tell_commits_below(&current, parent, (&refs, &head))?);
+        let parent = self.repo.parent(&current, &refs, &head)?;
+        notices.extend(
+            self.tree
+                .tell_committed_secrets(&self.repo, current.commit, parent)?,
+        );
+        notices.extend(
+            self.repo
+                .tell_commits_below(&current, parent, (&refs, &head))?,
+        );
         let commit = match checkpoint.when {
-            Commit::WhereItDiffers if self.tree_of(parent)? == tree => parent,
-            _ => self.commit(&git, (tree, &[parent]), checkpoint.message)?,
+            Commit::WhereItDiffers if self.repo.tree_of(parent)? == tree => parent,
+            _ => self
+                .repo
+                .commit(&git, (tree, &[parent]), checkpoint.message)?,
         };
         let snapshot = self.checkpoint_snapshot(
             id,
@@ -172,7 +187,7 @@ impl Checkpoints {
             (refs.clone(), commit, shape),
         )?;
         let run = current.intent.run.clone();
-        self.make_ready(&snapshot.id, commit)?;
+        self.repo.make_ready(&snapshot.id, commit)?;
         self.record(
             &run,
             Step::SaveIntent {
@@ -183,13 +198,14 @@ impl Checkpoints {
                 reopening: checkpoint.reopening,
             },
         )?;
-        self.switch_to(&current, &snapshot.id, commit, (&refs, &head))?;
-        self.ready_branch = None;
+        self.repo
+            .switch_to(&current, &snapshot.id, commit, (&refs, &head))?;
+        self.repo.ready_branch = None;
         self.record(&run, Step::Saved)?;
-        self.drop_index(&base.id);
+        self.repo.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));
-        self.nobody_was_here();
+        self.tree.nobody_was_here();
         Ok(SaveReport {
             commit: commit.to_string(),
             changed_files: paths.len(),
@@ -197,46 +213,33 @@ impl Checkpoints {
         })
     }
 
+    fn checkpoint_snapshot(
+        &self,
+        id: String,
+        (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
+        taken: &Taken,
+        (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
+    ) -> Result<Snapshot> {
+        let branch = self.log.current()?.intent.branch;
+        refs.insert(branch.clone(), commit);
+        let head = Head::Branch {
+            name: branch,
+            commit: Some(commit),
+        };
+        let control = self.repo.take_control((head, refs), shape)?;
+        let snapshot = self.tree.snapshot(id, taken, control, submodules);
+        let places = &self.repo.places;
+        let base = Arc::clone(base);
+        snapshot.write(&places.vault, Some(&base))?;
+        Ok(snapshot)
+    }
+}
+
+impl Repo {
     /// True where refs, HEAD or index are not as the checkpoint left them.
-    pub fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
+    pub(crate) fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
         let control = &base.control;
         *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
-    }
-
-    /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git
-    /// could not store.
-    fn store_visible(
-        &self,
-        (base, id): (&Snapshot, &str),
-        taken: &Taken,
-        stored: &Stored<'_>,
-    ) -> Result<(ObjectId, Vec<Notice>)> {
-        let objects = self.places.repository.objects();
-        let to_store = [stored.paths, stored.modules].concat();
-        self.check_room_for(&objects, &taken.manifest, &to_store)?;
-        let index = Snapshot::index(&self.places.vault, id);
-        let is_plain = stored.modules.is_empty() && stored.unstaged.is_empty();
-        if is_plain && !base.control.is_sparse() {
-            let order = Order {
-                from: Snapshot::index(&self.places.vault, &base.id),
-                to: Some(index.clone()),
-                objects,
-                paths: to_store.clone(),
-                manifest: Arc::clone(&taken.manifest),
-            };
-            if let Some(tree) = self.plain_tree(order)? {
-                return Ok((tree, Vec::new()));
-            }
-        }
-        self.derive_index(&base.id, id)?;
-        let git = self.work.patient().with_index(&index);
-        let git = self.without_piped_attributes(&git, &to_store);
-        forget(&git, stored.unstaged)?;
-        forget(&git, &to_forget(base, taken))?;
-        let notices = self.update_index(&git, &to_store)?;
-        let tree = self.tree(&git)?;
-        self.link_objects()?;
-        Ok((tree, notices))
     }
 
     /// The tree of a commit.
@@ -253,13 +256,13 @@ impl Checkpoints {
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
-    pub fn drop_index(&self, snapshot: &str) {
+    pub(crate) fn drop_index(&self, snapshot: &str) {
         // What stays behind only takes up room.
         let _ = std::fs::remove_file(Snapshot::index(&self.places.vault, snapshot));
     }
 
     /// A copy of a checkpoint's index to go on from.
-    pub fn derive_index(&self, from: &str, to: &str) -> Result<std::path::PathBuf> {
+    pub(crate) fn derive_index(&self, from: &str, to: &str) -> Result<std::path::PathBuf> {
         let from = Snapshot::index(&self.places.vault, from);
         let folder = Snapshot::folder(&self.places.vault, to);
         let to = Snapshot::index(&self.places.vault, to);
@@ -270,7 +273,7 @@ impl Checkpoints {
     }
 
     /// Moves branch, HEAD and index to the commit; doing it again changes nothing.
-    pub fn carry_out_save(
+    pub(crate) fn carry_out_save(
         &self,
         current: &Current,
         snapshot: &str,
@@ -301,7 +304,12 @@ impl Checkpoints {
 
     /// Moves a branch to a commit that was just written. No ref names it yet, so that a
     /// `git gc --prune=now` may take it.
-    pub fn move_to_new_commit(&self, branch: &str, refs: &Refs, commit: ObjectId) -> Result<()> {
+    pub(crate) fn move_to_new_commit(
+        &self,
+        branch: &str,
+        refs: &Refs,
+        commit: ObjectId,
+    ) -> Result<()> {
         let mut tries = PRUNED_TRIES;
         while let Err(error) = self.move_ref(branch, refs, Some(commit)) {
             if tries == 0 || !self.is_pruned(commit) {
@@ -311,27 +319,6 @@ impl Checkpoints {
             self.return_pruned()?;
         }
         Ok(())
-    }
-
-    fn checkpoint_snapshot(
-        &self,
-        id: String,
-        (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
-        taken: &Taken,
-        (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
-    ) -> Result<Snapshot> {
-        let branch = self.current()?.intent.branch;
-        refs.insert(branch.clone(), commit);
-        let head = Head::Branch {
-            name: branch,
-            commit: Some(commit),
-        };
-        let control = self.take_control((head, refs), shape)?;
-        let snapshot = self.snapshot(id, taken, control, submodules);
-        let places = Arc::clone(&self.places);
-        let base = Arc::clone(base);
-        snapshot.write(&places.vault, Some(&base))?;
-        Ok(snapshot)
     }
 
     /// What the new commit goes on top of: commits the agent made stay below it.
@@ -346,6 +333,45 @@ impl Checkpoints {
             }
         }
         Ok(current.commit)
+    }
+}
+
+impl Tree {
+    /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git
+    /// could not store.
+    fn store_visible(
+        &self,
+        repo: &Repo,
+        (base, id): (&Snapshot, &str),
+        taken: &Taken,
+        stored: &Stored<'_>,
+    ) -> Result<(ObjectId, Vec<Notice>)> {
+        let objects = repo.places.repository.objects();
+        let to_store = [stored.paths, stored.modules].concat();
+        self.check_room_for(repo, &objects, &taken.manifest, &to_store)?;
+        let index = Snapshot::index(&repo.places.vault, id);
+        let is_plain = stored.modules.is_empty() && stored.unstaged.is_empty();
+        if is_plain && !base.control.is_sparse() {
+            let order = Order {
+                from: Snapshot::index(&repo.places.vault, &base.id),
+                to: Some(index.clone()),
+                objects,
+                paths: to_store.clone(),
+                manifest: Arc::clone(&taken.manifest),
+            };
+            if let Some(tree) = repo.plain_tree(&order)? {
+                return Ok((tree, Vec::new()));
+            }
+        }
+        repo.derive_index(&base.id, id)?;
+        let git = repo.work.patient().with_index(&index);
+        let git = repo.without_piped_attributes(&git, &to_store);
+        forget(&git, stored.unstaged)?;
+        forget(&git, &to_forget(base, taken))?;
+        let notices = repo.update_index(&git, &to_store)?;
+        let tree = repo.tree(&git)?;
+        repo.link_objects()?;
+        Ok((tree, notices))
     }
 }
 

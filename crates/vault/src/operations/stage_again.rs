@@ -1,11 +1,11 @@
 //! What the user had staged, announced or flagged before a run is so again after a cleanup, where
 //! the files were not touched since.
 
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::journal::run_state::Current;
 use crate::repo::git::{Git, nul_separated};
 use crate::repo::object_id::ObjectId;
@@ -13,15 +13,15 @@ use crate::tree::manifest::Manifest;
 use crate::tree::snapshot::Snapshot;
 use crate::tree::walk::absolute;
 
-impl Checkpoints {
+impl Repo {
     /// What the user had staged before the run is staged again where the file was not touched.
-    pub fn stage_again(
+    pub(crate) fn stage_again(
         &self,
         current: &Current,
         home: Option<ObjectId>,
         (git, now): (&Git, &Manifest),
     ) -> Result<()> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let id = current.intent.start.clone();
         let start = Snapshot::read(&places.vault, &id)?;
         let index = Snapshot::index(&self.places.vault, &current.intent.start);
@@ -76,7 +76,7 @@ impl Checkpoints {
             git.run_with_input(["update-index", "-z", "--index-info"], &lines)?;
         }
         self.intend_again(&old, git, &head, &untouched)?;
-        self.flag_again(&old, git)
+        flag_again(&old, git)
     }
 
     /// Paths in which the branch the user came from has moved since.
@@ -91,7 +91,7 @@ impl Checkpoints {
     }
 
     /// Every blob an index names is brought back into the repository where it is missing.
-    pub fn bring_back_staged(&self, index: &Path) -> Result<()> {
+    pub(crate) fn bring_back_staged(&self, index: &Path) -> Result<()> {
         if !index.exists() {
             return Ok(());
         }
@@ -175,45 +175,45 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Flags of the user's on paths are set again.
-    fn flag_again(&self, old: &Git, git: &Git) -> Result<()> {
-        let present: BTreeSet<Vec<u8>> = nul_separated(&git.run(["ls-files", "-z"])?)
-            .map(<[u8]>::to_vec)
-            .collect();
-        let listing = old.run(["ls-files", "-v", "-z"])?;
-        let mut assumed = Vec::new();
-        let mut skipped = Vec::new();
-        for line in nul_separated(&listing) {
-            let Some((tag, path)) = line.split_first_chunk::<2>() else {
-                continue;
-            };
-            if !present.contains(path) {
-                continue;
-            }
-            for (set, list) in [
-                (tag[0].is_ascii_lowercase(), &mut assumed),
-                (tag[0].eq_ignore_ascii_case(&b's'), &mut skipped),
-            ] {
-                if set {
-                    list.extend_from_slice(path);
-                    list.push(0);
-                }
-            }
-        }
-        for (flag, list) in [
-            ("--assume-unchanged", assumed),
-            ("--skip-worktree", skipped),
-        ] {
-            if !list.is_empty() {
-                git.run_with_input(["update-index", flag, "-z", "--stdin"], &list)?;
-            }
-        }
-        Ok(())
-    }
-
     fn empty_tree(&self) -> Result<String> {
         Ok(self
             .git
             .line(["hash-object", "-t", "tree", "-w", "--stdin"])?)
     }
+}
+
+/// Flags of the user's on paths are set again.
+fn flag_again(old: &Git, git: &Git) -> Result<()> {
+    let present: BTreeSet<Vec<u8>> = nul_separated(&git.run(["ls-files", "-z"])?)
+        .map(<[u8]>::to_vec)
+        .collect();
+    let listing = old.run(["ls-files", "-v", "-z"])?;
+    let mut assumed = Vec::new();
+    let mut skipped = Vec::new();
+    for line in nul_separated(&listing) {
+        let Some((tag, path)) = line.split_first_chunk::<2>() else {
+            continue;
+        };
+        if !present.contains(path) {
+            continue;
+        }
+        for (set, list) in [
+            (tag[0].is_ascii_lowercase(), &mut assumed),
+            (tag[0].eq_ignore_ascii_case(&b's'), &mut skipped),
+        ] {
+            if set {
+                list.extend_from_slice(path);
+                list.push(0);
+            }
+        }
+    }
+    for (flag, list) in [
+        ("--assume-unchanged", assumed),
+        ("--skip-worktree", skipped),
+    ] {
+        if !list.is_empty() {
+            git.run_with_input(["update-index", flag, "-z", "--stdin"], &list)?;
+        }
+    }
+    Ok(())
 }

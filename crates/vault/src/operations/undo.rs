@@ -54,7 +54,7 @@ impl PreparedUndo {
 impl Checkpoints {
     /// Makes the undo of what was done last ready.
     pub fn prepare_undo(&mut self) -> Result<PreparedUndo> {
-        let Some(last) = self.state.undoable.last().cloned() else {
+        let Some(last) = self.log.state.undoable.last().cloned() else {
             return Err(CheckpointError::refused(
                 "there is nothing to undo",
                 "the last finish, rewind or restored attempt can be undone until the next agent \
@@ -94,13 +94,10 @@ impl Checkpoints {
     fn prepare_way_back(&mut self, run: &RunId, done: &MoveIntent) -> Result<PreparedMove> {
         let (refs, head, repaired) = self.observe_repaired(&done.before)?;
         refuse_moved_on(done, &refs, &head)?;
-        let places = Arc::clone(&self.places);
-        let ids = (done.before.clone(), done.after.clone());
-        let (before, after) = {
-            let before = Snapshot::read(&places.vault, &ids.0)?;
-            (before, Arc::new(Snapshot::read(&places.vault, &ids.1)?))
-        };
-        let present = self.take_present(&after)?;
+        let vault = &self.repo.places.vault;
+        let before = Snapshot::read(vault, &done.before)?;
+        let after = Arc::new(Snapshot::read(vault, &done.after)?);
+        let present = self.tree.take_present(&self.repo, &after)?;
         let changed = compare(&before.manifest, &after.manifest);
         let now = &present.snapshot.manifest;
         let back = Snapshot {
@@ -108,8 +105,8 @@ impl Checkpoints {
             manifest: Arc::new(over(now, &before.manifest, changed.paths())),
             ..before.clone()
         };
-        let back = self.write_snapshot(back, &present.snapshot)?;
-        self.copy_index_of(&before.id, &back.id)?;
+        let back = self.repo.write_snapshot(back, &present.snapshot)?;
+        self.repo.copy_index_of(&before.id, &back.id)?;
         let intent = MoveIntent {
             kind: MoveKind::Undo,
             before: present.snapshot.id.clone(),
@@ -119,7 +116,7 @@ impl Checkpoints {
             head_to: done.head_from.clone(),
             with_control: done.with_control,
         };
-        let mut prepared = self.prepare_move(run, intent, present, &back)?;
+        let mut prepared = self.repo.prepare_move(run, intent, present, &back)?;
         prepared.outline.notices.extend(repaired);
         Ok(prepared)
     }

@@ -2,6 +2,7 @@
 //! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
+use crate::repo::Repo;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -10,9 +11,10 @@ use std::sync::Arc;
 use super::missing_objects::Search;
 use super::object_repair::ObjectSearch;
 use super::repair::{Found, rebuild, repair, told_rebuilt, told_repaired};
-use crate::checkpoint::{Checkpoints, Notice, Places, Result, lock};
+use crate::checkpoint::{Checkpoints, Notice, Result};
 use crate::journal::run_state::Current;
 use crate::operations::begin::short;
+use crate::repo::Places;
 use crate::repo::git_copy::Untouched;
 use crate::repo::loose_object;
 use crate::repo::object_id::ObjectId;
@@ -67,7 +69,7 @@ impl Checkpoints {
         (trash, care): (&Path, Care),
     ) -> Result<Mended> {
         let mut notices = Vec::new();
-        let repository = &self.places.repository;
+        let repository = &self.repo.places.repository;
         let strictness = match care {
             Care::ForSave => Strictness::AfterSuccess,
             Care::ForRestore => Strictness::AfterFailure,
@@ -75,9 +77,9 @@ impl Checkpoints {
         let shape = &checkpoint.control.shape;
         let mut moved = shape.straighten_top(repository, trash)?;
         if moved.is_empty()
-            && let Some(untouched) = self.git_untouched()
+            && let Some(untouched) = self.repo.git_untouched()
         {
-            return self.mend_untouched(untouched, (trash, care));
+            return self.repo.mend_untouched(untouched, (trash, care));
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
@@ -86,7 +88,7 @@ impl Checkpoints {
         let holds_objects =
             |path: &String| path.starts_with("objects/") && !path.starts_with("objects/info");
         if moved.iter().any(holds_objects) {
-            let store = self.places.vault.store().join("objects");
+            let store = self.repo.places.vault.store().join("objects");
             link_back(&store, &repository.objects())?;
         }
         unlock(repository, &current.intent.refs());
@@ -95,9 +97,15 @@ impl Checkpoints {
             Care::ForRestore => Search::Everything,
         };
         // Before anything reads an object: a pipe may stand in its place.
-        notices.extend(self.repair_objects(Some(&current.snapshot), (trash, search))?);
-        notices.extend(self.repair_directory(current, checkpoint, (trash, care))?);
-        if self.mend_head(&current.intent.branch, trash)? {
+        notices.extend(
+            self.repo
+                .repair_objects(Some(&current.snapshot), (trash, search))?,
+        );
+        notices.extend(
+            self.repo
+                .repair_directory(current, checkpoint, (trash, care))?,
+        );
+        if self.repo.mend_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
                 "head_mended",
                 "HEAD was unreadable and was mended",
@@ -106,29 +114,31 @@ impl Checkpoints {
         let names = current.intent.refs();
         notices.extend(self.free_locks(&names, trash)?);
         for name in names {
-            self.move_broken_ref(name, trash)?;
+            self.repo.move_broken_ref(name, trash)?;
         }
-        self.restore_packed_refs(checkpoint, trash, Damage::Missing)?;
-        notices.extend(self.mend_shallow(checkpoint, trash)?);
-        notices.extend(self.repair_setup(checkpoint, trash)?);
-        let mut seen = self.observe();
+        self.repo
+            .restore_packed_refs(checkpoint, trash, Damage::Missing)?;
+        notices.extend(self.repo.mend_shallow(checkpoint, trash)?);
+        notices.extend(self.repo.repair_setup(checkpoint, trash)?);
+        let mut seen = self.repo.observe();
         if seen.is_err() {
-            notices.extend(self.mend_config(checkpoint, trash)?);
-            seen = self.observe();
+            notices.extend(self.repo.mend_config(checkpoint, trash)?);
+            seen = self.repo.observe();
         }
         if seen.is_err() {
-            self.restore_packed_refs(checkpoint, trash, Damage::Unreadable)?;
+            self.repo
+                .restore_packed_refs(checkpoint, trash, Damage::Unreadable)?;
         }
         if self.bring_back_pruned(current, care)? || seen.is_err() {
-            seen = self.observe();
+            seen = self.repo.observe();
         }
         // Only now: with these alone nothing would show that all were collected.
         notices.extend(self.restore_missing(&current.snapshot, Search::ChangedFolders)?);
         let (mut refs, mut head) = seen?;
-        if self.restore_broken_refs(checkpoint, &refs, trash)? {
-            (refs, head) = self.observe()?;
+        if self.repo.restore_broken_refs(checkpoint, &refs, trash)? {
+            (refs, head) = self.repo.observe()?;
         }
-        let restored = self.bring_back_branches(checkpoint, &refs)?;
+        let restored = self.repo.bring_back_branches(checkpoint, &refs)?;
         if !restored.is_empty() {
             notices.push(Notice::new(
                 "branches_restored",
@@ -137,7 +147,7 @@ impl Checkpoints {
                     restored.join(", ")
                 ),
             ));
-            (refs, head) = self.observe()?;
+            (refs, head) = self.repo.observe()?;
         }
         Ok(Mended {
             notices,
@@ -148,6 +158,16 @@ impl Checkpoints {
         })
     }
 
+    /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
+    pub fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
+        let branch = &current.intent.branch;
+        let head = self.repo.mend_head(branch, trash)?;
+        self.free_locks(&current.intent.refs(), trash)?;
+        Ok(self.repo.move_broken_ref(branch, trash)? || head)
+    }
+}
+
+impl Repo {
     /// The same where an attempt changed at most objects, and LFS and annex content.
     fn mend_untouched(&self, untouched: Untouched, (trash, care): (&Path, Care)) -> Result<Mended> {
         let Untouched {
@@ -181,21 +201,13 @@ impl Checkpoints {
             Found::Same(parts) => told_repaired(&self.places, &parts),
             Found::Other => {
                 rebuild(&self.places, checkpoint, trash)?;
-                lock(&self.module_links).clear();
+                self.module_links.borrow_mut().clear();
                 self.rebuild_modules(checkpoint, trash)?;
                 told_rebuilt(&self.places)
             }
         };
-        *lock(&self.links) = crate::checkpoint::ObjectLinks::default();
+        *self.links.borrow_mut() = crate::checkpoint::ObjectLinks::default();
         Ok(vec![notice])
-    }
-
-    /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
-    pub fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
-        let branch = &current.intent.branch;
-        let head = self.mend_head(branch, trash)?;
-        self.free_locks(&current.intent.refs(), trash)?;
-        Ok(self.move_broken_ref(branch, trash)? || head)
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
@@ -295,28 +307,29 @@ impl Checkpoints {
     fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
         let missing = self.link_pruned(current, care)?;
         // Only now: with these alone nothing would show that older ones are missing.
-        self.return_pruned()?;
+        self.repo.return_pruned()?;
         Ok(missing)
     }
 
     fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
         // A commit of ours lies loose until somebody packs or prunes.
-        if care == Care::ForSave && is_loose(&self.places, current.commit) {
+        if care == Care::ForSave && is_loose(&self.repo.places, current.commit) {
             return Ok(false);
         }
         let checkpoint = self.checkpoint_refs(current);
-        if are_surely_there(&self.places, &checkpoint) {
+        if are_surely_there(&self.repo.places, &checkpoint) {
             return Ok(false);
         }
         let input = lines(&checkpoint);
         let answer = self
+            .repo
             .git
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())?;
         let missing = String::from_utf8_lossy(&answer)
             .lines()
             .any(|line| line.ends_with(" missing"));
         if missing {
-            let places = Arc::clone(&self.places);
+            let places = &self.repo.places;
             {
                 link_back(
                     &places.vault.store().join("objects"),

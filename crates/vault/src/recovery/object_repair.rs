@@ -4,6 +4,7 @@
 //! Only files that changed since a given time are looked at: that time cannot be set back. Files that
 //! are gone are the part of `missing_objects`.
 
+use crate::repo::Repo;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, Permissions};
@@ -16,7 +17,8 @@ use std::thread::JoinHandle;
 use flate2::read::ZlibDecoder;
 
 use super::missing_objects::{Missing, Outcome, Search, changed_ns, clock_slack_ns, modified_ns};
-use crate::checkpoint::{Checkpoints, Notice, Places, Result, lock};
+use crate::checkpoint::{Checkpoints, Notice, Result, lock};
+use crate::repo::Places;
 use crate::repo::loose_object;
 use crate::repo::object_id::{ObjectFormat, ObjectId};
 use crate::repo::objects::{link, now_ns};
@@ -35,9 +37,9 @@ const CACHES: [&str; 2] = ["info/commit-graph", "pack/multi-pack-index"];
 /// The same as a chain of files.
 const CHAIN: &str = "info/commit-graphs";
 
-impl Checkpoints {
+impl Repo {
     /// Restores objects that were damaged since a snapshot was taken.
-    pub fn repair_objects(
+    pub(crate) fn repair_objects(
         &self,
         since: Option<&str>,
         (trash, search): (&Path, Search),
@@ -52,7 +54,7 @@ impl Checkpoints {
     }
 
     /// Begins to look for objects that were damaged since a time, in folders that are known.
-    pub fn begin_object_search(
+    pub(crate) fn begin_object_search(
         &self,
         since_ns: i128,
         folders: Vec<(String, Metadata)>,
@@ -65,7 +67,7 @@ impl Checkpoints {
     }
 
     /// Ends a search and restores what it found.
-    pub fn end_object_search(
+    pub(crate) fn end_object_search(
         &self,
         search: Option<ObjectSearch>,
         trash: &Path,
@@ -118,27 +120,29 @@ impl Checkpoints {
         }
         Ok(notices)
     }
+}
 
+impl Checkpoints {
     /// Restores objects that were removed since the snapshot `whole_at` was taken.
     pub fn restore_missing(&self, whole_at: &str, search: Search) -> Result<Option<Notice>> {
         let missing = Missing {
-            objects: &self.places.repository.objects(),
-            store: &self.places.vault.store().join("objects"),
-            format: self.places.repository.format,
-            whole_at_ns: taken_at(&self.places, whole_at),
+            objects: &self.repo.places.repository.objects(),
+            store: &self.repo.places.vault.store().join("objects"),
+            format: self.repo.places.repository.format,
+            whole_at_ns: taken_at(&self.repo.places, whole_at),
             search,
         };
         let Outcome { linked, doubtful } = missing.restore()?;
         let needed = self.needed_by_run(doubtful);
         let linked = linked + missing.link(&needed)?;
-        let vault = self.places.vault.folder().display();
+        let vault = self.repo.places.vault.folder().display();
         let message = format!("{linked} missing object files were restored from `{vault}`");
         Ok((linked > 0).then(|| Notice::new("objects_restored", message)))
     }
 
     /// Those objects that commits of the last run hold.
     fn needed_by_run(&self, mut objects: Vec<ObjectId>) -> Vec<ObjectId> {
-        let Some(last) = self.state.last_run() else {
+        let Some(last) = self.log.state.last_run() else {
             return Vec::new();
         };
         if objects.is_empty() {
@@ -147,7 +151,7 @@ impl Checkpoints {
         let mut args = vec!["rev-list".to_owned(), "--objects".to_owned()];
         args.push(last.commit.to_string());
         args.extend(last.intent.original.commit().map(|it| format!("^{it}")));
-        let listed = self.store.run(&args).unwrap_or_default();
+        let listed = self.repo.store.run(&args).unwrap_or_default();
         let ids: HashSet<ObjectId> = listed
             .split(|byte| *byte == b'\n')
             .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').next()?))
@@ -159,12 +163,14 @@ impl Checkpoints {
     /// Repairs the objects before everything is moved, then gives refs and HEAD. All that is needed
     /// was there when the snapshot `whole_at` was taken.
     pub fn observe_repaired(&self, whole_at: &str) -> Result<(Refs, Head, Vec<Notice>)> {
-        let current = self.state.current.as_ref();
+        let current = self.log.state.current.as_ref();
         let start = current.map(|current| current.intent.start.as_str());
-        let trash = self.new_trash("objects");
-        let mut notices = self.repair_objects(start, (&trash, Search::Everything))?;
+        let trash = self.repo.new_trash("objects");
+        let mut notices = self
+            .repo
+            .repair_objects(start, (&trash, Search::Everything))?;
         notices.extend(self.restore_missing(whole_at, Search::Everything)?);
-        let (refs, head) = self.observe()?;
+        let (refs, head) = self.repo.observe()?;
         Ok((refs, head, notices))
     }
 }

@@ -6,17 +6,19 @@
 //! plain copies in the vault, and branch and index of a save that was not followed by an attempt.
 //! Everything else is either synced before a line speaks of it, or put back by undoing the attempt.
 
+use crate::journal::Log;
+use crate::repo::Repo;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::recover::Recovery;
-use crate::checkpoint::{Checkpoints, Places, Result, lock};
+use crate::checkpoint::{Checkpoints, Result};
 use crate::journal::run_state::Current;
 use crate::journal::steps::Step;
 use crate::operations::save::descends;
+use crate::repo::Places;
 use crate::repo::loose_object::{self, is_damaged};
 use crate::repo::object_id::{ObjectFormat, ObjectId};
 use crate::repo::pack_index::PackIndexes;
@@ -28,26 +30,40 @@ use ralph_base::files::{Tried, absent, move_away, read_line_file};
 /// File systems take the time from a clock that may be a tick late.
 const TICK_NS: i128 = 1_000_000_000;
 
-impl Checkpoints {
+impl Log {
     /// True where what was not synced when the last line was written may be gone.
-    pub fn is_after_outage(&self) -> bool {
+    pub(crate) fn is_after_outage(&self) -> bool {
         let Some(last) = &self.state.last else {
             return false;
         };
         // A line without an uptime was synced with everything before it.
-        last.uptime.is_some() && last.uptime.as_ref() != lock(&self.journal).uptime()
+        last.uptime.is_some() && last.uptime.as_ref() != self.journal.uptime()
     }
 
+    /// The time since which an outage may have taken what was written; none where there was no
+    /// outage.
+    fn unsynced_since(&self) -> Option<i128> {
+        if self.state.last.is_none() {
+            // The very first run may have been cut off while it began.
+            return self.journal.empty_since().map(|at| at - TICK_NS);
+        }
+        let durable_at = self.state.durable_at;
+        self.is_after_outage()
+            .then(|| durable_at.map_or(0, jiff::Timestamp::as_nanosecond) - TICK_NS)
+    }
+}
+
+impl Checkpoints {
     /// Moves files aside that lost their bytes in an outage; needed before the first change by every
     /// start, even where no run is open. Whatever is written next takes a file of the right name for
     /// one that is already there: the next commit or snapshot with the same content would be without
     /// it.
     pub fn set_damage_aside(&self) -> Result<()> {
-        let Some(since) = self.unsynced_since() else {
+        let Some(since) = self.log.unsynced_since() else {
             return Ok(());
         };
-        let trash = self.new_trash("outage");
-        let Places { repository, vault } = &*self.places;
+        let trash = self.repo.new_trash("outage");
+        let Places { repository, vault } = &self.repo.places;
         for (name, folder) in [
             ("objects", repository.objects()),
             ("store", vault.store().join("objects")),
@@ -68,42 +84,30 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The time since which an outage may have taken what was written; none where there was no
-    /// outage.
-    fn unsynced_since(&self) -> Option<i128> {
-        if self.state.last.is_none() {
-            // The very first run may have been cut off while it began.
-            return lock(&self.journal).empty_since().map(|at| at - TICK_NS);
-        }
-        let durable_at = self.state.durable_at;
-        self.is_after_outage()
-            .then(|| durable_at.map_or(0, jiff::Timestamp::as_nanosecond) - TICK_NS)
-    }
-
     /// Puts branch and index of a save right that was not yet on disk; what the user has done since
     /// stays. None where all is well.
     pub fn settle(&mut self, current: &Current) -> Result<Option<Recovery>> {
-        let last = self.state.last.as_ref();
+        let last = self.log.state.last.as_ref();
         if !last.is_some_and(|line| line.step == Step::Saved) {
             return Ok(None);
         }
-        let trash = self.new_trash("save");
+        let trash = self.repo.new_trash("save");
         let broken = self.mend_switch(current, &trash)?;
-        let (refs, head) = self.observe()?;
+        let (refs, head) = self.repo.observe()?;
         let branch = &current.intent.branch;
         let is_old = match refs.get(branch) {
-            Some(tip) => *tip != current.commit && descends(&self.git, *tip, current.commit)?,
+            Some(tip) => *tip != current.commit && descends(&self.repo.git, *tip, current.commit)?,
             None => true,
         };
         if is_old {
-            self.move_ref(branch, &refs, Some(current.commit))?;
+            self.repo.move_ref(branch, &refs, Some(current.commit))?;
         }
         let on_branch = matches!(&head, Head::Branch { name, .. } if name == branch);
-        let stale = on_branch && self.index_is_stale(&current.snapshot)?;
+        let stale = on_branch && self.repo.index_is_stale(&current.snapshot)?;
         if stale {
-            self.keep_index(&trash)?;
-            let index = Snapshot::index(&self.places.vault, &current.snapshot);
-            self.swap_index(&index, &trash)?;
+            self.repo.keep_index(&trash)?;
+            let index = Snapshot::index(&self.repo.places.vault, &current.snapshot);
+            self.repo.swap_index(&index, &trash)?;
         }
         if !broken && !is_old && !stale {
             return Ok(None);
@@ -115,10 +119,12 @@ impl Checkpoints {
             done: format!("put the branch and the index back to {commit}"),
         }))
     }
+}
 
+impl Repo {
     /// True where the index is older than the checkpoint's, or nobody can read it.
     fn index_is_stale(&self, snapshot: &str) -> Result<bool> {
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         let kept = Snapshot::index(&places.vault, snapshot);
         let index = places.repository.index();
         let is_unreadable = || -> Result<bool> {

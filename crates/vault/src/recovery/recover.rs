@@ -1,9 +1,11 @@
 //! Recover: what an interrupted run left is brought to one of the two states it was between, by
 //! what the journal says was the last step.
 
+use crate::journal::Log;
+use crate::repo::Repo;
+use crate::tree::taking::Known;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::mend::Care;
 use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
@@ -49,30 +51,33 @@ impl Checkpoints {
     pub fn recover(&mut self) -> Result<Option<Recovery>> {
         let repaired = std::mem::take(&mut self.unsaid);
         let recovery = self.recover_run()?;
-        Ok(self.told_too(recovery, &repaired))
+        Ok(self.repo.told_too(recovery, &repaired))
     }
 
     fn recover_run(&mut self) -> Result<Option<Recovery>> {
-        self.clear_git_halves(&self.new_trash("recover"))?;
-        let after_outage = self.is_after_outage();
+        self.repo
+            .clear_git_halves(&self.repo.new_trash("recover"))?;
+        let after_outage = self.log.is_after_outage();
         self.set_damage_aside()?;
-        if let Some((run, intent)) = self.state.moving.clone() {
+        if let Some((run, intent)) = self.log.state.moving.clone() {
             return self.move_again(&run, &intent).map(Some);
         }
-        let Some(current) = self.state.current.clone() else {
+        let Some(current) = self.log.state.current.clone() else {
             return Ok(None);
         };
-        self.mark_processes(&current.intent.run);
-        self.clear_plan_halves(&current)?;
+        self.repo.mark_processes(&current.intent.run);
+        self.repo.clear_plan_halves(&current)?;
         self.make_up_diff(&current)?;
         if current.phase != Phase::Still {
-            let trash = self.new_trash("recover");
+            let trash = self.repo.new_trash("recover");
             self.free_locks(&current.intent.refs(), &trash)?;
         }
         let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current)?,
             // What it put back may have lost its bytes.
-            Phase::Still if after_outage && self.is_put_back() => self.restore_again(&current)?,
+            Phase::Still if after_outage && self.log.is_put_back() => {
+                self.restore_again(&current)?
+            }
             Phase::Still if after_outage => return self.settle(&current),
             // Whoever started this may go away again, and the user come.
             Phase::Still => {
@@ -91,12 +96,6 @@ impl Checkpoints {
         Ok(Some(recovery))
     }
 
-    /// The last that happened is a restore, which may not be durable.
-    pub fn is_put_back(&self) -> bool {
-        let last = self.state.last.as_ref();
-        last.is_some_and(|last| last.step == Step::PutBack)
-    }
-
     fn save_again(
         &mut self,
         current: &Current,
@@ -106,23 +105,23 @@ impl Checkpoints {
     ) -> Result<Recovery> {
         let commit = *commit;
         let branch = &current.intent.branch;
-        self.mend_switch(current, &self.new_trash("save"))?;
-        let (refs, _) = self.observe()?;
+        self.mend_switch(current, &self.repo.new_trash("save"))?;
+        let (refs, _) = self.repo.observe()?;
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
         let mut done = format!("moved the branch to {}", commit.short());
         match tip {
-            Some(tip) if descends(&self.git, commit, tip)? => {
+            Some(tip) if descends(&self.repo.git, commit, tip)? => {
                 done = format!("left the branch at {}, which is on top of it", tip.short());
             }
-            Some(tip) if !descends(&self.git, tip, commit)? => {
+            Some(tip) if !descends(&self.repo.git, tip, commit)? => {
                 let name = format!("refs/archive/{}/{tip}", current.intent.run);
-                self.link_objects()?;
+                self.repo.link_objects()?;
                 let id = tip.to_string();
-                self.store.run(["update-ref", &name, &id])?;
-                self.carry_out_save(current, snapshot, commit)?;
+                self.repo.store.run(["update-ref", &name, &id])?;
+                self.repo.carry_out_save(current, snapshot, commit)?;
                 let _ = write!(done, "; it was at {tip}, which is kept");
             }
-            _ => self.carry_out_save(current, snapshot, commit)?,
+            _ => self.repo.carry_out_save(current, snapshot, commit)?,
         }
         self.record(&current.intent.run, Step::Saved)?;
         Ok(Recovery {
@@ -132,21 +131,22 @@ impl Checkpoints {
     }
 
     fn take_back_begin(&mut self, current: &Current) -> Result<Recovery> {
-        let trash = self.new_trash("begin");
+        let trash = self.repo.new_trash("begin");
         let intent = &current.intent;
         self.free_locks(&[&intent.branch], &trash)?;
-        self.mend_head(&intent.branch, &trash)?;
-        let (refs, head) = self.observe()?;
+        self.repo.mend_head(&intent.branch, &trash)?;
+        let (refs, head) = self.repo.observe()?;
         let tip = refs.get(&intent.branch).copied();
         let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
         let as_left = (tip == intent.old_branch || tip == Some(intent.commit))
             && (on_branch || head == intent.head);
         let done = if as_left {
-            self.point_head(&intent.head, &head)?;
-            self.move_ref(&intent.branch, &refs, intent.old_branch)?;
-            self.keep_index(&trash)?;
-            let index = Snapshot::index(&self.places.vault, &intent.start);
-            self.swap_index(&index, &trash)?;
+            self.repo.point_head(&intent.head, &head)?;
+            self.repo
+                .move_ref(&intent.branch, &refs, intent.old_branch)?;
+            self.repo.keep_index(&trash)?;
+            let index = Snapshot::index(&self.repo.places.vault, &intent.start);
+            self.repo.swap_index(&index, &trash)?;
             format!("took it back: HEAD is on {}", intent.head.shown())
         } else {
             // Somebody has gone on working from there; no file was touched by the begin.
@@ -160,25 +160,6 @@ impl Checkpoints {
             ),
             done,
         })
-    }
-
-    /// Moves halves of task files aside that this program was writing when it died: in the tree
-    /// they would be taken for the user's.
-    fn clear_plan_halves(&self, current: &Current) -> Result<()> {
-        let Some(folder) = &current.intent.plan_folder else {
-            return Ok(());
-        };
-        let trash = self.new_trash("recover");
-        let folder = where_now(self.places.vault.folder(), &self.places.repository, folder);
-        let mut folders = vec![PathBuf::from(folder)];
-        while let Some(folder) = folders.pop() {
-            clear_halves(&folder, &trash)?;
-            let entries = std::fs::read_dir(&folder).into_iter().flatten();
-            let entries = entries.filter_map(std::result::Result::ok);
-            let inner = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
-            folders.extend(inner.map(|entry| entry.path()));
-        }
-        Ok(())
     }
 
     /// Commits the story, unless files were edited after its gates passed: no gate saw those edits,
@@ -207,13 +188,13 @@ impl Checkpoints {
 
     /// A path that was written, made or removed after the last line of the journal.
     fn edited_since_last_line(&mut self) -> Result<Option<Vec<u8>>> {
-        let Some(last) = &self.state.last else {
+        let Some(last) = &self.log.state.last else {
             return Ok(None);
         };
         let last_line = std::time::SystemTime::from(last.at);
         let line = i64::try_from(last.at.as_nanosecond()).unwrap_or(i64::MAX);
         let base = self.checkpoint()?;
-        let taken = self.look(&base)?;
+        let taken = self.tree.look(&self.repo, &base)?;
         let is_edited = |entry: &Entry| match entry.kind {
             // Its mode tells nothing of what it holds.
             Kind::Folder => entry.stat.modified_ns > line,
@@ -225,7 +206,7 @@ impl Checkpoints {
             return Ok(Some(path.clone()));
         }
         // The manifest has no entry for the top folder.
-        let top = &self.places.repository.work_tree;
+        let top = &self.repo.places.repository.work_tree;
         let modified = std::fs::metadata(top).and_then(|top| top.modified());
         let is_top_edited = modified.is_ok_and(|time| time > last_line);
         Ok(is_top_edited.then(|| b".".to_vec()))
@@ -252,7 +233,7 @@ impl Checkpoints {
         let mut notices = parked.notices;
         notices.extend(restored);
         notices.retain(|notice| OF_GIT.contains(&notice.code));
-        let told = self.told_too(Some(recovery.clone()), &notices);
+        let told = self.repo.told_too(Some(recovery.clone()), &notices);
         Ok(told.unwrap_or(recovery))
     }
 
@@ -265,8 +246,8 @@ impl Checkpoints {
             return self.restore_after_gate(current);
         };
         if !self.leaves_tree {
-            let (_, head) = self.observe()?;
-            self.refuse_users_switch(current, &head)?;
+            let (_, head) = self.repo.observe()?;
+            self.repo.refuse_users_switch(current, &head)?;
         }
         if !self.holds_nothing_new(current, &last)? {
             let label = format!(
@@ -287,18 +268,18 @@ impl Checkpoints {
     /// A gate ran on the checkpoint, or what it changed was being put back.
     fn restore_after_gate(&mut self, current: &Current) -> Result<Recovery> {
         let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
-        let (_, head) = self.observe()?;
+        let (_, head) = self.repo.observe()?;
         if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
             self.record(&current.intent.run, Step::Restored)?;
             let done = format!("left the tree as it is: HEAD is on {}", head.shown());
             return Ok(Recovery { found, done });
         }
         let base = self.checkpoint()?;
-        let trash = self.new_trash("restore");
+        let trash = self.repo.new_trash("restore");
         let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
-        self.end_object_search(mended.search, &trash)?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self.take_all(&base, &index)?;
+        self.repo.end_object_search(mended.search, &trash)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let taken = self.tree.take_all(&self.repo, &base, &index)?;
         self.parked = Some(Parked {
             manifest: taken.manifest,
             passed_over: taken.passed_over,
@@ -307,7 +288,7 @@ impl Checkpoints {
         self.restore()?;
         let mut done = "put the tree back to the checkpoint".to_owned();
         if taken.changes.count() > 0 {
-            let kept = self.places.vault.folder().join("trash");
+            let kept = self.repo.places.vault.folder().join("trash");
             let _ = write!(done, "; what had changed is kept in `{}`", kept.display());
         }
         Ok(Recovery { found, done })
@@ -321,12 +302,12 @@ impl Checkpoints {
         };
         let id = parked.snapshot.clone();
         let base = self.checkpoint()?;
-        let trash = self.new_trash("restore");
+        let trash = self.repo.new_trash("restore");
         let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
-        self.end_object_search(mended.search, &trash)?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self.take_all(&base, &index)?;
-        let places = Arc::clone(&self.places);
+        self.repo.end_object_search(mended.search, &trash)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let taken = self.tree.take_all(&self.repo, &base, &index)?;
+        let places = &self.repo.places;
         let parked = Snapshot::read(&places.vault, &id)?;
         let known = |path: &Vec<u8>| {
             let now = taken.manifest.entries.get(path);
@@ -354,19 +335,19 @@ impl Checkpoints {
     /// now is the user's.
     fn refuse_moved_head(&self, current: &Current) -> Result<()> {
         let branch = &current.intent.branch;
-        let git_dir = &self.places.repository.git_dir;
+        let git_dir = &self.repo.places.repository.git_dir;
         let head = read_line_file(&git_dir.join("HEAD")).unwrap_or_default();
         let head = String::from_utf8_lossy(&head);
-        let elsewhere = if self.places.repository.has_reftable() {
-            let (_, head) = self.observe()?;
+        let elsewhere = if self.repo.places.repository.has_reftable() {
+            let (_, head) = self.repo.observe()?;
             !matches!(head, Head::Branch { name, .. } if name == *branch)
         } else {
             head.trim().strip_prefix("ref: ") != Some(branch.as_str())
         };
-        if !elsewhere || self.leaves_tree || !self.moved_after_agent(current, "HEAD") {
+        if !elsewhere || self.leaves_tree || !self.repo.moved_after_agent(current, "HEAD") {
             return Ok(());
         }
-        let hint = self.way_to_branch(current);
+        let hint = self.repo.way_to_branch(current);
         let branch = crate::operations::begin::short(branch);
         Err(CheckpointError::refused(
             format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
@@ -377,7 +358,7 @@ impl Checkpoints {
     /// The branch of an open run that goes on.
     pub fn adopt(&mut self) -> Result<crate::checkpoint::Begun> {
         self.rejoin()?;
-        let intent = self.current()?.intent;
+        let intent = self.log.current()?.intent;
         Ok(crate::checkpoint::Begun {
             branch: crate::operations::begin::short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
@@ -388,10 +369,10 @@ impl Checkpoints {
 
     /// Refuses to go on where the user has left the run's branch.
     pub fn check_on_branch(&self) -> Result<Head> {
-        let current = self.current()?;
-        self.refuse_operation()?;
+        let current = self.log.current()?;
+        self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
-        let (_, head) = self.observe()?;
+        let (_, head) = self.repo.observe()?;
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
         if !on_branch {
@@ -413,17 +394,19 @@ impl Checkpoints {
 
     /// What the user changed since the run stopped becomes part of it.
     fn rejoin(&mut self) -> Result<()> {
-        let current = self.current()?;
-        self.mark_processes(&current.intent.run);
+        let current = self.log.current()?;
+        self.repo.mark_processes(&current.intent.run);
         let head = self.check_on_branch()?;
         // What the user committed, staged or stashed since must outlast whatever an agent does.
-        self.link_objects()?;
+        self.repo.link_objects()?;
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let taken = self.take(&base.manifest, Self::known_of(&base), &index)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        let taken = self
+            .tree
+            .take(&self.repo, &base.manifest, Known::of(&base), &index)?;
         let moved = head.commit() != Some(current.commit);
-        let (refs, head) = self.observe()?;
-        let control = self.take_control((head, refs), None)?;
+        let (refs, head) = self.repo.observe()?;
+        let control = self.repo.take_control((head, refs), None)?;
         let kept = control.has_files_of(&base.control);
         if taken.changes.count() > 0 || moved || !kept {
             let message = format!("resumed state\n\nRun: {}\n", current.intent.run);
@@ -433,7 +416,36 @@ impl Checkpoints {
     }
 }
 
-impl Checkpoints {
+impl Log {
+    /// The last that happened is a restore, which may not be durable.
+    pub(crate) fn is_put_back(&self) -> bool {
+        let last = self.state.last.as_ref();
+        last.is_some_and(|last| last.step == Step::PutBack)
+    }
+}
+
+impl Repo {
+    /// Moves halves of task files aside that this program was writing when it died: in the tree
+    /// they would be taken for the user's.
+    fn clear_plan_halves(&self, current: &Current) -> Result<()> {
+        let Some(folder) = &current.intent.plan_folder else {
+            return Ok(());
+        };
+        let trash = self.new_trash("recover");
+        let folder = where_now(self.places.vault.folder(), &self.places.repository, folder);
+        let mut folders = vec![PathBuf::from(folder)];
+        while let Some(folder) = folders.pop() {
+            clear_halves(&folder, &trash)?;
+            let entries = std::fs::read_dir(&folder).into_iter().flatten();
+            let entries = entries.filter_map(std::result::Result::ok);
+            let inner = entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(inner.map(|entry| entry.path()));
+        }
+        Ok(())
+    }
+}
+
+impl Repo {
     /// Adds what was repaired, and where it came from, to what is said of a recovery.
     fn told_too(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
         if notices.is_empty() {

@@ -1,14 +1,16 @@
 //! A git directory that lost a part: whether it is still the same repository is decided by what is
 //! left of it, and only what is missing is restored from the vault.
 
+use crate::repo::Repo;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use super::mend::{Care, link_back};
-use crate::checkpoint::{Checkpoints, Notice, Places, Result};
+use crate::checkpoint::{Notice, Result};
 use crate::journal::run_state::{Current, RunState};
+use crate::repo::Places;
 use crate::repo::content::restore_content;
 use crate::repo::git::Git;
 use crate::repo::git_copy::{self, Extent};
@@ -352,9 +354,9 @@ pub(crate) fn told_repaired(places: &Places, parts: &[String]) -> Notice {
     Notice::new("git_repaired", message)
 }
 
-impl Checkpoints {
+impl Repo {
     /// Restores the settings that say where the work tree is, where they differ from the checkpoint.
-    pub fn repair_setup(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+    pub(crate) fn repair_setup(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
         let repaired = repair_setup(&self.store, &self.places, checkpoint, trash)?;
         if repaired.is_empty() {
             return Ok(Vec::new());

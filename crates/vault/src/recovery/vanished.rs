@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use super::mend::Care;
 use super::repair::{Found, rebuild, repair, repair_setup, told_rebuilt, told_repaired};
-use crate::checkpoint::{CheckpointError, Notice, Places, Result, describe_owner};
+use crate::checkpoint::{CheckpointError, Notice, Result, describe_owner};
 use crate::journal::run_state::{Current, Phase, RunState};
 use crate::journal::steps::read;
+use crate::repo::Places;
 use crate::repo::git::Git;
 use crate::repo::object_id::{ObjectFormat, ObjectId};
 use crate::repo::repository::{Repository, RepositoryError};

@@ -1,13 +1,13 @@
 //! The agent's own git commands: git writes a trace of each into the attempt's folder. They tell
 //! what the agent did from what the user did meanwhile.
 
+use crate::repo::Repo;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::proof::is_switch;
-use crate::checkpoint::Checkpoints;
 use crate::journal::run_state::Current;
 use crate::repo::ref_log::LogLine;
 use crate::repo::repository::Head;
@@ -44,7 +44,7 @@ const KILLED_GRACE: i64 = 5;
 
 /// What a trace says of one git process.
 #[derive(Debug, Default)]
-pub struct Traced {
+pub(crate) struct Traced {
     names: Vec<String>,
     pub words: Vec<String>,
     /// Its exit code; none where it was killed.
@@ -64,7 +64,7 @@ struct TraceLine {
     code: Option<i64>,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Where git writes what the agent of the last attempt runs; none where there is no such
     /// attempt, or nothing is written.
     fn trace_folder(&self, current: &Current) -> Option<PathBuf> {
@@ -74,7 +74,7 @@ impl Checkpoints {
     }
 
     /// All git commands of the agent's that left a trace.
-    pub fn traced(&self, current: &Current) -> Vec<Traced> {
+    pub(crate) fn traced(&self, current: &Current) -> Vec<Traced> {
         let listing = self.trace_folder(current).map(std::fs::read_dir);
         let Some(Ok(listing)) = listing else {
             return Vec::new();
@@ -89,7 +89,7 @@ impl Checkpoints {
     }
 
     /// True where the agent ran any git command, or nobody wrote down whether it did.
-    pub fn agent_ran_git(&self, current: &Current) -> bool {
+    pub(crate) fn agent_ran_git(&self, current: &Current) -> bool {
         match self.trace_folder(current).map(std::fs::read_dir) {
             Some(Ok(mut traces)) => traces.next().is_some(),
             _ => true,
@@ -97,7 +97,7 @@ impl Checkpoints {
     }
 
     /// True where the record of the agent's own git commands shows one of these.
-    pub fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
+    pub(crate) fn agent_ran(&self, current: &Current, commands: &[&str]) -> bool {
         self.traced(current)
             .iter()
             .any(|traced| traced.is_one_of(commands))
@@ -105,7 +105,7 @@ impl Checkpoints {
 
     /// True where HEAD is not on the branch, and a switch in its log is not proven to be the agent's:
     /// the last one, or any since the attempt began.
-    pub fn user_switched(&self, current: &Current, head: &Head) -> bool {
+    pub(crate) fn user_switched(&self, current: &Current, head: &Head) -> bool {
         let on_branch = matches!(head, Head::Branch { name, .. } if *name == current.intent.branch);
         if on_branch || self.trace_folder(current).is_none() {
             return false;
@@ -136,7 +136,7 @@ impl Checkpoints {
 
     /// True where the log of a ref names a move after the last git command of the agent: after a
     /// crash the user may have worked on.
-    pub fn moved_after_agent(&self, current: &Current, name: &str) -> bool {
+    pub(crate) fn moved_after_agent(&self, current: &Current, name: &str) -> bool {
         let Some(last) = &current.last_attempt else {
             return false;
         };
@@ -158,12 +158,12 @@ impl Checkpoints {
 
 impl Traced {
     /// True where it was running at a second.
-    pub fn ran_at(&self, second: i64) -> bool {
+    pub(crate) fn ran_at(&self, second: i64) -> bool {
         self.ran
             .is_some_and(|(start, end)| (start..=end).contains(&second))
     }
 
-    pub fn is_one_of(&self, commands: &[&str]) -> bool {
+    pub(crate) fn is_one_of(&self, commands: &[&str]) -> bool {
         let mut names = self.names.iter();
         names.any(|name| commands.contains(&name.as_str()))
     }

@@ -2,18 +2,19 @@
 //! else there. Git neither reads nor updates such a ref, so the file is moved aside, and what the
 //! checkpoint says of the ref is restored. A ref that was deleted has no file, and stays deleted.
 
+use crate::repo::Repo;
 use std::fs;
 use std::path::Path;
 
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::repo::object_id::ObjectId;
 use crate::repo::repository::Refs;
 use crate::tree::snapshot::Snapshot;
 use ralph_base::files::{free_name, move_away, read_line_file};
 
-impl Checkpoints {
+impl Repo {
     /// Moves such files aside and restores the refs; true where there were any.
-    pub fn restore_broken_refs(
+    pub(crate) fn restore_broken_refs(
         &self,
         checkpoint: &Snapshot,
         refs: &Refs,

@@ -2,21 +2,23 @@
 //! vault. An agent may remove single files of it, which nothing else notices; and the copy, which may
 //! be the last one, is removed when the run ends.
 
+use crate::repo::Repo;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::git_copy;
 use super::objects::link;
-use crate::checkpoint::{Checkpoints, Notice, Places, Result};
+use crate::checkpoint::{Notice, Result};
 use crate::recovery::repair::told_repaired;
+use crate::repo::Places;
 use ralph_base::files::{Tried, absent, free_name, make_writable, move_away};
 
 /// Tools that keep files named by their content in a folder `objects`.
 const TOOLS: &[&str] = &["lfs", "annex"];
 
-impl Checkpoints {
+impl Repo {
     /// Links missing content back, and reports where it was missing.
-    pub fn restore_content(&self, trash: &Path) -> Result<Option<Notice>> {
+    pub(crate) fn restore_content(&self, trash: &Path) -> Result<Option<Notice>> {
         let restored = restore_content(&self.places, trash)?;
         Ok((!restored.is_empty()).then(|| told_repaired(&self.places, &restored)))
     }

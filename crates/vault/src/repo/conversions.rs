@@ -2,12 +2,13 @@
 //! through git. Whatever may be otherwise (filters, encodings, line endings, settings for odd file
 //! systems) is left to git, which knows.
 
+use crate::repo::Repo;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frozen_config::value_of;
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::tree::walk::absolute;
 use ralph_base::files::read_if_present;
 
@@ -35,7 +36,7 @@ const LOGS: (&str, &[&str]) = ("core.logallrefupdates", &["true", "yes", "on", "
 
 /// What the frozen configuration says about conversions.
 #[derive(Debug)]
-pub struct Conversions {
+pub(crate) struct Conversions {
     /// Everything goes through git.
     pub always: bool,
     pub line_endings: LineEndings,
@@ -47,7 +48,7 @@ pub struct Conversions {
 
 /// What the configuration says about line endings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineEndings {
+pub(crate) enum LineEndings {
     /// Nothing.
     Unsaid,
     /// They are not converted now. They may have been when git wrote the files.
@@ -58,7 +59,7 @@ pub enum LineEndings {
 
 /// What may become of the files in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Converted {
+pub(crate) enum Converted {
     /// They are stored as they are.
     Never,
     /// Line endings may be converted: a file without a carriage return has none that could be.
@@ -67,9 +68,9 @@ pub enum Converted {
     Anyhow,
 }
 
-impl Checkpoints {
+impl Repo {
     /// What git makes of files in this run.
-    pub fn conversions(&self) -> Result<&Conversions> {
+    pub(crate) fn conversions(&self) -> Result<&Conversions> {
         if let Some(known) = self.conversions.get() {
             return Ok(known);
         }
@@ -80,7 +81,7 @@ impl Checkpoints {
     }
 
     /// Takes from the frozen configuration, and from git's own variables, what git makes of files.
-    pub fn learn_conversions(&self, config: &str, variables: &str) -> &Conversions {
+    pub(crate) fn learn_conversions(&self, config: &str, variables: &str) -> &Conversions {
         let work = self.places.vault.scratch("work");
         let mut outside = vec![work.join("info/attributes")];
         outside.extend(attribute_files(variables));
@@ -129,7 +130,7 @@ impl Conversions {
     }
 
     /// Looks at the attributes that hold for a path, folder by folder.
-    pub fn of(&self, top: &Path, path: &[u8], seen: &mut Folders) -> Converted {
+    pub(crate) fn of(&self, top: &Path, path: &[u8], seen: &mut Folders) -> Converted {
         let mut worst = *seen.outside.get_or_insert_with(|| {
             let outside = self.outside.iter().map(|file| said_in(file));
             let lines = if self.line_endings == LineEndings::Converted {
@@ -154,7 +155,7 @@ impl Conversions {
 
 /// What was found out already.
 #[derive(Debug, Default)]
-pub struct Folders {
+pub(crate) struct Folders {
     outside: Option<Converted>,
     inside: HashMap<Vec<u8>, Converted>,
 }

@@ -1,6 +1,7 @@
 //! The index when a run begins: what is in it, and which files have the bytes it names. Compared here
 //! where all of it is plain; else git is asked.
 
+use crate::repo::Repo;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::Read as _;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use super::conversions::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::repo::git::{Git, nul_separated};
 use crate::repo::index_file::{self, Staged, StagedStat};
 use crate::repo::object_id::ObjectId;
@@ -28,7 +29,7 @@ const SAMPLE: usize = 64;
 
 /// One entry of an index.
 #[derive(Debug)]
-pub struct Listed {
+pub(crate) struct Listed {
     tag: Tag,
     staged: Staged,
     path: Vec<u8>,
@@ -44,9 +45,9 @@ enum Tag {
     Git(u8),
 }
 
-impl Checkpoints {
+impl Repo {
     /// Reads a private index copied from the user's: which paths are tracked, which are clean.
-    pub fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
+    pub(crate) fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
         let git = self.work.patient().with_index(index);
         let mut known = Known {
             // A file system may keep time in whole seconds.
@@ -70,7 +71,7 @@ impl Checkpoints {
         known.may_be_converted = self.was_converting(&known.tracked)?;
         let mut unclean = self.converted(&git, &known.tracked)?;
         if !is_compared_here {
-            unclean.extend(self.modified(&git, &known.tracked)?);
+            unclean.extend(modified(&git, &known.tracked));
         }
         let clean = |(path, staged): (Vec<u8>, Staged)| {
             let clean = Clean {
@@ -99,24 +100,8 @@ impl Checkpoints {
         Ok(sample.any(|path| starts_with_returns(&absolute(top, path))))
     }
 
-    /// Tracked paths that git takes for modified.
-    fn modified(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let args = [
-            "diff-files",
-            "-z",
-            "--name-only",
-            "--ignore-submodules=all",
-            "--no-ext-diff",
-        ];
-        // Git gives up on all files where it cannot look at one (a filter that is missing).
-        Ok(match git.run(args) {
-            Ok(modified) => nul_separated(&modified).map(<[u8]>::to_vec).collect(),
-            Err(_) => tracked.clone(),
-        })
-    }
-
     /// Clears flags that hide edits from git, in a private index.
-    pub fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
+    pub(crate) fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
         let git = self.work.patient().with_index(index);
         let mut assumed = Vec::new();
         let mut skipped = Vec::new();
@@ -146,7 +131,7 @@ impl Checkpoints {
     }
 
     /// Everything in an index.
-    pub fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
+    pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
         let bytes = read_if_present(index)?;
         let format = self.places.repository.format;
         if let Some(plain) = bytes.and_then(|bytes| index_file::list(&bytes, format)) {
@@ -163,7 +148,7 @@ impl Checkpoints {
     }
 
     /// Tracked paths outside a sparse checkout.
-    pub fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
+    pub(crate) fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
         let is_skipped =
             |it: &&Listed| matches!(it.tag, Tag::Git(tag) if tag.eq_ignore_ascii_case(&b's'));
         listed
@@ -260,4 +245,20 @@ fn listed(line: &[u8]) -> Option<Listed> {
         staged,
         path: path.to_vec(),
     })
+}
+
+/// Tracked paths that git takes for modified.
+fn modified(git: &Git, tracked: &BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
+    let args = [
+        "diff-files",
+        "-z",
+        "--name-only",
+        "--ignore-submodules=all",
+        "--no-ext-diff",
+    ];
+    // Git gives up on all files where it cannot look at one (a filter that is missing).
+    match git.run(args) {
+        Ok(modified) => nul_separated(&modified).map(<[u8]>::to_vec).collect(),
+        Err(_) => tracked.clone(),
+    }
 }

@@ -241,7 +241,7 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.succeed(own(args), &[])
+        self.succeed(&own(args), &[])
     }
 
     /// Runs git with bytes on stdin; anything but exit code 0 is an error.
@@ -250,16 +250,16 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.succeed(own(args), input)
+        self.succeed(&own(args), input)
     }
 
-    fn succeed(&self, args: Vec<OsString>, input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let output = self.output(&args, input)?;
+    fn succeed(&self, args: &[OsString], input: &[u8]) -> Result<Vec<u8>, GitError> {
+        let output = self.output(args, input)?;
         if output.status.success() {
             Ok(output.stdout)
         } else {
             Err(GitError::Failed {
-                command: shown(&args),
+                command: shown(args),
                 status: output.status,
                 stderr: output.stderr,
             })
@@ -272,11 +272,7 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.answer(own(args))
-    }
-
-    fn answer(&self, args: Vec<OsString>) -> Result<String, GitError> {
-        let answer = self.succeed(args, &[])?;
+        let answer = self.succeed(&own(args), &[])?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 

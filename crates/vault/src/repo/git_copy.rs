@@ -5,6 +5,7 @@
 //! Files that are never rewritten in place (below a folder `objects`) are hard-linked; others are
 //! copied, and only when their stat fields changed.
 
+use crate::repo::Repo;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -14,9 +15,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::objects::now_ns;
 use super::shape::Shape;
-use crate::checkpoint::{Checkpoints, Places, Result, lock};
+use crate::checkpoint::Result;
 use crate::recovery::mend::Care;
 use crate::recovery::missing_objects::{changed_ns, clock_slack_ns};
+use crate::repo::Places;
 use crate::repo::repository::Repository;
 use crate::store::{TOKEN_FILE, Vault};
 use ralph_base::files::{
@@ -78,18 +80,20 @@ pub(crate) enum Extent {
     Folders(Care),
 }
 
-impl Checkpoints {
+impl Repo {
     /// Copies what no snapshot has of the git directory; `is_first` where a run begins.
-    pub fn keep_git_directory(&self, is_first: bool) -> Result<()> {
-        let Places { repository, vault } = &*self.places;
-        lock(&self.git_copy).update((repository, vault), is_first)
+    pub(crate) fn keep_git_directory(&self, is_first: bool) -> Result<()> {
+        let Places { repository, vault } = &self.places;
+        self.git_copy
+            .borrow_mut()
+            .update((repository, vault), is_first)
     }
 
     /// The git directory, where nothing in it changed since it was last copied, right before the
     /// attempt began. It goes by the time of change, which cannot be set back. Bytes and modes of
     /// objects may have changed nevertheless.
-    pub fn git_untouched(&self) -> Option<Untouched> {
-        let since_ns = lock(&self.git_copy).youngest_ns;
+    pub(crate) fn git_untouched(&self) -> Option<Untouched> {
+        let since_ns = self.git_copy.borrow_mut().youngest_ns;
         let (shape, times) = Shape::take_with_times(&self.places.repository)?;
         is_untouched(since_ns, times.youngest_ns, now_ns()).then_some(Untouched {
             since_ns,
@@ -101,7 +105,7 @@ impl Checkpoints {
 
 /// A git directory that an attempt left as it was, apart from objects.
 #[derive(Debug)]
-pub struct Untouched {
+pub(crate) struct Untouched {
     /// When anything in it changed last.
     pub since_ns: i128,
     pub shape: Shape,

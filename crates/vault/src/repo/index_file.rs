@@ -17,7 +17,7 @@ use trees::{Trees, optional, parse_trees};
 
 /// What an index says of a file besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Staged {
+pub(crate) struct Staged {
     /// `100644`, `100755`, `120000`, or for a submodule `160000`, in octal.
     pub mode: u32,
     /// Its content.
@@ -28,7 +28,7 @@ pub struct Staged {
 
 /// The stat fields in the order in which an index has them, each cut to 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StagedStat {
+pub(crate) struct StagedStat {
     /// Seconds and nanoseconds of the last change of the inode.
     pub changed: (u32, u32),
     /// Seconds and nanoseconds of the last change of the content.
@@ -43,7 +43,7 @@ pub struct StagedStat {
 
 impl StagedStat {
     /// True where these are the fields of a file that was looked at, to the nanosecond.
-    pub fn is_of(&self, stat: &Stat) -> bool {
+    pub(crate) fn is_of(&self, stat: &Stat) -> bool {
         self.changed == split(stat.changed_ns)
             && self.modified == split(stat.modified_ns)
             && self.place.1 == cut(stat.inode)
@@ -51,12 +51,12 @@ impl StagedStat {
     }
 
     /// True where a file of this length could have the fields.
-    pub fn has_size(&self, size: u64) -> bool {
+    pub(crate) fn has_size(&self, size: u64) -> bool {
         self.size == cut(size)
     }
 
     /// True where the file was last touched in a second before the given one.
-    pub fn is_before(&self, second: i64) -> bool {
+    pub(crate) fn is_before(&self, second: i64) -> bool {
         let last = self.changed.0.max(self.modified.0);
         i64::from(last) < second
     }

@@ -2,6 +2,7 @@
 //! are, there is nothing it would know better. Where anything is out of the ordinary there is no
 //! answer, nothing is written that matters, and git does it.
 
+use crate::repo::Repo;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +14,8 @@ use super::conversions::{Conversions, Converted, Folders};
 use super::frozen_config::value_of;
 use super::objects::link;
 use super::visible::Settings;
-use crate::checkpoint::{Checkpoints, Places, Result, lock};
+use crate::checkpoint::Result;
+use crate::repo::Places;
 use crate::repo::index_file::{Edited, Edits, Staged, StagedStat, edit};
 use crate::repo::loose_object::{self, Writer};
 use crate::repo::object_id::ObjectId;
@@ -34,7 +36,7 @@ const TRIES: u32 = 20;
 const MANY: usize = 64;
 
 /// Which paths are to be committed, on top of what.
-pub struct Order {
+pub(crate) struct Order {
     /// The index of the checkpoint.
     pub from: PathBuf,
     /// Where the new one goes, where one is needed.
@@ -54,27 +56,26 @@ pub(crate) struct Identity {
     committer: String,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Writes the index and the tree of an order. None where git has to do it.
-    pub fn plain_tree(&self, order: Order) -> Result<Option<ObjectId>> {
+    pub(crate) fn plain_tree(&self, order: &Order) -> Result<Option<ObjectId>> {
         // Where the system cannot tell an outage, everything git writes is synced by it.
-        let is_told = lock(&self.journal).uptime().is_some();
-        if !is_told || self.conversions()?.always {
+        if !self.notices_outages || self.conversions()?.always {
             return Ok(None);
         }
         let Some(known) = self.conversions.get() else {
             return Ok(None);
         };
         let mut written = Vec::new();
-        let root = carry_out(&self.places, known, &order, &mut written)?;
+        let root = carry_out(&self.places, known, order, &mut written)?;
         if order.objects == self.places.repository.objects() {
-            *lock(&self.written) = written;
+            *self.written.borrow_mut() = written;
         }
         Ok(root)
     }
 
     /// True where the repository has lost an object that was just written.
-    pub fn is_pruned(&self, id: ObjectId) -> bool {
+    pub(crate) fn is_pruned(&self, id: ObjectId) -> bool {
         let objects = self.places.repository.objects();
         !loose_object::path(&objects, &id).exists()
             && !PackIndexes::open(&objects, self.places.repository.format).hold(&id)
@@ -82,8 +83,8 @@ impl Checkpoints {
 
     /// Links objects of the last save into the repository again that a `git gc --prune=now` took
     /// while no ref named them yet.
-    pub fn return_pruned(&self) -> Result<()> {
-        let written = lock(&self.written);
+    pub(crate) fn return_pruned(&self) -> Result<()> {
+        let written = self.written.borrow_mut();
         let (store, objects) = (
             self.places.vault.store().join("objects"),
             self.places.repository.objects(),
@@ -100,13 +101,13 @@ impl Checkpoints {
     }
 
     /// Writes a commit of a tree. None where git has to do it.
-    pub fn plain_commit(
+    pub(crate) fn plain_commit(
         &self,
         objects: &Path,
         (tree, parents): (ObjectId, &[ObjectId]),
         message: &str,
     ) -> Result<Option<ObjectId>> {
-        let Some(identity) = lock(&self.identity).clone() else {
+        let Some(identity) = self.identity.borrow_mut().clone() else {
             return Ok(None);
         };
         let text = identity.commit((tree, parents), message, &jiff::Zoned::now());
@@ -115,7 +116,7 @@ impl Checkpoints {
             Writer::new(objects).write((&id, "commit"), text.as_bytes())?;
             if keep_in_store(&self.places, objects, &[id])? {
                 if objects == self.places.repository.objects() {
-                    lock(&self.written).push(id);
+                    self.written.borrow_mut().push(id);
                 }
                 return Ok(Some(id));
             }
@@ -124,16 +125,16 @@ impl Checkpoints {
     }
 
     /// Learns from a commit git made who it says makes them.
-    pub fn learn_identity(&self, objects: &Path, commit: &ObjectId) {
+    pub(crate) fn learn_identity(&self, objects: &Path, commit: &ObjectId) {
         if let Some(text) = loose_object::read(objects, commit, "commit") {
-            *lock(&self.identity) = Identity::in_commit(&String::from_utf8_lossy(&text));
+            *self.identity.borrow_mut() = Identity::in_commit(&String::from_utf8_lossy(&text));
         }
     }
 }
 
-impl Checkpoints {
+impl Repo {
     /// Takes from what git said who makes the commits and moves refs, where somebody has been named.
-    pub fn learn_committers(&self, settings: &Settings) {
+    pub(crate) fn learn_committers(&self, settings: &Settings) {
         let is_plain = self.conversions.get().is_some_and(|it| !it.always);
         let variable = |name: &str| {
             let value = std::env::var_os(name)?;
@@ -144,7 +145,7 @@ impl Checkpoints {
             return;
         };
         let _ = self.committer.set(Some(identity.committer.clone()));
-        *lock(&self.identity) = Some(identity);
+        *self.identity.borrow_mut() = Some(identity);
     }
 }
 

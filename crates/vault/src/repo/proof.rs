@@ -7,8 +7,8 @@
 //! proven in the same way.
 
 use super::agent_git::{MOVING, Traced};
-use crate::checkpoint::Checkpoints;
 use crate::journal::run_state::Current;
+use crate::repo::Repo;
 use crate::repo::git::{Git, nul_separated};
 use crate::repo::object_id::ObjectId;
 use crate::repo::ref_log::{Committer, LogLine, parse, since};
@@ -19,9 +19,9 @@ const NOT_STASHING: &[&str] = &[
     "list", "show", "drop", "pop", "apply", "branch", "clear", "create",
 ];
 
-impl Checkpoints {
+impl Repo {
     /// True where it is proven that the agent moved a branch of the user's from one commit to another.
-    pub fn agent_moved(
+    pub(crate) fn agent_moved(
         &self,
         current: &Current,
         name: &str,
@@ -58,7 +58,7 @@ impl Checkpoints {
     }
 
     /// Which lines the log of the stash gained are the agent's: each is explained by one command.
-    pub fn stashed_by_agent(&self, current: &Current, added: &[LogLine]) -> Vec<bool> {
+    pub(crate) fn stashed_by_agent(&self, current: &Current, added: &[LogLine]) -> Vec<bool> {
         let mut commands = self.traced(current);
         let branch = crate::operations::begin::short(&current.intent.branch);
         let mut found = vec![false; added.len()];
@@ -79,7 +79,7 @@ impl Checkpoints {
     }
 
     /// The log of a ref; none where there is none.
-    pub fn log_of(&self, name: &str) -> Option<Vec<LogLine>> {
+    pub(crate) fn log_of(&self, name: &str) -> Option<Vec<LogLine>> {
         let repository = &self.places.repository;
         let folder = match name {
             "HEAD" => &repository.git_dir,
@@ -140,7 +140,7 @@ fn is_start_of_rebase(message: &str) -> bool {
 impl Traced {
     /// True where it was running when HEAD was switched, can switch, and named where HEAD went. Git
     /// writes what was typed, the branch that `-` stands for, or `HEAD` for `--detach` alone.
-    pub fn switched(&self, line: &LogLine) -> bool {
+    pub(crate) fn switched(&self, line: &LogLine) -> bool {
         if !self.ran_at(line.time) || !self.can_switch() {
             return false;
         }
@@ -167,7 +167,7 @@ impl Traced {
     }
 
     /// True where it can have put HEAD on another branch, or on none.
-    pub fn can_switch(&self) -> bool {
+    pub(crate) fn can_switch(&self) -> bool {
         let has = |words: &[&str]| self.words.iter().any(|it| words.contains(&it.as_str()));
         let is = |command: &str| self.is_one_of(&[command]);
         let names_files = || {

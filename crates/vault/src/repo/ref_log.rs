@@ -15,7 +15,7 @@ pub struct Committer {
 
 /// One move of a ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogLine {
+pub(crate) struct LogLine {
     /// None where the ref was made.
     pub old: Option<ObjectId>,
     pub new: ObjectId,
@@ -28,7 +28,7 @@ pub struct LogLine {
 
 impl LogLine {
     /// A line as git lists it, which does not say where the ref was before.
-    pub fn listed(new: ObjectId, committer: &Committer, message: &str) -> Option<Self> {
+    pub(crate) fn listed(new: ObjectId, committer: &Committer, message: &str) -> Option<Self> {
         let Committer { name, mail, date } = committer;
         Some(Self {
             old: None,
@@ -40,7 +40,7 @@ impl LogLine {
     }
 
     /// Who moved the ref, and when.
-    pub fn committer(&self) -> Option<Committer> {
+    pub(crate) fn committer(&self) -> Option<Committer> {
         let (name, rest) = self.who.split_once('<')?;
         let (mail, date) = rest.rsplit_once('>')?;
         Some(Committer {

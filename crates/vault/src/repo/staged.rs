@@ -1,11 +1,12 @@
 //! What only the index says: an agent may have added an ignored file by force, stopped tracking
 //! one, or added a submodule. None of it shows in the files themselves.
 
+use crate::repo::Repo;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use super::visible::check_ignore;
-use crate::checkpoint::{Checkpoints, Result};
+use crate::checkpoint::Result;
 use crate::journal::run_state::Current;
 use crate::repo::git::nul_separated;
 use crate::tree::manifest::{Entry, Kind, Lane};
@@ -16,7 +17,7 @@ use ralph_base::files::read_plain;
 
 /// How the agent's index differs from the checkpoint, apart from what the files show.
 #[derive(Debug, Default)]
-pub struct Staged {
+pub(crate) struct Staged {
     /// Ignored files that were added all the same.
     pub added: Vec<Vec<u8>>,
     /// Files that are still there, but ignored and no longer tracked.
@@ -25,9 +26,14 @@ pub struct Staged {
     pub submodules: Vec<Vec<u8>>,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Compares the agent's index with the checkpoint; `taken` learns what belongs into commits.
-    pub fn staged(&self, current: &Current, base: &Snapshot, taken: &mut Taken) -> Result<Staged> {
+    pub(crate) fn staged(
+        &self,
+        current: &Current,
+        base: &Snapshot,
+        taken: &mut Taken,
+    ) -> Result<Staged> {
         let mut staged = Staged::default();
         if self.index_is_as_left(base) {
             return Ok(staged);
@@ -72,7 +78,7 @@ impl Checkpoints {
     }
 
     /// True where nobody has written the index since the checkpoint put it there.
-    pub fn index_is_as_left(&self, base: &Snapshot) -> bool {
+    pub(crate) fn index_is_as_left(&self, base: &Snapshot) -> bool {
         let left = Snapshot::index(&self.places.vault, &base.id);
         let of = |path: &std::path::Path| {
             let metadata = std::fs::metadata(path).ok()?;

@@ -4,6 +4,7 @@
 //! where there was no attempt), whose processes have all ended; no process has it open; no git that may
 //! write is at work on the repository, in any of its work trees; and it did not change for a while.
 
+use crate::repo::Repo;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl Checkpoints {
     /// Moves stale lock files aside: an agent that was ended leaves such. Waits for those that stand in
     /// the way of what comes next; all others stay where they are not stale.
     pub fn free_locks(&self, refs: &[&str], trash: &Path) -> Result<Vec<Notice>> {
-        let repository = &self.places.repository;
+        let repository = &self.repo.places.repository;
         let mut needed = vec![
             repository.git_dir.join("index.lock"),
             repository.git_dir.join("HEAD.lock"),
@@ -49,23 +50,25 @@ impl Checkpoints {
         needed.extend(refs.iter().map(of_ref));
         let mut notices = Vec::new();
         for lock in &needed {
-            if self.free_lock(lock, trash)? {
+            if self.repo.free_lock(lock, trash)? {
                 notices.push(told(lock));
             }
         }
         // Without git commands of the agent's, refs and other work trees have none of its locks.
-        let current = self.state.current.as_ref();
-        let everywhere = current.is_none_or(|current| self.agent_ran_git(current));
+        let current = self.log.state.current.as_ref();
+        let everywhere = current.is_none_or(|current| self.repo.agent_ran_git(current));
         for lock in find(repository, everywhere) {
-            if self.free_if_stale(&lock, trash)? {
+            if self.repo.free_if_stale(&lock, trash)? {
                 notices.push(told(&lock));
             }
         }
         Ok(notices)
     }
+}
 
+impl Repo {
     /// Moves one lock aside that is stale; waits for one that is held.
-    pub fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
+    pub(crate) fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
         let mut holder = None;
         for _ in 0..TRIES {
             match self.look_at_lock(lock) {
@@ -113,13 +116,13 @@ impl Checkpoints {
     /// When the last attempt began, or the run; in milliseconds.
     fn began_ms(&self) -> i64 {
         let lines = self.journal_lines().unwrap_or_default();
-        let run = self.unsettled_run();
-        let mut of_run = lines.iter().filter(|line| Some(&line.run) == run.as_ref());
+        let run = self.run.as_ref();
+        let mut of_run = lines.iter().filter(|line| Some(&line.run) == run);
         let first = of_run.next();
         let attempt = lines
             .iter()
             .rfind(|line| matches!(line.step, Step::AttemptStarted { .. }));
-        let attempt = attempt.filter(|line| Some(&line.run) == run.as_ref());
+        let attempt = attempt.filter(|line| Some(&line.run) == run);
         attempt.or(first).map_or(0, |line| line.at.as_millisecond())
     }
 }

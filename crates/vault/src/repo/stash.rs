@@ -1,6 +1,7 @@
 //! The stash, which all work trees share: entries of the checkpoint come back, entries an agent added
 //! go, and all others stay.
 
+use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use super::control::Control;
 use super::proof::listed_log;
 use super::shape::Shape;
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::checkpoint::{CheckpointError, Notice, Result};
 use crate::journal::run_state::Current;
 use crate::journal::steps::STASH;
 use crate::repo::git::GitError;
@@ -36,9 +37,9 @@ struct Target {
     notices: Vec<Notice>,
 }
 
-impl Checkpoints {
+impl Repo {
     /// Restores the stash after a failed attempt.
-    pub fn restore_stash(
+    pub(crate) fn restore_stash(
         &self,
         current: &Current,
         base: &Arc<Snapshot>,
@@ -49,7 +50,11 @@ impl Checkpoints {
     }
 
     /// Restores what the stash has lost since a snapshot; what it gained stays.
-    pub fn restore_stash_of(&self, snapshot: &Arc<Snapshot>, trash: &Path) -> Result<Vec<Notice>> {
+    pub(crate) fn restore_stash_of(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        trash: &Path,
+    ) -> Result<Vec<Notice>> {
         let agents = |added: &[LogLine]| vec![false; added.len()];
         self.settle_stash(snapshot, &agents, trash)
     }
@@ -303,7 +308,7 @@ impl Checkpoints {
     }
 
     /// The git directory as it is now, with the list of stashes.
-    pub fn take_control(
+    pub(crate) fn take_control(
         &self,
         (head, refs): (Head, Refs),
         shape: Option<Shape>,

@@ -1,13 +1,13 @@
 //! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
 
+use crate::repo::Repo;
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::stale_locks::held;
-use crate::checkpoint::{Checkpoints, Result, lock};
+use crate::checkpoint::Result;
 use crate::repo::object_id::ObjectId;
 use crate::repo::ref_files::{BranchMove, HeadMove, NewBranch, Read};
 use crate::repo::repository::{Head, Refs};
@@ -29,17 +29,16 @@ const MOVED: &str = "ralphtool: move to checkpoint";
 /// The same of HEAD.
 const SWITCHED: &str = "ralphtool: switch";
 
-impl Checkpoints {
+impl Repo {
     /// Reads refs and HEAD.
-    pub fn observe(&self) -> Result<(Refs, Head)> {
+    pub(crate) fn observe(&self) -> Result<(Refs, Head)> {
         let repository = &self.places.repository;
-        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
-        let read = lock(&reader).read(&places.repository);
+        let read = self.ref_reader.borrow_mut().read(repository);
         let refs = match read {
             Read::Refs(refs) => refs,
             Read::AskGit(setup) => {
                 let refs = repository.refs(&self.git)?;
-                lock(&self.ref_reader).accept(setup);
+                self.ref_reader.borrow_mut().accept(setup);
                 refs
             }
         };
@@ -48,7 +47,7 @@ impl Checkpoints {
     }
 
     /// Moves a branch, whatever it is at; `None` deletes it.
-    pub fn move_ref(&self, name: &str, refs: &Refs, target: Option<ObjectId>) -> Result<()> {
+    pub(crate) fn move_ref(&self, name: &str, refs: &Refs, target: Option<ObjectId>) -> Result<()> {
         let now = refs.get(name).copied();
         if now == target {
             return Ok(());
@@ -57,7 +56,7 @@ impl Checkpoints {
             self.clear_the_way(name, refs)?;
         }
         let is_moved = match (now, target) {
-            (Some(from), Some(to)) => self.move_file(name, from, to)?,
+            (Some(from), Some(to)) => self.move_file(name, from, to),
             (None, Some(at)) => self.make_file(name, at)?,
             (_, None) => false,
         };
@@ -79,11 +78,10 @@ impl Checkpoints {
     }
 
     /// Moves a branch without git; false where git is to do it.
-    fn move_file(&self, name: &str, from: ObjectId, to: ObjectId) -> Result<bool> {
+    fn move_file(&self, name: &str, from: ObjectId, to: ObjectId) -> bool {
         let Some(committer) = self.committer() else {
-            return Ok(false);
+            return false;
         };
-        let (reader, places) = (Arc::clone(&self.ref_reader), Arc::clone(&self.places));
         let it = BranchMove {
             name: name.to_owned(),
             from,
@@ -92,8 +90,8 @@ impl Checkpoints {
             message: MOVED,
             ready: self.ready_for(to),
         };
-        let repository = &places.repository;
-        Ok(lock(&reader).is_accepted(repository) && it.carry_out(repository))
+        let repository = &self.places.repository;
+        self.ref_reader.borrow_mut().is_accepted(repository) && it.carry_out(repository)
     }
 
     /// The file that becomes the branch once it is at a commit.
@@ -118,12 +116,12 @@ impl Checkpoints {
             message: MOVED,
             ready: self.ready_for(at),
         };
-        Ok(it.carry_out(&self.places.repository, &mut lock(&self.ref_reader)))
+        Ok(it.carry_out(&self.places.repository, &mut self.ref_reader.borrow_mut()))
     }
 
     /// Points HEAD at a branch without git, by a file that is ready where there is one; false where
     /// git is to do it.
-    pub fn move_head(
+    pub(crate) fn move_head(
         &self,
         from: &Head,
         (to, at): (&str, ObjectId),
@@ -141,7 +139,7 @@ impl Checkpoints {
             ready,
         };
         let repository = &self.places.repository;
-        lock(&self.ref_reader).is_accepted(repository) && it.carry_out(repository)
+        self.ref_reader.borrow_mut().is_accepted(repository) && it.carry_out(repository)
     }
 
     /// Who moves refs, as `NAME <EMAIL>`; none where git would have to say what is missing.
@@ -176,7 +174,7 @@ impl Checkpoints {
     }
 
     /// Points HEAD at a branch or a commit.
-    pub fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
+    pub(crate) fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
         match (target, now) {
             (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
             (Head::Branch { name, commit }, _) => {
@@ -200,7 +198,7 @@ impl Checkpoints {
     }
 
     /// Puts an index in place of the user's, with its time; none there means none here.
-    pub fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
+    pub(crate) fn swap_index(&self, from: &Path, trash: &Path) -> Result<()> {
         let lock = self.places.repository.git_dir.join("index.lock");
         for _ in 0..INDEX_TRIES {
             self.free_lock(&lock, trash)?;
@@ -215,7 +213,7 @@ impl Checkpoints {
 
     /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
     /// makes them durable, and all that is left to do after it is to put them in their places.
-    pub fn make_ready(&mut self, snapshot: &str, commit: ObjectId) -> Result<()> {
+    pub(crate) fn make_ready(&mut self, snapshot: &str, commit: ObjectId) -> Result<()> {
         let index = Snapshot::index(&self.places.vault, snapshot);
         let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
         self.ready_branch = Some((commit, branch.clone()));
@@ -236,7 +234,7 @@ impl Checkpoints {
     }
 
     /// The same of HEAD, where it is to go to a branch; gives the file.
-    pub fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
+    pub(crate) fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
         let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
         let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
         written.tried("write", &path)?;
@@ -244,7 +242,7 @@ impl Checkpoints {
     }
 
     /// The same, but where the very same is there already nothing is done.
-    pub fn put_index_back(&self, from: &Path, trash: &Path) -> Result<()> {
+    pub(crate) fn put_index_back(&self, from: &Path, trash: &Path) -> Result<()> {
         let (kept, index) = (from.to_owned(), self.places.repository.index());
         if is_same_index(&kept, &index) {
             return Ok(());
@@ -253,7 +251,7 @@ impl Checkpoints {
     }
 
     /// Keeps a copy of the user's index: what is staged may be nowhere else.
-    pub fn keep_index(&self, trash: &Path) -> Result<()> {
+    pub(crate) fn keep_index(&self, trash: &Path) -> Result<()> {
         self.link_objects()?;
         let index = self.places.repository.index();
         let folder = trash.join("git");
@@ -263,7 +261,7 @@ impl Checkpoints {
     }
 
     /// Moves halves of files aside that a dead process of ours left in the git directory.
-    pub fn clear_git_halves(&self, trash: &Path) -> Result<()> {
+    pub(crate) fn clear_git_halves(&self, trash: &Path) -> Result<()> {
         let repository = &self.places.repository;
         let shared = &repository.common_dir;
         for folder in [
@@ -279,7 +277,7 @@ impl Checkpoints {
     }
 
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
-    pub fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
+    pub(crate) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");
         let text = read_line_file(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -374,9 +372,9 @@ pub(crate) fn trash_name(operation: &str) -> String {
     )
 }
 
-impl Checkpoints {
+impl Repo {
     /// A new place for what one operation moves aside.
-    pub fn new_trash(&self, operation: &str) -> PathBuf {
+    pub(crate) fn new_trash(&self, operation: &str) -> PathBuf {
         self.places.vault.trash(&trash_name(operation))
     }
 }

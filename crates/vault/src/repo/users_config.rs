@@ -2,9 +2,10 @@
 //! they follow. It stays where none of the agent's git commands can have written it; everything else in
 //! the config is restored, because a config can name programs to run.
 
+use crate::repo::Repo;
 use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoints, Notice, lock};
+use crate::checkpoint::Notice;
 use crate::journal::run_state::Current;
 use crate::tree::snapshot::Snapshot;
 use ralph_base::files::read_plain;
@@ -51,16 +52,16 @@ struct Section<'a> {
     text: String,
 }
 
-impl Checkpoints {
+impl Repo {
     /// The checkpoint as it is to be restored: with the sections the user added to the config.
-    pub fn with_users_config(
+    pub(crate) fn with_users_config(
         &self,
         current: &Current,
         base: &Arc<Snapshot>,
     ) -> (Arc<Snapshot>, Option<Notice>) {
         let path = self.places.repository.common_dir.join("config");
         let now = read_plain(&path).unwrap_or_default();
-        let mut known = lock(&self.users_config);
+        let mut known = self.users_config.borrow_mut();
         let known = known.get_or_insert_with(|| (base.id.clone(), String::new()));
         if known.0 != base.id {
             *known = (base.id.clone(), String::new());

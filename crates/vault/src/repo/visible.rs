@@ -1,6 +1,7 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
+use crate::repo::Repo;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::Path;
 use super::control::Control;
 use super::frozen_config::flat;
 use super::plain_commit::is_modules_file;
-use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::checkpoint::{Notice, Result};
 use crate::repo::git::{Git, GitError, Started, nul_separated};
 use crate::repo::ignore_rules::IgnoreRules;
 use crate::repo::object_id::ObjectId;
@@ -29,7 +30,7 @@ const FALLBACK_IDENTITY: &[(&str, &str)] = &[
 
 /// What git said when the run began.
 #[derive(Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The user's configuration, flat.
     pub config: String,
     /// Git's own variables, after the configuration once more.
@@ -38,14 +39,14 @@ pub struct Settings {
 
 /// Git was asked for the settings; see [`Checkpoints::ask_settings`].
 #[derive(Debug)]
-pub struct AskedSettings {
+pub(crate) struct AskedSettings {
     config: Started,
     variables: Started,
 }
 
 impl AskedSettings {
     /// Waits for the answers.
-    pub fn answer(self) -> Result<Settings> {
+    pub(crate) fn answer(self) -> Result<Settings> {
         let config = self.config.answer()?;
         // Without an identity git refuses to list any, which a commit would say better.
         let variables = self.variables.answer().unwrap_or_default();
@@ -56,9 +57,9 @@ impl AskedSettings {
     }
 }
 
-impl Checkpoints {
+impl Repo {
     /// Asks git for the user's configuration and for its own variables, both at the same time.
-    pub fn ask_settings(&self) -> Result<AskedSettings> {
+    pub(crate) fn ask_settings(&self) -> Result<AskedSettings> {
         Ok(AskedSettings {
             config: self.git.start(["config", "--list", "-z"])?,
             variables: self.git.start(["var", "-l"])?,
@@ -67,7 +68,7 @@ impl Checkpoints {
 
     /// Makes the private git directory: the user's configuration as it was asked for, and ours over
     /// it.
-    pub fn prepare_work_dir(&self, settings: &Settings, control: &Control) -> Result<()> {
+    pub(crate) fn prepare_work_dir(&self, settings: &Settings, control: &Control) -> Result<()> {
         let format = self.places.repository.format;
         let config = format!(
             "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
@@ -105,7 +106,7 @@ impl Checkpoints {
     }
 
     /// Puts changed paths into a private index.
-    pub fn update_index(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+    pub(crate) fn update_index(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
@@ -122,13 +123,13 @@ impl Checkpoints {
             .cloned()
             .partition(|path| is_behind_link(top, path));
         forget(git, &gone)?;
-        let mut notices = self.update_one_by_one(git, &present)?;
+        let mut notices = update_one_by_one(git, &present)?;
         notices.extend(self.tell_links_to_modules(paths));
         Ok(notices)
     }
 
     /// Git that uses no attributes where a pipe is in their place: it would wait for the pipe.
-    pub fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
+    pub(crate) fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
         let is_piped = git
             .work_tree()
             .is_some_and(|top| has_piped_attributes(top, paths));
@@ -161,43 +162,8 @@ impl Checkpoints {
         links.map(notice).collect()
     }
 
-    /// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
-    /// others are stored, that one is named and stays in the vault.
-    fn update_one_by_one(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
-        let mut pending = vec![paths.to_vec()];
-        let mut notices = Vec::new();
-        let mut stored = 0;
-        let mut last_error = None;
-        while let Some(group) = pending.pop() {
-            match update(git, &group) {
-                Ok(()) => stored += group.len(),
-                Err(error) if group.len() == 1 => {
-                    notices.push(Notice::new(
-                        "not_committed",
-                        format!(
-                            "git cannot store `{}`, so it is only in the vault: {}",
-                            show(&group[0]),
-                            error.stderr()
-                        ),
-                    ));
-                    last_error = Some(error);
-                }
-                Err(_) => {
-                    let (left, right) = group.split_at(group.len() / 2);
-                    pending.push(right.to_vec());
-                    pending.push(left.to_vec());
-                }
-            }
-        }
-        match last_error {
-            // Not one path could be stored: that is no odd file but a disk or a store in trouble.
-            Some(error) if stored == 0 => Err(error.into()),
-            _ => Ok(notices),
-        }
-    }
-
     /// Writes the tree of a private index.
-    pub fn tree(&self, git: &Git) -> Result<ObjectId> {
+    pub(crate) fn tree(&self, git: &Git) -> Result<ObjectId> {
         let tree = git.line(["write-tree", "--missing-ok"])?;
         ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
             GitError::Unexpected {
@@ -209,7 +175,7 @@ impl Checkpoints {
     }
 
     /// Writes a commit of a tree; objects go where `git` has them.
-    pub fn commit(
+    pub(crate) fn commit(
         &self,
         git: &Git,
         (tree, parents): (ObjectId, &[ObjectId]),
@@ -321,7 +287,7 @@ fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<V
 
 /// Says which paths are ignored and not tracked.
 pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
-    let in_question = perhaps_ignored(git, paths)?;
+    let in_question = perhaps_ignored(git, paths);
     if in_question.is_empty() {
         return Ok(HashSet::new());
     }
@@ -329,17 +295,15 @@ pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u
 }
 
 /// The paths a rule may ignore: whether they are tracked is for git to say.
-fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut paths = paths.to_vec();
-    let (folder, top) = (
-        git.directory().to_owned(),
-        git.work_tree().map(Path::to_owned),
-    );
-    let top = top.as_deref();
-    if let Some(mut rules) = top.and_then(|top| IgnoreRules::read(top, &folder)) {
+    let rules = git
+        .work_tree()
+        .and_then(|top| IgnoreRules::read(top, git.directory()));
+    if let Some(mut rules) = rules {
         paths.retain(|path| rules.ignores(path) != Some(false));
     }
-    Ok(paths)
+    paths
 }
 
 fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
@@ -448,6 +412,41 @@ fn lacks_identity(stderr: &str) -> bool {
         || stderr.contains("no email was given")
         || stderr.contains("no name was given")
         || stderr.contains("auto-detect email")
+}
+
+/// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
+/// others are stored, that one is named and stays in the vault.
+fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
+    let mut pending = vec![paths.to_vec()];
+    let mut notices = Vec::new();
+    let mut stored = 0;
+    let mut last_error = None;
+    while let Some(group) = pending.pop() {
+        match update(git, &group) {
+            Ok(()) => stored += group.len(),
+            Err(error) if group.len() == 1 => {
+                notices.push(Notice::new(
+                    "not_committed",
+                    format!(
+                        "git cannot store `{}`, so it is only in the vault: {}",
+                        show(&group[0]),
+                        error.stderr()
+                    ),
+                ));
+                last_error = Some(error);
+            }
+            Err(_) => {
+                let (left, right) = group.split_at(group.len() / 2);
+                pending.push(right.to_vec());
+                pending.push(left.to_vec());
+            }
+        }
+    }
+    match last_error {
+        // Not one path could be stored: that is no odd file but a disk or a store in trouble.
+        Some(error) if stored == 0 => Err(error.into()),
+        _ => Ok(notices),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What an attempt changed: one walk against the checkpoint, and the texts before and after of those
 //! paths that somebody wants to look at. Commits the agent made are no matter: files are compared.
 
+use crate::repo::Repo;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,11 @@ use std::sync::Arc;
 
 use super::keeping::open_raw;
 use super::taking::{Taken, show};
-use crate::checkpoint::{Checkpoints, Places, Result};
+use crate::checkpoint::{Checkpoints, Result};
 use crate::operations::converge::Wanted;
 use crate::operations::save::new_repositories;
 use crate::recovery::mend::Care;
+use crate::repo::Places;
 use crate::repo::object_id::ObjectId;
 use crate::repo::visible::visible_paths;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest};
@@ -68,17 +70,17 @@ impl Checkpoints {
         wants_text: impl Fn(&str) -> bool,
     ) -> Result<Changed> {
         let base = self.checkpoint()?;
-        let mut looked = self.look(&base);
+        let mut looked = self.tree.look(&self.repo, &base);
         if looked.is_err() {
             // The git directory may be gone, or be another one.
-            let current = self.current()?;
-            let trash = self.new_trash("look");
+            let current = self.log.current()?;
+            let trash = self.repo.new_trash("look");
             let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
-            looked = self.look(&base);
+            looked = self.tree.look(&self.repo, &base);
             self.unsaid = mended.notices;
         }
         let taken = looked?;
-        let top = &self.places.repository.work_tree;
+        let top = &self.repo.places.repository.work_tree;
         let besides: Vec<PathBuf> = besides
             .iter()
             .filter_map(|path| path.canonicalize().ok())
@@ -91,7 +93,7 @@ impl Checkpoints {
         let changed = Changed {
             count: counted + new_repositories(&taken, &base.submodules).len(),
             tops: tops(&base.manifest),
-            paths: self.read(&paths, (&base.manifest, &taken), wants_text)?,
+            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
         };
         self.looked(&taken);
         Ok(changed)
@@ -99,7 +101,7 @@ impl Checkpoints {
 
     /// The path of a file from the top of the work tree, if it is in it; it need not exist.
     pub fn path_in_tree(&self, path: &Path) -> Option<String> {
-        let top = &self.places.repository.work_tree;
+        let top = &self.repo.places.repository.work_tree;
         let found = path.strip_prefix(top).map(Path::to_owned).ok();
         let found = found.or_else(|| {
             let folder = path
@@ -111,13 +113,15 @@ impl Checkpoints {
         })?;
         Some(found.to_string_lossy().into_owned())
     }
+}
 
+impl Repo {
     fn read(
         &self,
         paths: &[Vec<u8>],
         (base, taken): (&Arc<Manifest>, &Taken),
         wants_text: impl Fn(&str) -> bool,
-    ) -> Result<Vec<ChangedPath>> {
+    ) -> Vec<ChangedPath> {
         let mut room = Room::default();
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut texts: Vec<[Option<Content>; 2]> = Vec::new();
@@ -140,17 +144,15 @@ impl Checkpoints {
         // Texts only serve findings: without an object there is one less to look at.
         let objects = self.fetch(&wanted).unwrap_or_default();
         let moved = moved(paths, base, &taken.manifest);
-        let paths: Vec<ChangedPath> = paths
+        let mut paths: Vec<ChangedPath> = paths
             .iter()
             .map(|path| changed_path(path, (base, &taken.manifest), &moved))
             .collect();
-        let places = Arc::clone(&self.places);
-        let mut paths = paths;
         for (path, [before, after]) in paths.iter_mut().zip(&texts) {
-            path.before = text(&places, &objects, before.as_ref());
-            path.after = text(&places, &objects, after.as_ref());
+            path.before = text(&self.places, &objects, before.as_ref());
+            path.after = text(&self.places, &objects, after.as_ref());
         }
-        Ok(paths)
+        paths
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which paths belong into commits: not what git ignores, and of the rest not what looks like a
 //! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::modules::is_module_path;
 use super::snapshot::Snapshot;
 use super::taking::{Known, Taken, nested_repositories, show, under_any};
-use crate::checkpoint::{Checkpoints, Notice, Result, lock};
+use crate::checkpoint::{Checkpoints, Notice, Result};
 use crate::repo::git::{Git, nul_separated};
 use crate::repo::object_id::ObjectId;
 use crate::repo::repository::Head;
@@ -39,16 +41,18 @@ struct KeptLimits {
 impl Checkpoints {
     /// Sets what may be committed and what must stay free.
     pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
-        self.limits = limits;
+        self.tree.limits = limits;
         match self.open_run() {
-            Some(open) => self.keep_limits(&open.run),
+            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
             None => Ok(()),
         }
     }
+}
 
+impl Tree {
     /// Keeps the limits with the run.
-    pub fn keep_limits(&self, run: &RunId) -> Result<()> {
-        let path = self.limits_file(run);
+    pub(crate) fn keep_limits(&self, repo: &Repo, run: &RunId) -> Result<()> {
+        let path = repo.limits_file(run);
         if let Some(folder) = path.parent() {
             create_private_folder(folder)?;
         }
@@ -59,26 +63,15 @@ impl Checkpoints {
         Ok(write_whole(&path, &text, 0o600)?)
     }
 
-    /// The limits of an open run. Nothing is asked to stay free: what an interrupted run left is
-    /// put in order wherever there is just room enough.
-    pub fn read_limits(&self, run: &RunId) -> Limits {
-        let text = std::fs::read(self.limits_file(run)).unwrap_or_default();
-        let kept = serde_json::from_slice::<KeptLimits>(&text).ok();
-        let largest_file = kept.map_or(Limits::DEFAULT.largest_file, |kept| {
-            SizeLimit(kept.largest_file)
-        });
-        Limits {
-            largest_file,
-            least_free: 0,
-        }
-    }
-
-    fn limits_file(&self, run: &RunId) -> PathBuf {
-        self.run_folder(run).join("limits.json")
-    }
-
     /// The lane of every path that is new, and of those kept out that may belong in by now.
-    pub fn lanes(&self, git: &Git, walk: &Walk, known: &Known, base: &Manifest) -> Result<Lanes> {
+    pub(crate) fn lanes(
+        &self,
+        repo: &Repo,
+        git: &Git,
+        walk: &Walk,
+        known: &Known,
+        base: &Manifest,
+    ) -> Result<Lanes> {
         let suspects = &walk.suspects;
         let nested = nested_repositories(walk, base, known);
         let mut lanes = Lanes::new();
@@ -86,14 +79,14 @@ impl Checkpoints {
         let in_question = suspects
             .touched
             .iter()
-            .filter(|found| self.is_in_question(base, found) || self.has_long_holes(found));
+            .filter(|found| self.is_in_question(base, found) || repo.has_long_holes(found));
         for found in suspects.created.iter().chain(in_question) {
             if is_module_path(&found.path) {
                 lanes.insert(found.path.clone(), Lane::Kept);
             } else if !matches!(found.kind, Kind::File | Kind::Link) {
                 // Git knows of neither folders nor pipes.
             } else if known.tracked.contains(&found.path) {
-                let lane = if self.has_long_holes(found) {
+                let lane = if repo.has_long_holes(found) {
                     Lane::Kept
                 } else {
                     Lane::Committed
@@ -111,7 +104,7 @@ impl Checkpoints {
         for found in asked {
             let lane = if ignored.contains(&found.path) {
                 Lane::Ignored
-            } else if self.guard_of(found).is_some() || self.has_long_holes(found) {
+            } else if self.guard_of(found).is_some() || repo.has_long_holes(found) {
                 Lane::Kept
             } else {
                 Lane::Committed
@@ -136,7 +129,7 @@ impl Checkpoints {
     }
 
     /// Names what is kept out of commits and was not named before in this run.
-    pub fn tell_kept_out(&self, taken: &Taken) -> Option<Notice> {
+    pub(crate) fn tell_kept_out(&self, taken: &Taken) -> Option<Notice> {
         let mut named = Vec::new();
         for path in taken.changes.created.iter().chain(&taken.changes.modified) {
             let Some(entry) = taken.manifest.entries.get(path) else {
@@ -144,7 +137,7 @@ impl Checkpoints {
             };
             if entry.lane != Lane::Kept
                 || is_module_path(path)
-                || !lock(&self.told).insert(path.clone())
+                || !self.told.borrow_mut().insert(path.clone())
             {
                 continue;
             }
@@ -167,15 +160,18 @@ impl Checkpoints {
     }
 
     /// What an earlier checkpoint of the run kept out was named then.
-    pub fn was_told(&self, checkpoint: &Snapshot) {
+    pub(crate) fn was_told(&self, checkpoint: &Snapshot) {
         let kept = checkpoint.manifest.entries.iter();
         let kept = kept.filter(|(_, entry)| entry.lane == Lane::Kept);
-        lock(&self.told).extend(kept.map(|(path, _)| path.clone()));
+        self.told
+            .borrow_mut()
+            .extend(kept.map(|(path, _)| path.clone()));
     }
 
     /// Names files that were ignored, and are not since somebody dropped the rule.
-    pub fn tell_no_longer_ignored(
+    pub(crate) fn tell_no_longer_ignored(
         &self,
+        repo: &Repo,
         git: &Git,
         base: &Snapshot,
         taken: &Taken,
@@ -200,14 +196,14 @@ impl Checkpoints {
         let folders = base.opaque.iter();
         asked.extend(
             folders
-                .filter(|folder| self.places.full(folder).is_dir())
+                .filter(|folder| repo.places.full(folder).is_dir())
                 .cloned(),
         );
         if asked.is_empty() {
             return Ok(None);
         }
         let ignored = check_ignore(git, &asked)?;
-        asked.retain(|path| !ignored.contains(path) && lock(&self.told).insert(path.clone()));
+        asked.retain(|path| !ignored.contains(path) && self.told.borrow_mut().insert(path.clone()));
         let named: Vec<String> = asked
             .iter()
             .map(|path| format!("`{}`", show(path)))
@@ -221,13 +217,18 @@ impl Checkpoints {
     }
 
     /// Names what looks like a secret and goes into the commit because somebody staged it.
-    pub fn tell_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
+    pub(crate) fn tell_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
         let secrets = staged.added.iter().filter(|path| looks_like_secret(path));
         self.tell_secrets(secrets.cloned(), "because it was added with `git add`")
     }
 
     /// The same for what the user had staged before the run.
-    pub fn tell_users_secrets(&self, known: &[Vec<u8>], head: &Head) -> Result<Option<Notice>> {
+    pub(crate) fn tell_users_secrets(
+        &self,
+        repo: &Repo,
+        known: &[Vec<u8>],
+        head: &Head,
+    ) -> Result<Option<Notice>> {
         let mut secrets: HashSet<Vec<u8>> = known
             .iter()
             .filter(|path| looks_like_secret(path))
@@ -235,7 +236,7 @@ impl Checkpoints {
             .collect();
         if let Some(commit) = head.commit().filter(|_| !secrets.is_empty()) {
             let commit = commit.to_string();
-            let listing = self.work.patient().run([
+            let listing = repo.work.patient().run([
                 "ls-tree",
                 "-r",
                 "-z",
@@ -253,7 +254,12 @@ impl Checkpoints {
     }
 
     /// Names what looks like a secret in commits somebody made on top of the checkpoint.
-    pub fn tell_committed_secrets(&self, from: ObjectId, to: ObjectId) -> Result<Option<Notice>> {
+    pub(crate) fn tell_committed_secrets(
+        &self,
+        repo: &Repo,
+        from: ObjectId,
+        to: ObjectId,
+    ) -> Result<Option<Notice>> {
         if from == to {
             return Ok(None);
         }
@@ -267,7 +273,7 @@ impl Checkpoints {
             "--diff-filter=A",
             &range,
         ];
-        let listing = self.git.patient().run(args)?;
+        let listing = repo.git.patient().run(args)?;
         let secrets: HashSet<Vec<u8>> = nul_separated(&listing)
             .filter(|path| looks_like_secret(path))
             .map(<[u8]>::to_vec)
@@ -283,7 +289,7 @@ impl Checkpoints {
         why: &str,
     ) -> Option<Notice> {
         let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.retain(|path| lock(&self.told_secrets).insert(path.clone()));
+        secrets.retain(|path| self.told_secrets.borrow_mut().insert(path.clone()));
         let named: Vec<String> = secrets
             .iter()
             .map(|path| format!("`{}`", show(path)))
@@ -293,6 +299,26 @@ impl Checkpoints {
             "secret_committed",
             format!("looks like a secret and is in the branch, {why}: {named}"),
         ))
+    }
+}
+
+impl Repo {
+    /// The limits of an open run. Nothing is asked to stay free: what an interrupted run left is
+    /// put in order wherever there is just room enough.
+    pub(crate) fn read_limits(&self, run: &RunId) -> Limits {
+        let text = std::fs::read(self.limits_file(run)).unwrap_or_default();
+        let kept = serde_json::from_slice::<KeptLimits>(&text).ok();
+        let largest_file = kept.map_or(Limits::DEFAULT.largest_file, |kept| {
+            SizeLimit(kept.largest_file)
+        });
+        Limits {
+            largest_file,
+            least_free: 0,
+        }
+    }
+
+    fn limits_file(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("limits.json")
     }
 
     /// True for a long file that is mostly holes: git would read every one of them.

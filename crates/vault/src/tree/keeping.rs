@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use super::guarding::Lanes;
 use super::room;
 use super::taking::{Known, Likeness, now_ns, show};
-use crate::checkpoint::{Notice, Places, Result, lock};
+use crate::checkpoint::{Notice, Result, lock};
+use crate::repo::Places;
 use crate::repo::object_id::ObjectId;
 use crate::tree::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
 use crate::tree::walk::{Found, look};
@@ -35,17 +36,17 @@ const ALL_IGNORED: u64 = 256 * 1024 * 1024;
 pub(crate) const READ_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// Turns suspects into entries, keeping their bytes.
-pub(crate) struct Keeper {
-    pub places: Arc<Places>,
+pub(crate) struct Keeper<'a> {
+    pub places: &'a Places,
     pub base: Arc<Manifest>,
     pub known: Known,
     pub lanes: Lanes,
-    pub seen: Arc<Mutex<Seen>>,
+    pub seen: &'a Mutex<Seen>,
     /// Bytes that must stay free in the vault.
     pub least_free: u64,
 }
 
-impl Keeper {
+impl Keeper<'_> {
     /// Reads and keeps what may have changed.
     pub(crate) fn keep(self, suspects: Suspects) -> Result<(Manifest, Changes, Vec<Notice>)> {
         room::check(
@@ -202,17 +203,17 @@ impl Keeper {
             *budget -= found.stat.size;
         }
         let full = self.places.full(&found.path);
-        if let Some(id) = large::kept_already(&self.places, &self.seen, (&full, found), old)? {
+        if let Some(id) = large::kept_already(self.places, self.seen, (&full, found), old)? {
             return Ok(Some(Content::Raw(id)));
         }
         if lane != Lane::Kept || found.stat.size <= READ_WHOLE {
-            return keep_raw(&self.places, &full, Naming::ByBytes);
+            return keep_raw(self.places, &full, Naming::ByBytes);
         }
         let now = now_ns();
-        let name = large::free_name(&self.places, found)?;
-        let content = keep_raw(&self.places, &full, Naming::As(name))?;
+        let name = large::free_name(self.places, found)?;
+        let content = keep_raw(self.places, &full, Naming::As(name))?;
         if let Some(Content::Raw(id)) = content {
-            lock(&self.seen).insert(found.path.clone(), (found.stat, id, now));
+            lock(self.seen).insert(found.path.clone(), (found.stat, id, now));
         }
         Ok(content)
     }

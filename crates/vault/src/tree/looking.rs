@@ -1,6 +1,9 @@
 //! One walk a story: a look at the tree holds for as long as nobody but this program can have been
 //! there. Somebody is there while an agent or a gate runs, and whenever the loop waits for anything.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
+use crate::tree::taking::Known;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,32 +25,27 @@ pub(crate) struct Latest {
     ours: Vec<Vec<u8>>,
 }
 
-impl Checkpoints {
+impl Tree {
     /// The tree against the checkpoint, walked only where somebody may have been there since the
     /// last walk.
-    pub fn look(&mut self, base: &Arc<Snapshot>) -> Result<Taken> {
+    pub(crate) fn look(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Taken> {
         let latest = std::mem::take(&mut self.latest);
         let known = latest.taken.filter(|(against, _)| *against == base.id);
         let taken = match known {
             Some((_, taken)) if latest.ours.is_empty() => taken,
-            Some((_, taken)) => self.look_again(base, taken, &latest.ours)?,
+            Some((_, taken)) => self.look_again(repo, base, taken, &latest.ours)?,
             None => {
-                let index = Snapshot::index(&self.places.vault, &base.id);
-                let known = Self::known_of(base);
-                self.take(&base.manifest, known, &index)?
+                let index = Snapshot::index(&repo.places.vault, &base.id);
+                let known = Known::of(base);
+                self.take(repo, &base.manifest, known, &index)?
             }
         };
         self.latest.taken = Some((base.id.clone(), taken.clone()));
         Ok(taken)
     }
 
-    /// Somebody else may change the tree from now on.
-    pub fn somebody_is_here(&mut self) {
-        self.latest = Latest::default();
-    }
-
     /// The tree is what the checkpoint says, and nobody had the time to change it.
-    pub fn nobody_was_here(&mut self) {
+    pub(crate) fn nobody_was_here(&mut self) {
         self.latest = Latest {
             as_left: true,
             ..Latest::default()
@@ -55,30 +53,20 @@ impl Checkpoints {
     }
 
     /// Nobody can have changed the tree since it was what the checkpoint says.
-    pub fn is_as_left(&self) -> bool {
+    pub(crate) fn is_as_left(&self) -> bool {
         self.latest.as_left
     }
 
-    /// This program wrote files, and nothing else changed.
-    pub fn we_wrote(&mut self, files: &[PathBuf]) {
-        self.latest.as_left = false;
-        let top = &self.places.repository.work_tree;
-        let inside = |file: &PathBuf| {
-            let real = file.canonicalize().ok()?;
-            let path = real.strip_prefix(top).map(Path::to_owned);
-            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
-        };
-        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
-        match paths {
-            Some(paths) => self.latest.ours.extend(paths.into_iter().flatten()),
-            None => self.somebody_is_here(),
-        }
-    }
-
     /// The same look, but for a few files that were written since.
-    fn look_again(&self, base: &Arc<Snapshot>, taken: Taken, paths: &[Vec<u8>]) -> Result<Taken> {
-        let index = Snapshot::index(&self.places.vault, &base.id);
-        let top = &self.places.repository.work_tree;
+    fn look_again(
+        &self,
+        repo: &Repo,
+        base: &Arc<Snapshot>,
+        taken: Taken,
+        paths: &[Vec<u8>],
+    ) -> Result<Taken> {
+        let index = Snapshot::index(&repo.places.vault, &base.id);
+        let top = &repo.places.repository.work_tree;
         let mut walk = Walk::default();
         for path in paths {
             let found = look(top, path)?;
@@ -87,14 +75,14 @@ impl Checkpoints {
                 (None, false) => {}
                 // It is not the small change it was said to be.
                 _ => {
-                    return self.take(&base.manifest, Self::known_of(base), &index);
+                    return self.take(repo, &base.manifest, Known::of(base), &index);
                 }
             }
         }
-        let git = self.work.patient().with_index(&index);
+        let git = repo.work.patient().with_index(&index);
         let began_ns = taken.manifest.taken_ns.min(now_ns());
-        let known = Self::known_of(base);
-        let again = self.keep_found(&git, (began_ns, walk), &taken.manifest, known)?;
+        let known = Known::of(base);
+        let again = self.keep_found(repo, &git, (began_ns, walk), &taken.manifest, known)?;
         let mut notices = taken.notices;
         notices.extend(again.notices);
         let mut changes = without(taken.changes, paths);
@@ -116,6 +104,29 @@ impl Checkpoints {
             notices,
             ..taken
         })
+    }
+}
+
+impl Checkpoints {
+    /// Somebody else may change the tree from now on.
+    pub fn somebody_is_here(&mut self) {
+        self.tree.latest = Latest::default();
+    }
+
+    /// This program wrote files, and nothing else changed.
+    pub fn we_wrote(&mut self, files: &[PathBuf]) {
+        self.tree.latest.as_left = false;
+        let top = &self.repo.places.repository.work_tree;
+        let inside = |file: &PathBuf| {
+            let real = file.canonicalize().ok()?;
+            let path = real.strip_prefix(top).map(Path::to_owned);
+            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
+        match paths {
+            Some(paths) => self.tree.latest.ours.extend(paths.into_iter().flatten()),
+            None => self.somebody_is_here(),
+        }
     }
 }
 

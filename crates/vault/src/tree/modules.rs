@@ -2,6 +2,7 @@
 //! are user state like the repository's own. They are entries of the manifest, named `.git/modules/…`
 //! wherever they really are, and their objects are linked into the vault.
 
+use crate::repo::Repo;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt as _;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 
 use super::snapshot::Snapshot;
 use super::taking::show;
-use crate::checkpoint::{Checkpoints, Notice, Places, Result, lock};
+use crate::checkpoint::{Checkpoints, Notice, Result};
 use crate::recovery::mend::link_back;
+use crate::repo::Places;
 use crate::repo::objects::ObjectLinks;
 use crate::tree::manifest::{Entry, Manifest};
 use crate::tree::walk::{Found, Ground, Walk, absolute, look, walk};
@@ -99,19 +101,19 @@ fn kept_objects(places: &Places, folder: &[u8]) -> PathBuf {
 /// What was linked, for each submodule.
 pub(crate) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
 
-impl Checkpoints {
+impl Repo {
     /// Links objects that submodules have gained into the vault.
-    pub fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
+    pub(crate) fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
         let folders: Vec<Vec<u8>> = module_folders(manifest).map(<[u8]>::to_vec).collect();
         if folders.is_empty() {
             return Ok(());
         }
-        let places = Arc::clone(&self.places);
-        let links = Arc::clone(&self.module_links);
+        let places = &self.places;
         for folder in folders {
             let objects = places.full(&folder).join("objects");
-            let kept = kept_objects(&places, &folder);
-            lock(&links)
+            let kept = kept_objects(places, &folder);
+            self.module_links
+                .borrow_mut()
                 .entry(folder)
                 .or_default()
                 .link_new(&objects, &kept)?;
@@ -120,11 +122,11 @@ impl Checkpoints {
     }
 
     /// Links back what submodules lack of their objects.
-    pub fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
+    pub(crate) fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
         let folders: Vec<Vec<u8>> = module_folders(&base.manifest).map(<[u8]>::to_vec).collect();
-        let places = Arc::clone(&self.places);
+        let places = &self.places;
         for folder in folders {
-            let kept = kept_objects(&places, &folder);
+            let kept = kept_objects(places, &folder);
             let objects = places.full(&folder).join("objects");
             if kept.is_dir() {
                 std::fs::create_dir_all(&objects).tried("create", &objects)?;
@@ -134,6 +136,17 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// Writes the git directories of submodules after the repository's own was made anew.
+    pub(crate) fn rebuild_modules(&self, base: &Snapshot, trash: &Path) -> Result<()> {
+        let wanted: Vec<_> = module_entries(&base.manifest)
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
+        self.bring_back_module_objects(base)
+    }
+}
+
+impl Checkpoints {
     /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
     /// and read all of the hole.
     pub fn restore_spoiled_modules(
@@ -142,7 +155,7 @@ impl Checkpoints {
         trash: &Path,
     ) -> Result<Option<Notice>> {
         let is_spoiled = |path: &[u8]| {
-            let found = std::fs::symlink_metadata(self.places.full(path));
+            let found = std::fs::symlink_metadata(self.repo.places.full(path));
             found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))
         };
         let spoiled: Vec<_> = module_entries(&base.manifest)
@@ -155,23 +168,18 @@ impl Checkpoints {
         let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
         let aside = trash.join("spoiled");
         for (path, _) in &spoiled {
-            move_away(&self.places.full(path), &free_name(&aside.join("file")))?;
+            move_away(
+                &self.repo.places.full(path),
+                &free_name(&aside.join("file")),
+            )?;
         }
-        self.write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
+        self.repo
+            .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
         self.somebody_is_here();
         let message = format!(
             "a pipe or one long hole, which git cannot read, and restored: {}",
             names.join(", ")
         );
         Ok(Some(Notice::new("git_files_restored", message)))
-    }
-
-    /// Writes the git directories of submodules after the repository's own was made anew.
-    pub fn rebuild_modules(&self, base: &Snapshot, trash: &Path) -> Result<()> {
-        let wanted: Vec<_> = module_entries(&base.manifest)
-            .map(|(path, entry)| (path.clone(), entry.clone()))
-            .collect();
-        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
-        self.bring_back_module_objects(base)
     }
 }

@@ -1,17 +1,20 @@
 //! Room on the disk: looked at before anything is copied or committed, so that a full disk is said
 //! in time and in plain words, not found out half-way.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
 use std::path::Path;
 
 use super::keeping::room_of_raw;
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::checkpoint::{CheckpointError, Result};
 use crate::tree::manifest::{Content, Entry, Kind, Manifest};
 use ralph_base::size::rounded;
 
-impl Checkpoints {
+impl Tree {
     /// Refuses where the bytes of some paths do not fit into a folder.
-    pub fn check_room_for<'a>(
+    pub(crate) fn check_room_for<'a>(
         &self,
+        repo: &Repo,
         folder: &Path,
         manifest: &Manifest,
         paths: impl IntoIterator<Item = &'a Vec<u8>>,
@@ -23,7 +26,7 @@ impl Checkpoints {
         // Holes of a copy take up no room where it is written to.
         let room = |entry: &Entry| {
             let copied = match &entry.content {
-                Content::Raw(id) => room_of_raw(&self.places, id),
+                Content::Raw(id) => room_of_raw(&repo.places, id),
                 _ => None,
             };
             copied.unwrap_or(entry.stat.size)

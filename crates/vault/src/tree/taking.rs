@@ -1,5 +1,8 @@
 //! Taking the state of the work tree: one walk, and what it says against the last manifest.
 
+use crate::repo::Repo;
+use crate::tree::Tree;
+use crate::tree::snapshot::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -7,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::guarding::list;
 use super::keeping::Keeper;
 use super::modules::{is_module_path, walk_modules};
-use crate::checkpoint::{Checkpoints, Notice, Result, lock};
+use crate::checkpoint::{Notice, Result, lock};
 use crate::repo::git::Git;
 use crate::repo::index_file::Staged;
 use crate::repo::object_id::ObjectId;
@@ -84,7 +87,7 @@ impl Opaque {
 
 /// A tracked file whose bytes may be those of its object.
 #[derive(Debug, Clone, Copy)]
-pub struct Clean {
+pub(crate) struct Clean {
     /// The object.
     pub id: ObjectId,
     /// What the index says of the file, where nobody has compared the two.
@@ -93,11 +96,11 @@ pub struct Clean {
 
 /// Files that git does not read, because they have the fields its index has of them.
 #[derive(Debug, Default)]
-pub struct CleanToGit(BTreeMap<Vec<u8>, Staged>);
+pub(crate) struct CleanToGit(BTreeMap<Vec<u8>, Staged>);
 
 impl CleanToGit {
     /// True where a file has the fields the index has.
-    pub fn is_clean(&self, path: &[u8], manifest: &Manifest) -> bool {
+    pub(crate) fn is_clean(&self, path: &[u8], manifest: &Manifest) -> bool {
         let (Some(staged), Some(entry)) = (self.0.get(path), manifest.entries.get(path)) else {
             return false;
         };
@@ -108,7 +111,7 @@ impl CleanToGit {
 
 /// How a file stands to its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
+pub(crate) enum Likeness {
     /// It has the same bytes.
     Same(ObjectId),
     /// It has the same bytes if they have this id.
@@ -134,7 +137,7 @@ pub struct Taken {
 
 /// What is known before the walk.
 #[derive(Debug, Default)]
-pub struct Known {
+pub(crate) struct Known {
     /// Tracked files that are not converted, and may be clean.
     pub clean: BTreeMap<Vec<u8>, Clean>,
     /// When git compared them, or they were about to be.
@@ -151,14 +154,22 @@ pub struct Known {
 }
 
 impl Known {
+    /// What later walks need to know of a checkpoint.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            submodules: snapshot.submodules.iter().cloned().collect(),
+            ..Self::default()
+        }
+    }
+
     /// There is a checkpoint to compare with. Before the first one, that something is a git object
     /// says that the index knows it.
-    pub fn is_of_a_checkpoint(&self) -> bool {
+    pub(crate) fn is_of_a_checkpoint(&self) -> bool {
         self.clean_ns == 0
     }
 
     /// The files whose fields git trusts though their bytes may be others than those of their objects.
-    pub fn clean_to_git(&self) -> CleanToGit {
+    pub(crate) fn clean_to_git(&self) -> CleanToGit {
         if !self.may_be_converted {
             return CleanToGit::default();
         }
@@ -172,7 +183,7 @@ impl Known {
 
     /// How a file that was looked at stands to the object the index names. The rules are git's, but
     /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
-    pub fn likeness(&self, found: &Found) -> Likeness {
+    pub(crate) fn likeness(&self, found: &Found) -> Likeness {
         let Some(clean) = self.clean.get(&found.path) else {
             return Likeness::Other;
         };
@@ -205,45 +216,52 @@ impl Known {
     }
 }
 
-impl Checkpoints {
+impl Tree {
     /// Takes the work tree against `base`. `known` is only needed for the first time.
-    pub fn take(&self, base: &Arc<Manifest>, known: Known, index: &Path) -> Result<Taken> {
+    pub(crate) fn take(
+        &self,
+        repo: &Repo,
+        base: &Arc<Manifest>,
+        known: Known,
+        index: &Path,
+    ) -> Result<Taken> {
         // An agent may have removed the repository with its objects; the vault has them too.
-        let objects = self.places.vault.store().join("objects");
-        let git = self.work.patient().with_index(index);
+        let objects = repo.places.vault.store().join("objects");
+        let git = repo.work.patient().with_index(index);
         let git = git.with_objects(&objects, None);
         let began_ns = now_ns();
-        let mut walk = self.walk(&git, &known.tracked, base)?;
+        let mut walk = self.walk(repo, &git, &known.tracked, base)?;
         let (unreadable, not_entered) = (&walk.unreadable, &walk.not_entered);
         // A folder that cannot be read or is passed over now has not lost its files.
         walk.suspects
             .gone
             .retain(|path| !under_any(path, unreadable) && !under_any(path, not_entered));
-        self.keep_found(&git, (began_ns, walk), base, known)
+        self.keep_found(repo, &git, (began_ns, walk), base, known)
     }
 
     /// Reads and keeps what a walk that began at the given time found.
-    pub fn keep_found(
+    pub(crate) fn keep_found(
         &self,
+        repo: &Repo,
         git: &Git,
         (began_ns, walk): (i64, Walk),
         base: &Arc<Manifest>,
         known: Known,
     ) -> Result<Taken> {
-        let mut notices: Vec<Notice> = self.tell_too_deep(&walk).into_iter().collect();
+        let mut notices: Vec<Notice> = self.tell_too_deep(repo, &walk).into_iter().collect();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
                 "unreadable",
                 format!("`{}` cannot be read and is left alone", show(folder)),
             ));
         }
-        let lanes = self.lanes(git, &walk, &known, base)?;
+        let lanes = self.lanes(repo, git, &walk, &known, base)?;
         let keeper = Keeper {
-            places: Arc::clone(&self.places),
+            places: &repo.places,
             base: Arc::clone(base),
             known,
             lanes,
-            seen: Arc::clone(&self.seen_large),
+            seen: &self.seen_large,
             least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = keeper.keep(walk.suspects)?;
@@ -258,20 +276,11 @@ impl Checkpoints {
         })
     }
 
-    /// The longest path of a folder that is entered: what is in it must have a path short enough to
-    /// name it in the tree and in the trash.
-    fn longest_folder(&self) -> usize {
-        let vault = self.places.vault.folder().as_os_str().len() + LONGEST_IN_VAULT;
-        let tree = self.places.repository.work_tree.as_os_str().len();
-        let prefix = tree.max(vault);
-        LONGEST_PATH.saturating_sub(prefix + LONGEST_NAME)
-    }
-
     /// Names folders that were not entered because they are nested too deep.
-    fn tell_too_deep(&self, walk: &Walk) -> Option<Notice> {
-        let longest = self.longest_folder();
+    fn tell_too_deep(&self, repo: &Repo, walk: &Walk) -> Option<Notice> {
+        let longest = repo.longest_folder();
         let deep = walk.not_entered.iter().filter(|path| path.len() > longest);
-        let new = deep.filter(|path| lock(&self.told).insert((*path).clone()));
+        let new = deep.filter(|path| self.told.borrow_mut().insert((*path).clone()));
         let named: Vec<String> = new
             .map(|path| format!("`{}`", shortened(&show(path))))
             .collect();
@@ -287,12 +296,18 @@ impl Checkpoints {
 
     /// Walks the tree against a manifest; cache folders seen for the first time are decided by
     /// git's ignore rules and by what the base has in them.
-    fn walk(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>, base: &Manifest) -> Result<Walk> {
+    fn walk(
+        &self,
+        repo: &Repo,
+        git: &Git,
+        tracked: &BTreeSet<Vec<u8>>,
+        base: &Manifest,
+    ) -> Result<Walk> {
         let mut whole = Walk::default();
         let mut starts = vec![Vec::new()];
         while !starts.is_empty() {
             let folders = std::mem::take(&mut starts);
-            let (part, undecided) = self.walk_part(&folders, base)?;
+            let (part, undecided) = self.walk_part(repo, &folders, base)?;
             whole.extend(part);
             if undecided.is_empty() {
                 break;
@@ -312,22 +327,28 @@ impl Checkpoints {
         }
         // They may be anywhere; the top of the tree says nothing of them.
         whole.suspects.gone.retain(|path| !is_module_path(path));
-        whole.extend(walk_modules(&self.places, base)?);
+        whole.extend(walk_modules(&repo.places, base)?);
         whole.sort();
         Ok(whole)
     }
 
     /// Walks the given folders, not entering cache folders that are passed over or undecided.
-    fn walk_part(&self, starts: &[Vec<u8>], base: &Manifest) -> Result<(Walk, Vec<Vec<u8>>)> {
-        let top = &self.places.repository.work_tree;
-        let longest = self.longest_folder();
+    fn walk_part(
+        &self,
+        repo: &Repo,
+        starts: &[Vec<u8>],
+        base: &Manifest,
+    ) -> Result<(Walk, Vec<Vec<u8>>)> {
+        let top = &repo.places.repository.work_tree;
+        let longest = repo.longest_folder();
         let undecided = Mutex::new(Vec::new());
-        let decided = |path: &[u8]| lock(&self.opaque).decided.get(path).copied();
+        let opaque = &self.opaque;
+        let decided = |path: &[u8]| lock(opaque).decided.get(path).copied();
         let enter = |path: &[u8], on_disk: &Path| match decided(path) {
             Some(pass_over) => !pass_over,
             // What is in it has paths that no call takes.
             None if path.len() > longest => {
-                lock(&self.opaque).decided.insert(path.to_vec(), true);
+                lock(opaque).decided.insert(path.to_vec(), true);
                 false
             }
             None if is_cache(path, on_disk) => {
@@ -354,6 +375,17 @@ impl Checkpoints {
             .not_entered
             .retain(|folder| !undecided.contains(folder));
         Ok((whole, undecided))
+    }
+}
+
+impl Repo {
+    /// The longest path of a folder that is entered: what is in it must have a path short enough to
+    /// name it in the tree and in the trash.
+    fn longest_folder(&self) -> usize {
+        let vault = self.places.vault.folder().as_os_str().len() + LONGEST_IN_VAULT;
+        let tree = self.places.repository.work_tree.as_os_str().len();
+        let prefix = tree.max(vault);
+        LONGEST_PATH.saturating_sub(prefix + LONGEST_NAME)
     }
 }
 

@@ -6,22 +6,23 @@ use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::checkpoint::{Places, lock};
+use crate::checkpoint::lock;
 use crate::operations::converge::Wanted;
+use crate::repo::Places;
 use crate::tree::manifest::{Entry, Kind, Manifest, Stat};
 use crate::tree::walk::stat;
 use ralph_base::os;
 
 /// The other names a file had, for each path that is restored.
 #[derive(Debug, Default)]
-pub struct Twins {
+pub(crate) struct Twins {
     names: HashMap<Vec<u8>, Vec<Wanted>>,
     written: Mutex<HashSet<Vec<u8>>>,
 }
 
 impl Twins {
     /// Names of one file have all fields in common, also the time of the last change to any of them.
-    pub fn of(target: &Manifest, wanted: &[Wanted]) -> Self {
+    pub(crate) fn of(target: &Manifest, wanted: &[Wanted]) -> Self {
         let is_file = |entry: &Entry| entry.kind == Kind::File;
         let key = |entry: &Entry| (entry.stat.inode, entry.stat.changed_ns);
         let files = wanted.iter().filter(|(_, entry)| is_file(entry));
@@ -49,7 +50,12 @@ impl Twins {
     }
 
     /// Makes a path another name of the file it was one of, where another name has its bytes already.
-    pub fn link(&self, path: &[u8], full: &Path, (places, now): (&Places, &Manifest)) -> bool {
+    pub(crate) fn link(
+        &self,
+        path: &[u8],
+        full: &Path,
+        (places, now): (&Places, &Manifest),
+    ) -> bool {
         let twins = self.names.get(path).into_iter().flatten();
         let mut restored =
             twins.filter(|(twin, wanted)| self.is_restored(places, twin, (wanted, now)));
@@ -57,7 +63,7 @@ impl Twins {
     }
 
     /// Notes that a path was restored.
-    pub fn note_written(&self, path: &[u8]) {
+    pub(crate) fn note_written(&self, path: &[u8]) {
         if self.names.contains_key(path) {
             lock(&self.written).insert(path.to_vec());
         }

@@ -44,7 +44,7 @@ pub struct Found {
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// What differs from the manifest, each in the order of paths.
     pub suspects: Suspects,
     /// Folders below the top that hold a `.git`.
@@ -57,7 +57,7 @@ pub struct Walk {
 
 impl Walk {
     /// Adds what another walk found elsewhere.
-    pub fn extend(&mut self, other: Self) {
+    pub(crate) fn extend(&mut self, other: Self) {
         self.suspects.created.extend(other.suspects.created);
         self.suspects.touched.extend(other.suspects.touched);
         self.suspects.gone.extend(other.suspects.gone);
@@ -67,7 +67,7 @@ impl Walk {
     }
 
     /// Puts everything in the order of paths.
-    pub fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         for found in [&mut self.suspects.created, &mut self.suspects.touched] {
             found.sort_by(|a, b| a.path.cmp(&b.path));
         }

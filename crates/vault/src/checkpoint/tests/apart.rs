@@ -32,7 +32,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     yard.sh("echo '*.t text' > .gitattributes; git add -A; git commit -qm text");
     let mut checkpoints = yard.open();
     checkpoints.begin(&run_id(), "c").unwrap();
-    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
+    let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     // Somebody else, such as in another work tree, has the same lines in hand.
@@ -42,7 +42,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     checkpoints.park(failed).unwrap();
     checkpoints.restore().unwrap();
     yard.sh("git prune --expire=now");
-    let store = checkpoints.places.vault.store();
+    let store = checkpoints.repo.places.vault.store();
     let name = format!("refs/parked/{}/1.1:lines.t", run_id());
     let kept = yard.git_args(&[
         "--git-dir",

@@ -24,18 +24,21 @@ fn settled() -> Yard {
 }
 
 fn take(checkpoints: &Checkpoints) -> Taken {
-    let repository = &checkpoints.places.repository;
-    let vault = &checkpoints.places.vault;
+    let repository = &checkpoints.repo.places.repository;
+    let vault = &checkpoints.repo.places.vault;
     vault.ensure_store(repository.format).unwrap();
-    let (refs, head) = checkpoints.observe().unwrap();
+    let (refs, head) = checkpoints.repo.observe().unwrap();
     let control = Control::take(repository, (head, refs), None).unwrap();
-    let settings = checkpoints.ask_settings().unwrap().answer().unwrap();
-    let prepared = checkpoints.prepare_work_dir(&settings, &control);
+    let settings = checkpoints.repo.ask_settings().unwrap().answer().unwrap();
+    let prepared = checkpoints.repo.prepare_work_dir(&settings, &control);
     prepared.unwrap();
-    let (index, listed) = checkpoints.copy_index("start", "first").unwrap();
-    let known = checkpoints.read_index(&index, &listed).unwrap();
+    let (index, listed) = checkpoints.repo.copy_index("start", "first").unwrap();
+    let known = checkpoints.repo.read_index(&index, &listed).unwrap();
     let nothing = Arc::default();
-    checkpoints.take(&nothing, known, &index).unwrap()
+    checkpoints
+        .tree
+        .take(&checkpoints.repo, &nothing, known, &index)
+        .unwrap()
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn run(id: &str) -> RunId {
 fn one_run(yard: &Yard, id: &str) -> Checkpoints {
     let mut checkpoints = yard.open();
     checkpoints.begin(&run(id), "c").unwrap();
-    fs::create_dir_all(checkpoints.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
+    fs::create_dir_all(checkpoints.repo.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("junk.txt", &format!("junk of {id}\n"));
     yard.write("key.pem", &format!("secret of {id}\n"));
@@ -36,7 +36,7 @@ fn one_run(yard: &Yard, id: &str) -> Checkpoints {
 /// Writes the journal anew with all steps of a run later than they were, so that its begin and
 /// what was made before it are not in the same second.
 fn delay(checkpoints: &Checkpoints, id: &str) {
-    let path = checkpoints.places.vault.journal();
+    let path = checkpoints.repo.places.vault.journal();
     let mut text = String::new();
     for mut line in steps::read(&path).unwrap() {
         if line.run == run(id) {
@@ -51,7 +51,7 @@ fn delay(checkpoints: &Checkpoints, id: &str) {
 /// Every byte of every snapshot of a run can be read.
 #[track_caller]
 fn is_whole(checkpoints: &Checkpoints, yard: &Yard, id: &str) {
-    let vault = &checkpoints.places.vault;
+    let vault = &checkpoints.repo.places.vault;
     let store = format!("--git-dir={}", vault.store().display());
     let lines = steps::read(&vault.journal()).unwrap();
     let steps = lines.iter().filter(|line| line.run == run(id));
@@ -62,7 +62,7 @@ fn is_whole(checkpoints: &Checkpoints, yard: &Yard, id: &str) {
         let snapshot = Snapshot::read(vault, name).unwrap();
         for entry in snapshot.manifest.entries.values() {
             match &entry.content {
-                Content::Raw(id) => drop(open_raw(&checkpoints.places, id).unwrap()),
+                Content::Raw(id) => drop(open_raw(&checkpoints.repo.places, id).unwrap()),
                 Content::Git(id) => {
                     drop(yard.git_args(&[&store, "cat-file", "-p", &id.to_string()]));
                 }
@@ -85,7 +85,7 @@ fn is_whole(checkpoints: &Checkpoints, yard: &Yard, id: &str) {
 
 /// Names in a folder of the vault.
 fn names(checkpoints: &Checkpoints, folder: &str) -> Vec<String> {
-    let folder = checkpoints.vault_folder().join(folder);
+    let folder = checkpoints.repo.vault_folder().join(folder);
     let listing = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = listing
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -95,7 +95,7 @@ fn names(checkpoints: &Checkpoints, folder: &str) -> Vec<String> {
 }
 
 fn refs(checkpoints: &Checkpoints, yard: &Yard) -> String {
-    let store = checkpoints.vault_folder().join("store");
+    let store = checkpoints.repo.vault_folder().join("store");
     let store = format!("--git-dir={}", store.display());
     yard.git_args(&[&store, "for-each-ref", "--format=%(refname)"])
 }
@@ -106,10 +106,10 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     dirty(&yard);
     drop(one_run(&yard, "a"));
     let mut checkpoints = one_run(&yard, "b");
-    let notes = checkpoints.vault_folder().join("learnings/c.md");
+    let notes = checkpoints.repo.vault_folder().join("learnings/c.md");
     fs::create_dir_all(notes.parent().unwrap()).unwrap();
     fs::write(&notes, "a note").unwrap();
-    let state = checkpoints.state.clone();
+    let state = checkpoints.log.state.clone();
     let past = checkpoints.past_runs().unwrap();
     assert_eq!(
         past.iter().map(|it| it.attempts).collect::<Vec<_>>(),
@@ -138,7 +138,7 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     assert!(!refs(&checkpoints, &yard).contains("/a/"));
     assert_eq!(fs::read(&notes).unwrap(), b"a note");
     assert_eq!(yard.everything(), tree);
-    assert!(checkpoints.state.says_the_same_as(&state));
+    assert!(checkpoints.log.state.says_the_same_as(&state));
 
     // Once more there is nothing left to do.
     let again = checkpoints.plan_gc(&[]).unwrap();
@@ -146,7 +146,7 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
 
     // The journal goes on where it was.
     checkpoints.begin(&run("d"), "c").unwrap();
-    let lines = steps::read(&checkpoints.places.vault.journal()).unwrap();
+    let lines = steps::read(&checkpoints.repo.places.vault.journal()).unwrap();
     assert_eq!(lines.last().unwrap().step, Step::Begun);
 }
 
@@ -214,7 +214,10 @@ fn packs_only_the_vault_holds_shrink_to_what_is_needed() {
     let guess = plan.report.bytes_after;
     assert!(after.abs_diff(guess) < 50_000, "{after} for {guess}");
     is_whole(&checkpoints, &yard, "b");
-    let store = format!("--git-dir={}", checkpoints.places.vault.store().display());
+    let store = format!(
+        "--git-dir={}",
+        checkpoints.repo.places.vault.store().display()
+    );
     let tip = format!("{}:needed.txt", needed.trim());
     assert_eq!(yard.git_args(&[&store, "show", &tip]), noise(1, 200_000));
     assert_eq!(
@@ -302,7 +305,7 @@ fn without_all_history_objects_are_left_alone() {
         plan.report.store
     );
     checkpoints.carry_out_gc(&plan).unwrap();
-    let lines = steps::read(&checkpoints.places.vault.journal()).unwrap();
+    let lines = steps::read(&checkpoints.repo.places.vault.journal()).unwrap();
     assert!(lines.iter().all(|line| line.run == run("b")));
 }
 
@@ -311,23 +314,23 @@ fn a_snapshot_that_cannot_be_read_keeps_everything_it_might_need() {
     let yard = Yard::new();
     drop(one_run(&yard, "a"));
     let mut checkpoints = one_run(&yard, "b");
-    let lines = steps::read(&checkpoints.places.vault.journal()).unwrap();
+    let lines = steps::read(&checkpoints.repo.places.vault.journal()).unwrap();
     let last = lines
         .iter()
         .flat_map(|line| line.step.snapshots())
         .next_back();
-    let folder = checkpoints.places.vault.snapshot(last.unwrap());
+    let folder = checkpoints.repo.places.vault.snapshot(last.unwrap());
     fs::write(folder.join("description"), "{").unwrap();
     let before = (
         names(&checkpoints, "snapshots"),
-        files(&checkpoints.places.vault.raw()),
+        files(&checkpoints.repo.places.vault.raw()),
     );
     let plan = checkpoints.plan_gc(&[run("a")]).unwrap();
     assert!(!plan.report.notes.is_empty());
     checkpoints.carry_out_gc(&plan).unwrap();
     let after = (
         names(&checkpoints, "snapshots"),
-        files(&checkpoints.places.vault.raw()),
+        files(&checkpoints.repo.places.vault.raw()),
     );
     assert_eq!(after, before);
     assert_eq!(names(&checkpoints, "runs"), ["b"]);

@@ -21,7 +21,7 @@ fn copies(checkpoints: &Checkpoints, size: u64) -> usize {
             })
             .sum()
     }
-    visit(&checkpoints.vault_folder().join("raw"), size)
+    visit(&checkpoints.repo.vault_folder().join("raw"), size)
 }
 
 #[test]

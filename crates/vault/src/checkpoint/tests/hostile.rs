@@ -180,7 +180,7 @@ fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
     dirty(&yard);
     let mut checkpoints = yard.open();
     checkpoints.begin(&run_id(), "c").unwrap();
-    let intent = Box::new(checkpoints.current().unwrap().intent);
+    let intent = Box::new(checkpoints.log.current().unwrap().intent);
     let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent });
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     let before = yard.everything();
@@ -198,12 +198,12 @@ fn an_index_that_recovery_replaces_is_kept() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
     checkpoints.begin(&run_id(), "c").unwrap();
-    let intent = Box::new(checkpoints.current().unwrap().intent);
+    let intent = Box::new(checkpoints.log.current().unwrap().intent);
     let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent });
     yard.sh("echo staged > x; git add x; rm x");
     checkpoints.recover().unwrap();
     assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/main\n");
-    let trash = fs::read_dir(checkpoints.vault_folder().join("trash")).unwrap();
+    let trash = fs::read_dir(checkpoints.repo.vault_folder().join("trash")).unwrap();
     let kept = trash
         .map(|entry| entry.unwrap().path().join("git/index"))
         .find(|path| path.exists());
@@ -222,7 +222,7 @@ fn a_save_is_carried_out_below_what_the_user_committed_since() {
     checkpoints.begin(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
-    let current = checkpoints.current().unwrap();
+    let current = checkpoints.log.current().unwrap();
     let (commit, snapshot, story) = (current.commit, current.snapshot, "1".to_owned());
     let step = Step::SaveIntent {
         commit,
@@ -268,7 +268,7 @@ fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
     let mut checkpoints = yard.open();
     checkpoints.begin(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
-    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
+    let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     let trace = folder.join("git/1");
     fs::write(&trace, r#"{"event":"cmd_name","name":"commit"}"#).unwrap();
@@ -293,7 +293,7 @@ fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
 fn a_file_edited_right_after_the_scan_is_not_older_than_the_index() {
     let (_yard, checkpoints, _) = saved("true", "echo y > other");
     let scanned = checkpoints.loaded.as_ref().unwrap().manifest.taken_ns;
-    let index = fs::metadata(checkpoints.places.repository.index()).unwrap();
+    let index = fs::metadata(checkpoints.repo.places.repository.index()).unwrap();
     let written = index
         .modified()
         .unwrap()
@@ -331,7 +331,7 @@ fn an_empty_copy_in_the_vault_is_written_again() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
     checkpoints.begin(&run_id(), "c").unwrap();
-    let raw = checkpoints.vault_folder().join("raw");
+    let raw = checkpoints.repo.vault_folder().join("raw");
     let id = yard.git("hash-object -t blob .gitignore");
     let (folder, name) = id.trim().split_at(2);
     fs::create_dir_all(raw.join(folder)).unwrap();
@@ -352,19 +352,26 @@ fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     yard.sh("touch -t 202001010000 a.txt; sleep 2.1; git status");
     let checkpoints = yard.open();
     checkpoints
+        .repo
         .places
         .vault
-        .ensure_store(checkpoints.places.repository.format)
+        .ensure_store(checkpoints.repo.places.repository.format)
         .unwrap();
-    let (refs, head) = checkpoints.observe().unwrap();
-    let control = Control::take(&checkpoints.places.repository, (head, refs), None).unwrap();
-    let settings = checkpoints.ask_settings().unwrap().answer().unwrap();
-    checkpoints.prepare_work_dir(&settings, &control).unwrap();
-    let (index, listed) = checkpoints.copy_index("start", "first").unwrap();
-    let known = checkpoints.read_index(&index, &listed).unwrap();
+    let (refs, head) = checkpoints.repo.observe().unwrap();
+    let control = Control::take(&checkpoints.repo.places.repository, (head, refs), None).unwrap();
+    let settings = checkpoints.repo.ask_settings().unwrap().answer().unwrap();
+    checkpoints
+        .repo
+        .prepare_work_dir(&settings, &control)
+        .unwrap();
+    let (index, listed) = checkpoints.repo.copy_index("start", "first").unwrap();
+    let known = checkpoints.repo.read_index(&index, &listed).unwrap();
     yard.write("a.txt", "just saved\n");
     let nothing = Arc::default();
-    let taken = checkpoints.take(&nothing, known, &index).unwrap();
+    let taken = checkpoints
+        .tree
+        .take(&checkpoints.repo, &nothing, known, &index)
+        .unwrap();
     let content = |path: &str| taken.manifest.entries[path.as_bytes()].content.clone();
     assert!(matches!(content("a.txt"), Content::Raw(_)));
     assert!(matches!(content("dir/b.txt"), Content::Git(_)));

@@ -9,7 +9,7 @@ use crate::recovery::recover::Recovery;
 
 /// The journal as if it was written before the machine was started, without the last lines.
 fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
-    let path = checkpoints.places.vault.journal();
+    let path = checkpoints.repo.places.vault.journal();
     drop(checkpoints);
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -113,7 +113,7 @@ fn a_verified_story_is_saved_after_a_kill_and_parked_after_an_outage() {
     assert_eq!(yard.git("rev-parse HEAD"), at_checkpoint);
     assert_eq!(yard.git("status --porcelain"), "");
     assert_eq!(yard.read("a.txt"), "one\n");
-    let store = checkpoints.places.vault.store();
+    let store = checkpoints.repo.places.vault.store();
     let parked = Command::new("git")
         .args(["show", "refs/parked/test-run/2.1:second.txt"])
         .env("GIT_DIR", store)
@@ -134,7 +134,7 @@ fn edits_made_after_a_kill_are_in_no_commit_that_says_gates_passed() {
         let at_checkpoint = yard.git("rev-parse HEAD");
         let verified = Step::Verified { story: story("2") };
         checkpoints.record(&run_id(), verified).unwrap();
-        let line = checkpoints.state.last.clone().unwrap().at;
+        let line = checkpoints.log.state.last.clone().unwrap().at;
         drop(checkpoints);
         // File systems keep time in ticks: until one has passed, an edit looks older than it is.
         let probe = yard.state.join("probe");
@@ -163,7 +163,7 @@ fn edits_made_after_a_kill_are_in_no_commit_that_says_gates_passed() {
                 at_checkpoint.trim(),
                 "refs/parked/test-run/2.1",
             ])
-            .env("GIT_DIR", checkpoints.places.vault.store())
+            .env("GIT_DIR", checkpoints.repo.places.vault.store())
             .output()
             .unwrap();
         assert!(!output.stdout.is_empty(), "{edit}: {output:?}");

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::{READ_WHOLE, open_no_link, raw_path};
-use crate::checkpoint::{Places, Result, lock};
+use crate::checkpoint::{Result, lock};
+use crate::repo::Places;
 use crate::repo::object_id::ObjectId;
 use crate::tree::manifest::{Content, Entry, RACY_NS, Stat};
 use crate::tree::taking::now_ns;

@@ -22,7 +22,7 @@ type Kept = HashMap<Vec<u8>, Option<Content>>;
 /// A file with its entry in the base.
 type Small<'a> = (&'a Found, Option<&'a Entry>);
 
-impl Keeper {
+impl Keeper<'_> {
     /// Writes the small files that belong into a commit into the store.
     pub(super) fn keep_small(&self, suspects: &Suspects) -> Result<Kept> {
         if !self.known.is_of_a_checkpoint() {
