@@ -12,8 +12,9 @@ use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::files::FileError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use ralph_vault::checkpoint::Checkpoints;
-use ralph_vault::journal::reopening::Reopening;
-use ralph_vault::journal::steps::{BeginIntent, Line, MoveKind, ParkedNote, Step, StoryNote};
+use ralph_vault::journal::steps::{
+    BeginIntent, Line, MoveKind, ParkedNote, SavedWork, Step, StoryNote,
+};
 
 /// Adds what the record of the last run lacks.
 pub(crate) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
@@ -53,8 +54,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     let mut missing = Vec::new();
     let mut begun: Option<&BeginIntent> = None;
     let mut story: Option<&StoryNote> = None;
-    let mut saving: Option<(String, String, usize)> = None;
-    let mut opening: Option<&Reopening> = None;
+    let mut saving: Option<(&SavedWork, String, usize)> = None;
     let mut moving: Option<&MoveKind> = None;
     let mut finishes = 0;
     for line in lines.iter().filter(|line| line.run == *run) {
@@ -73,25 +73,24 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
             Step::Verified { story: note } => story = Some(note),
             Step::SaveIntent {
                 commit,
-                story,
+                work,
                 changed_files,
-                reopening,
                 ..
-            } => {
-                saving = Some((story.clone(), commit.to_string(), *changed_files));
-                opening = reopening.as_ref();
-            }
+            } => saving = Some((work, commit.to_string(), *changed_files)),
             Step::Saved => {
-                if let (Some(it), Some((_, commit, _))) = (opening.take(), &saving)
-                    && told.saved.insert(commit.clone())
-                {
-                    missing.push(Event::reopened(it.clone(), commit.clone()));
-                }
-                if let (Some(note), Some((of, commit, files))) = (story.take(), saving.take())
-                    && of == note.id.0
-                    && told.saved.insert(commit.clone())
-                {
-                    missing.push(completed(note, commit, files));
+                let verified = story.take();
+                let Some((work, commit, files)) = saving.take() else {
+                    continue;
+                };
+                let event = match (work, verified) {
+                    (SavedWork::Reopened(it), _) => Event::reopened(it.clone(), commit.clone()),
+                    (SavedWork::Story(of), Some(note)) if *of == note.id => {
+                        completed(note, commit.clone(), files)
+                    }
+                    _ => continue,
+                };
+                if told.saved.insert(commit) {
+                    missing.push(event);
                 }
             }
             Step::Kept { changed_files } => {
@@ -269,14 +268,13 @@ mod tests {
         }
     }
 
-    fn saved(story: &str) -> [Step; 2] {
+    fn saved(work: SavedWork) -> [Step; 2] {
         let commit = ObjectId::parse(&[b'a'; 40]).unwrap();
         let intent = Step::SaveIntent {
             commit,
             snapshot: "s".to_owned(),
-            story: story.to_owned(),
+            work,
             changed_files: 1,
-            reopening: None,
         };
         [intent, Step::Saved]
     }
@@ -289,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_story_that_was_verified_and_saved_is_completed() {
-        let [intent, saved] = saved("1");
+        let [intent, saved] = saved(SavedWork::Story(note().id));
         let verified = Step::Verified { story: note() };
         assert_eq!(completed_in(vec![verified, intent, saved]), 1);
     }
@@ -313,7 +311,7 @@ mod tests {
             },
         };
         let verified = || Step::Verified { story: note() };
-        let [intent, done] = saved("resumed state");
+        let [intent, done] = saved(SavedWork::Resumed);
         let undone = vec![
             verified(),
             parked,
@@ -324,7 +322,7 @@ mod tests {
         ];
         assert_eq!(completed_in(undone), 0);
         // Nor by a save of something else.
-        let [intent, done] = saved("resumed state");
+        let [intent, done] = saved(SavedWork::Resumed);
         assert_eq!(completed_in(vec![verified(), intent, done]), 0);
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::journal::steps::{BeginIntent, Durable, Line, MoveIntent, MoveKind, Step, StoryNote};
+use crate::journal::steps::{
+    BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
+};
 use crate::outcome::FinishChoice;
 use crate::repo::object_id::ObjectId;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
@@ -28,8 +30,7 @@ pub enum Phase {
 /// A checkpoint of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
-    /// The story it completes, or what else it holds.
-    pub story: String,
+    pub work: SavedWork,
     /// Its commit.
     pub commit: ObjectId,
     /// Its snapshot.
@@ -361,11 +362,11 @@ impl Current {
             Step::SaveIntent {
                 commit,
                 snapshot,
-                story,
+                work,
                 ..
             } => {
                 self.phase = Phase::Saving(Saved {
-                    story: story.clone(),
+                    work: work.clone(),
                     commit: *commit,
                     snapshot: snapshot.clone(),
                 });
@@ -405,7 +406,7 @@ impl Current {
             self.snapshot.clone_from(&saved.snapshot);
             // What is saved besides stories does not end the attempts at one.
             self.last_attempt
-                .take_if(|last| last.attempt.story.0 == saved.story);
+                .take_if(|last| Some(&last.attempt.story) == saved.work.story());
             self.saved.push(saved);
         }
     }

@@ -7,6 +7,7 @@
 //! synced. Two lines are only there for the first case, and are not synced: they say in which
 //! uptime they were written, and after it they are not believed without looking.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -79,13 +80,9 @@ pub enum Step {
         commit: ObjectId,
         /// Snapshot of the tree it was made from.
         snapshot: String,
-        /// The story.
-        story: String,
+        work: SavedWork,
         /// Files the commit changes.
         changed_files: usize,
-        /// What it opens again, and why; none for every other checkpoint.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reopening: Option<Reopening>,
     },
     /// The branch is at the commit.
     Saved,
@@ -105,6 +102,50 @@ pub enum Step {
     Moved,
     /// A move was interrupted, and somebody has gone on working since: it was left as found.
     MoveGivenUp,
+}
+
+/// What a checkpoint commit holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedWork {
+    /// The work of a story.
+    Story(StoryId),
+    /// The open boxes of a story that has to be done again.
+    Reopened(Reopening),
+    /// What the user changed while no agent was at work.
+    Meanwhile,
+    /// What was in the tree when an interrupted run was resumed.
+    Resumed,
+}
+
+impl SavedWork {
+    /// The story whose work it is.
+    pub fn story(&self) -> Option<&StoryId> {
+        match self {
+            Self::Story(story) => Some(story),
+            Self::Reopened(_) | Self::Meanwhile | Self::Resumed => None,
+        }
+    }
+
+    /// The subject of its commit.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::Story(story) => format!("checkpoint: {story}"),
+            Self::Reopened(reopening) => format!("reopen: {}", reopening.story),
+            Self::Meanwhile | Self::Resumed => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for SavedWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Story(story) => story.fmt(f),
+            Self::Reopened(reopening) => write!(f, "reopened {}", reopening.story),
+            Self::Meanwhile => f.write_str("changes made meanwhile"),
+            Self::Resumed => f.write_str("resumed state"),
+        }
+    }
 }
 
 /// What must be on disk before the step after a line is taken.

@@ -5,6 +5,7 @@ use super::begin::short;
 use super::save::{Checkpoint, Commit, descends};
 use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
 use crate::journal::run_state::Current;
+use crate::journal::steps::SavedWork;
 use crate::repo::Repo;
 use crate::repo::agent_git::MOVING;
 use crate::repo::object_id::ObjectId;
@@ -61,12 +62,12 @@ impl Checkpoints {
         }));
         // What is staged may be nowhere else.
         self.repo.keep_index(&self.repo.new_trash("meanwhile"))?;
-        let message = format!("changes made meanwhile\n\nRun: {}\n", current.intent.run);
+        let work = SavedWork::Meanwhile;
+        let message = format!("{}\n\nRun: {}\n", work.subject(), current.intent.run);
         let report = self.save_with(Checkpoint {
-            story: "changes made meanwhile",
+            work,
             message: &message,
             when: Commit::WhereItDiffers,
-            reopening: None,
         })?;
         notices.extend(report.notices);
         Ok(Meanwhile {

@@ -64,7 +64,7 @@ impl Checkpoints {
         Ok(PreparedRewind {
             stories: current.saved[left..]
                 .iter()
-                .map(|saved| saved.story.clone())
+                .map(|saved| saved.work.to_string())
                 .collect(),
             prepared,
         })
@@ -114,12 +114,12 @@ fn place_of(current: &Current, story: &StoryId) -> Result<usize> {
     let place = current
         .saved
         .iter()
-        .position(|saved| saved.story == story.0);
+        .position(|saved| saved.work.story() == Some(story));
     place.ok_or_else(|| {
         let known: Vec<&str> = current
             .saved
             .iter()
-            .map(|saved| saved.story.as_str())
+            .filter_map(|saved| Some(saved.work.story()?.0.as_str()))
             .collect();
         let hint = if known.is_empty() {
             "no story of this run is done yet; `ralphtool finish --abandon` goes back to before it"

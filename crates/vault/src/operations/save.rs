@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::checkpoint::{Checkpoints, Notice, Result};
 use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
-use crate::journal::steps::{Step, StoryNote};
+use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::recovery::mend::{Care, Mended};
 use crate::repo::git::{Git, GitError};
 use crate::repo::object_id::ObjectId;
@@ -35,12 +35,9 @@ pub enum Commit {
 
 /// A checkpoint to be made.
 pub struct Checkpoint<'a> {
-    /// What the journal calls it: the story, or what else it holds.
-    pub story: &'a str,
+    pub work: SavedWork,
     pub message: &'a str,
     pub when: Commit,
-    /// The story it opens again.
-    pub reopening: Option<Reopening>,
 }
 
 /// What of a look at the tree goes into the index.
@@ -75,19 +72,15 @@ impl Checkpoints {
                 story: story.clone(),
             },
         )?;
-        self.save_as(&story.id.0, &message(story, &run.0))
+        self.save_as(SavedWork::Story(story.id.clone()), &message(story, &run.0))
     }
 
     /// Commits the open boxes of a story that was done.
     pub fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
-        let story = &reopening.story;
-        self.save_with(Checkpoint {
-            story: &format!("reopened {story}"),
-            message: &format!("reopen: {story}\n\nRun: {run}\n"),
-            when: Commit::Always,
-            reopening: Some(reopening),
-        })
+        let work = SavedWork::Reopened(reopening);
+        let message = format!("{}\n\nRun: {run}\n", work.subject());
+        self.save_as(work, &message)
     }
 
     /// The checkpoint commit and the id of its tree.
@@ -98,12 +91,11 @@ impl Checkpoints {
     }
 
     /// Commits what changed since the last checkpoint.
-    pub fn save_as(&mut self, story: &str, message: &str) -> Result<SaveReport> {
+    pub fn save_as(&mut self, work: SavedWork, message: &str) -> Result<SaveReport> {
         self.save_with(Checkpoint {
-            story,
+            work,
             message,
             when: Commit::Always,
-            reopening: None,
         })
     }
 
@@ -193,9 +185,8 @@ impl Checkpoints {
             Step::SaveIntent {
                 commit,
                 snapshot: snapshot.id.clone(),
-                story: checkpoint.story.to_owned(),
+                work: checkpoint.work,
                 changed_files: paths.len(),
-                reopening: checkpoint.reopening,
             },
         )?;
         self.repo

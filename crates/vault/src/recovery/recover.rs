@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::mend::Care;
 use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
 use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
-use crate::journal::steps::{Step, StoryNote};
+use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::operations::park::{Parked, Setback};
 use crate::operations::save::descends;
 use crate::outcome::FailureKind;
@@ -409,8 +409,9 @@ impl Checkpoints {
         let control = self.repo.take_control((head, refs), None)?;
         let kept = control.has_files_of(&base.control);
         if taken.changes.count() > 0 || moved || !kept {
-            let message = format!("resumed state\n\nRun: {}\n", current.intent.run);
-            self.save_as("resumed state", &message)?;
+            let work = SavedWork::Resumed;
+            let message = format!("{}\n\nRun: {}\n", work.subject(), current.intent.run);
+            self.save_as(work, &message)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What a hostile agent, an odd repository or a busy user does to the protocol.
 
+use crate::journal::steps::SavedWork;
 use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
@@ -223,13 +224,11 @@ fn a_save_is_carried_out_below_what_the_user_committed_since() {
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
     let current = checkpoints.log.current().unwrap();
-    let (commit, snapshot, story) = (current.commit, current.snapshot, "1".to_owned());
     let step = Step::SaveIntent {
-        commit,
-        snapshot,
-        story,
+        commit: current.commit,
+        snapshot: current.snapshot,
+        work: SavedWork::Story(StoryId("1".to_owned())),
         changed_files: 1,
-        reopening: None,
     };
     let mut checkpoints = killed_after(&yard, checkpoints, step);
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");

@@ -64,7 +64,7 @@ fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
     let first = attempt("1", 1);
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "done\n");
-    let saved = checkpoints.save_as("1", "checkpoint: 1\n").unwrap();
+    let saved = checkpoints.save(&story("1")).unwrap();
     let store = checkpoints.repo.vault_folder().join("store");
     let kind = yard.git(&format!(
         "--git-dir={} cat-file -t {}",
