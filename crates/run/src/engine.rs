@@ -46,7 +46,7 @@ use ralph_base::size::SizeLimit;
 use ralph_plan::change::Change;
 use ralph_plan::source::Surroundings;
 use ralph_process::watchman::Watchman;
-use ralph_vault::checkpoint::{CheckpointError, Checkpoints, FinishReport, Notice};
+use ralph_vault::session::{CheckpointError, Checkpoints, FinishReport, Notice};
 
 use crate::records::recorder::Recorder;
 use agent_run::AgentRun;

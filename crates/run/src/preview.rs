@@ -5,8 +5,8 @@ pub mod gather;
 
 use ralph_base::size::SizeLimit;
 use ralph_plan::change::{Change, StoryState};
+use ralph_vault::git::status::TreeState;
 use ralph_vault::tree::guard::{Guard, guard};
-use ralph_vault::tree::tree_state::TreeState;
 
 /// How many files are named.
 const NAMED: usize = 5;

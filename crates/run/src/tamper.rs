@@ -12,7 +12,7 @@ mod test_file;
 mod tests;
 mod tests_kept;
 
-use ralph_vault::tree::changed::ChangedPath;
+use ralph_vault::scan::changed::ChangedPath;
 use std::collections::BTreeSet;
 
 pub(crate) use super::settings::{Severity, TamperCheck};

@@ -1,8 +1,8 @@
 //! Why a checkpoint step did not work.
 
 use super::look::look;
-use crate::repo::git::GitError;
-use crate::repo::repository::RepositoryError;
+use crate::git::process::GitError;
+use crate::git::repository::RepositoryError;
 use crate::store::VaultError;
 use ralph_base::files::FileError;
 

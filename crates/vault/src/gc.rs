@@ -12,6 +12,8 @@
 //!
 //! Which runs go is decided elsewhere.
 
+pub mod other_vaults;
+
 pub(crate) mod folders;
 mod journal;
 mod needs;
@@ -24,10 +26,10 @@ use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers};
 use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
 use crate::journal::steps::{self, Journal, Line};
+use crate::session::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::sync_file_system;
 use ralph_base::ids::RunId;

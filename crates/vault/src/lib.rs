@@ -1,6 +1,10 @@
 //! Crash-safe checkpoints of one work tree.
 
-pub mod checkpoint;
+pub mod git;
+pub mod repair;
+pub mod scan;
+pub mod session;
+
 pub mod diff;
 pub(crate) mod error;
 pub mod gc;

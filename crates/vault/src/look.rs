@@ -7,10 +7,10 @@ use std::path::Path;
 use super::gc::folders::Folders;
 use super::gc::runs;
 use super::parked::parked_attempts;
-use crate::checkpoint::Result;
 use crate::gc::policy::{PastRun, Tally};
 use crate::journal::run_state::{OpenRun, Phase, RunState};
 use crate::journal::steps;
+use crate::session::Result;
 use crate::store::Vault;
 use ralph_base::files::read_if_present;
 

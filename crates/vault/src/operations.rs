@@ -1,5 +1,7 @@
 //! What a run does to its work tree, one file per operation.
 
+pub(crate) mod twins;
+
 pub(crate) mod begin;
 pub(crate) mod converge;
 pub(crate) mod finish;

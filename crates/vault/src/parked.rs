@@ -5,14 +5,14 @@ use crate::repo::Repo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::git::repository::Repository;
 use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
 use crate::operations::moving::{PreparedMove, over};
-use crate::repo::repository::Repository;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::{show, under_any};
+use crate::session::{CheckpointError, Checkpoints, Result};
 use crate::store::Vault;
 use crate::tree::manifest::{Changes, Kind, Manifest, compare};
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::{show, under_any};
 use ralph_base::ids::{AttemptId, RunId};
 
 /// One parked attempt.

@@ -1,28 +1,17 @@
 //! The git directory: how it is read, written and kept.
 
+pub(crate) mod snapshot;
+
 pub(crate) mod agent_git;
-pub(crate) mod broken_refs;
-pub(crate) mod content;
 pub(crate) mod control;
 pub(crate) mod conversions;
 pub(crate) mod first_index;
 pub(crate) mod frozen_config;
-pub mod git;
 pub(crate) mod git_copy;
-pub mod git_locks;
 pub(crate) mod git_paths;
-pub(crate) mod ignore_rules;
-pub(crate) mod index_file;
-pub(crate) mod loose_object;
-pub mod object_id;
 pub(crate) mod objects;
-pub(crate) mod pack_index;
 pub(crate) mod plain_commit;
 pub(crate) mod proof;
-pub(crate) mod ref_files;
-pub(crate) mod ref_log;
-pub mod repository;
-pub mod repository_lock;
 pub(crate) mod shape;
 pub(crate) mod staged;
 pub(crate) mod stale_locks;
@@ -35,18 +24,18 @@ use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::recovery::object_repair::ObjectListings;
+use crate::git::object_id::ObjectId;
+use crate::git::process::Git;
+use crate::git::refs::RefReader;
+use crate::git::repository::Repository;
+use crate::repair::objects::ObjectListings;
+use crate::scan::modules::ModuleLinks;
 use crate::store::Vault;
-use crate::tree::modules::ModuleLinks;
 use conversions::Conversions;
-use git::Git;
 use git_copy::GitCopy;
-use object_id::ObjectId;
 use objects::ObjectLinks;
 use plain_commit::Identity;
 use ralph_base::ids::RunId;
-use ref_files::RefReader;
-use repository::Repository;
 
 /// Where everything is.
 #[derive(Debug)]

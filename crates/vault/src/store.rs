@@ -1,8 +1,9 @@
 //! The vault: everything private of one work tree, outside the repository, in the user's state
 //! directory. Paths, the lock, and the check that the repository is still the one it belongs to.
 
+pub mod repository_lock;
+
 mod lock;
-pub mod others;
 mod private_state;
 mod stale_locks;
 
@@ -17,9 +18,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha1::Digest;
 
+use crate::git::object_id::ObjectFormat;
+use crate::git::repository::Repository;
 use crate::journal::steps::DAMAGED;
-use crate::repo::object_id::ObjectFormat;
-use crate::repo::repository::Repository;
 use ralph_base::files::{
     FileError, Tried, absent, create_private_folder, read_if_present, write_whole,
 };
@@ -47,7 +48,7 @@ pub enum VaultError {
     )]
     RepositoryLocked {
         /// Who, and where.
-        owner: crate::repo::repository_lock::Owner,
+        owner: crate::store::repository_lock::Owner,
     },
     /// The repository at this path is not the one the vault belongs to.
     #[error(

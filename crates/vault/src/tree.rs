@@ -1,27 +1,17 @@
 //! The work tree: what is in it, and copies of it.
 
-pub mod changed;
 pub mod guard;
-pub(crate) mod guarding;
-pub(crate) mod keeping;
-pub(crate) mod looking;
 pub(crate) mod manifest;
-pub(crate) mod modules;
-pub(crate) mod room;
-pub(crate) mod snapshot;
-pub(crate) mod taking;
-pub mod tree_state;
-pub(crate) mod twins;
 pub(crate) mod walk;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
+use crate::scan::keeping::large::Seen;
+use crate::scan::latest::Latest;
+use crate::scan::taking::Opaque;
 use guard::Limits;
-use keeping::large::Seen;
-use looking::Latest;
-use taking::Opaque;
 
 /// What is known of the work tree between two scans of it.
 #[derive(Debug)]

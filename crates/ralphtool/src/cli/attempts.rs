@@ -13,7 +13,7 @@ use super::output;
 use crate::ui::attempts::{self, AttemptRow, AttemptView};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
-use ralph_vault::checkpoint::{CheckpointError, ParkedAttempt, Shelf};
+use ralph_vault::session::{CheckpointError, ParkedAttempt, Shelf};
 use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\

@@ -16,7 +16,7 @@ use ralph_run::engine::launch::{Order, Prepared, prepare};
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{self, Places};
 use ralph_run::settings::{PartialSettings, SettingsProblem};
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]

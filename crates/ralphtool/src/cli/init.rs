@@ -17,7 +17,7 @@ use ralph_run::init::text::{self, AgentFound};
 use ralph_run::init::{candidates, decide};
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::Allowance;
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\

@@ -24,8 +24,8 @@ use ralph_run::records::event::Event;
 use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
 use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
-use ralph_vault::checkpoint::{OpenRun, peek, peek_last, told_damaged, unfinished_at};
-use ralph_vault::repo::repository::{Repository, RepositoryError};
+use ralph_vault::git::repository::{Repository, RepositoryError};
+use ralph_vault::session::{OpenRun, peek, peek_last, told_damaged, unfinished_at};
 use ralph_vault::store::{Vault, state_directory};
 
 /// What a run is asked for.
@@ -453,6 +453,6 @@ pub(super) fn no_repository(error: &RepositoryError) -> Failure {
     }
 }
 
-fn broken_git(error: ralph_vault::repo::git::GitError) -> Failure {
+fn broken_git(error: ralph_vault::git::process::GitError) -> Failure {
     Failure::system("could not look at the repository").because(error)
 }

@@ -15,8 +15,8 @@ use ralph_plan::change::{Change, SourceKind, Story, StoryState};
 use ralph_run::failure::Failure;
 use ralph_run::preview::gather::prompt_of;
 use ralph_run::settings::{PartialSettings, nearest};
-use ralph_vault::repo::object_id::ObjectFormat;
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::object_id::ObjectFormat;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::store::{Vault, state_directory};
 
 /// The most story ids that are named in a hint.

@@ -14,7 +14,7 @@ use crate::ui::trust as words;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{REPOSITORY_FILE, RepositoryFile};
 use ralph_run::settings::trusted::revoke;
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\

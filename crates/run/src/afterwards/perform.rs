@@ -12,11 +12,11 @@ use crate::engine::{MENDING_TIMEOUT, chain, outside};
 use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice};
 use ralph_base::ids::{RunId, StoryId};
-use ralph_vault::checkpoint::{
+use ralph_vault::journal::steps::{Line, MoveKind, Step};
+use ralph_vault::session::{
     CheckpointError, Checkpoints, FinishReport, Notice, OpenRun, Outline, PreparedFinish,
     PreparedMove, PreparedUndo, Undone,
 };
-use ralph_vault::journal::steps::{Line, MoveKind, Step};
 
 /// The checkpoints of a work tree, mended, between two runs.
 pub struct Afterwards {

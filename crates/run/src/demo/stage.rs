@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{CHANGE, CHECKS, EDITED, ORIGINAL, SCRIPT, UNTRACKED};
 use ralph_base::files::{FileError, Tried, create_private_folder};
-use ralph_vault::repo::git::{GitError, harden};
+use ralph_vault::git::process::{GitError, harden};
 
 /// What is committed before the run, and where.
 const FILES: [(&str, &str); 4] = [

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::doctor::{Diagnosis, Finding};
 use crate::settings::Settings;
 use ralph_plan::source::Surroundings;
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::store::{StateDirectoryError, Vault};
 
 /// How long a git command may take while things are looked at.

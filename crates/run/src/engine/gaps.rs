@@ -11,10 +11,10 @@ use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::files::FileError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
-use ralph_vault::checkpoint::Checkpoints;
 use ralph_vault::journal::steps::{
     BeginIntent, Line, MoveKind, ParkedNote, SavedWork, Step, StoryNote,
 };
+use ralph_vault::session::Checkpoints;
 
 /// Adds what the record of the last run lacks.
 pub(crate) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
@@ -243,7 +243,7 @@ fn short(branch: &str) -> String {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
-    use ralph_vault::repo::object_id::ObjectId;
+    use ralph_vault::git::object_id::ObjectId;
 
     fn run() -> RunId {
         RunId("test-run".to_owned())

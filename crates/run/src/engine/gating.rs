@@ -12,8 +12,8 @@ use crate::records::event::GateResult;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
-use ralph_vault::checkpoint::{CheckpointError, Notice};
 use ralph_vault::journal::reopening::Reopening;
+use ralph_vault::session::{CheckpointError, Notice};
 
 /// Which gate runs, and on what.
 #[derive(Debug, Clone, Copy)]

@@ -12,14 +12,14 @@ use crate::failure::Failure;
 use ralph_base::ids::RunId;
 use ralph_base::shell::quoted;
 use ralph_base::size::{SizeLimit, rounded};
-use ralph_vault::checkpoint::{CheckpointError, Checkpoints, GcPlan, Notice};
+use ralph_vault::gc::other_vaults::{self, OtherVault, Scope};
 use ralph_vault::gc::policy::{
     Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, fate_of_named,
     removable,
 };
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::session::{CheckpointError, Checkpoints, GcPlan, Notice};
 use ralph_vault::store::Vault;
-use ralph_vault::store::others::{self, OtherVault, Scope};
 
 /// What is asked for.
 pub struct Request<'a> {
@@ -62,7 +62,7 @@ pub async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
         Some(folder) if folder.exists() => Some(plan(&request, now).await?),
         _ => None,
     };
-    let others = others::others(request.state, folder.as_deref(), request.scope)
+    let others = other_vaults::others(request.state, folder.as_deref(), request.scope)
         .map_err(|error| refusal(&error))?;
     let rows: Vec<VaultRow> = others
         .iter()
@@ -89,7 +89,8 @@ pub async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
 
 /// The one vault the user named; everything in it goes, except notes.
 fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Failure> {
-    let all = others::others(request.state, None, Scope::All).map_err(|error| refusal(&error))?;
+    let all =
+        other_vaults::others(request.state, None, Scope::All).map_err(|error| refusal(&error))?;
     let path = request.directory.join(name);
     let is_named = |other: &OtherVault| {
         let is_name = other.folder.file_name().is_some_and(|it| it == name);
@@ -126,7 +127,7 @@ impl Prepared {
                 .map_err(|error| stopped(&error))?;
         }
         for folder in &self.vaults {
-            others::remove(folder).map_err(|error| stopped(&error))?;
+            other_vaults::remove(folder).map_err(|error| stopped(&error))?;
         }
         report.done = true;
         Ok(report)

@@ -14,9 +14,9 @@ use crate::records::event::{Event, FinishChoice};
 use ralph_base::ids::RunId;
 use ralph_plan::source;
 use ralph_process::leftovers::{ProcessIdentity, end_leftovers};
-use ralph_vault::checkpoint::Checkpoints;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::session::Checkpoints;
 use ralph_vault::store::VaultLock;
 
 /// How long processes of a crashed run may take to end.

@@ -11,8 +11,8 @@ use super::start::OUTSIDE_FOLDER;
 use crate::failure::Failure;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
 use ralph_plan::source::{self, SourceError};
-use ralph_vault::checkpoint::Checkpoints;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
+use ralph_vault::session::Checkpoints;
 
 /// Where task files are kept as they were when a story, or the run, was begun.
 pub(crate) fn at_start(
@@ -93,9 +93,9 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use ralph_base::ids::AttemptNumber;
+    use ralph_vault::git::object_id::ObjectId;
+    use ralph_vault::git::repository::Head;
     use ralph_vault::journal::steps::MoveIntent;
-    use ralph_vault::repo::object_id::ObjectId;
-    use ralph_vault::repo::repository::Head;
 
     fn started(story: &str, attempt: u32) -> Step {
         Step::AttemptStarted {

@@ -13,8 +13,8 @@ use ralph_base::ids::{AttemptId, StoryId};
 use ralph_plan::boxes::StoryCheck;
 use ralph_plan::source::{self, SourceError};
 use ralph_plan::tasks::{Task, TaskState};
-use ralph_vault::checkpoint::{CheckpointError, FinishReport, Setback};
 use ralph_vault::journal::steps::StoryNote;
+use ralph_vault::session::{CheckpointError, FinishReport, Setback};
 
 /// Routes one effect.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {

@@ -10,7 +10,7 @@ use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_base::shell::quoted;
-use ralph_vault::checkpoint::OpenRun;
+use ralph_vault::session::OpenRun;
 
 use crate::history::lookup::damage;
 

@@ -19,7 +19,7 @@ use ralph_base::shell::quoted;
 use ralph_plan::source::{self, SourceError};
 use ralph_process::RunningProcess;
 use ralph_process::leftovers::ProcessIdentity;
-use ralph_vault::checkpoint::{CheckpointError, Checkpoints};
+use ralph_vault::session::{CheckpointError, Checkpoints};
 
 /// Name of the file that says which process an attempt is.
 const PROCESS_FILE: &str = "process.json";

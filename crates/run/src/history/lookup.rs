@@ -13,8 +13,8 @@ use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::Standing;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::look::look;
-use ralph_vault::repo::repository::Repository;
 use ralph_vault::store::{Vault, holder};
 
 /// How many runs a hint names.

@@ -15,18 +15,18 @@ use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
 use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_plan::change::{Change, Story};
-use ralph_vault::checkpoint::{
+use ralph_vault::look::look as look_at;
+use ralph_vault::session::{
     CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles, peek, peek_last,
 };
-use ralph_vault::look::look as look_at;
 
 use crate::failure::Failure;
 use crate::learnings::file;
 use ralph_base::shell::quoted;
-use ralph_vault::repo::repository::Repository;
-use ralph_vault::repo::repository_lock::owner;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::git::status::tree_state;
+use ralph_vault::store::repository_lock::owner;
 use ralph_vault::store::{Vault, holder};
-use ralph_vault::tree::tree_state::tree_state;
 
 /// What might be started.
 #[derive(Debug, Clone, Copy)]

@@ -14,10 +14,10 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use std::sync::{Mutex, PoisonError};
 
-use crate::checkpoint::{CheckpointError, Result};
 use crate::diff::{self, ChangedFile, Cut, Diff};
-use crate::repo::git::{Git, nul_separated};
-use crate::repo::repository::Repository;
+use crate::git::process::{Git, nul_separated};
+use crate::git::repository::Repository;
+use crate::session::{CheckpointError, Result};
 use crate::tree::guard::{Limits, guard};
 use crate::tree::walk::absolute;
 use ralph_base::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};

@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::checkpoint::Result;
 use crate::gc::policy::{PastRun, RunRow, Tally};
 use crate::journal::steps::Line;
+use crate::repo::snapshot::Snapshot;
+use crate::session::Result;
 use crate::store::Vault;
-use crate::tree::snapshot::Snapshot;
 use ralph_base::disk::measure;
 use ralph_base::files::{FileError, Tried, absent};
 use ralph_base::ids::RunId;

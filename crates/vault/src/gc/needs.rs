@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::folders::{Folders, TEMPORARY, listing, name};
-use crate::checkpoint::{CheckpointError, Result};
 use crate::gc::policy::Tally;
+use crate::git::object_id::{ObjectId, named_in};
+use crate::git::process::nul_separated;
 use crate::journal::steps::Line;
 use crate::repo::Places;
-use crate::repo::git::nul_separated;
-use crate::repo::object_id::{ObjectId, named_in};
+use crate::repo::snapshot::Snapshot;
+use crate::session::{CheckpointError, Result};
 use crate::tree::manifest::Content;
-use crate::tree::snapshot::Snapshot;
 use ralph_base::disk::measure;
 
 /// A file of the trash larger than this is no file of a git directory that names objects.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::folders::Folders;
-use crate::checkpoint::Result;
-use crate::repo::object_id::ObjectId;
+use crate::git::object_id::ObjectId;
+use crate::session::Result;
 use ralph_base::ids::RunId;
 
 /// Places for refs that have a run's id as their next part.

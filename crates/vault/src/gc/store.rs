@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use super::folders::{listing, name};
 use super::needs::Needs;
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
 use crate::gc::policy::{StoreRow, Tally};
-use crate::recovery::mend::lines;
+use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::pack_index;
+use crate::git::process::{Git, GitError};
+use crate::repair::directory::lines;
 use crate::repo::Places;
-use crate::repo::git::{Git, GitError};
-use crate::repo::object_id::{ObjectFormat, ObjectId};
-use crate::repo::pack_index;
+use crate::session::{CheckpointError, Checkpoints, Result};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::{Tried, sync_file_system};
 

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::object_id::ObjectId;
 use crate::journal::steps::{
     BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
 };
 use crate::outcome::FinishChoice;
-use crate::repo::object_id::ObjectId;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
 
 /// How far an open run got.

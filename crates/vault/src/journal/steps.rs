@@ -15,10 +15,10 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::object_id::ObjectId;
+use crate::git::repository::Head;
 use crate::journal::reopening::Reopening;
 use crate::outcome::FailureKind;
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::Head;
 use ralph_base::durability;
 use ralph_base::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
 use ralph_base::ids::{AttemptId, RunId, StoryId};

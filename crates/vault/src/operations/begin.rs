@@ -7,18 +7,18 @@ use crate::tree::Tree;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::Git;
+use crate::git::repository::{Head, Refs};
 use crate::journal::steps::{BeginIntent, Step};
 use crate::repo::Places;
 use crate::repo::control::Control;
 use crate::repo::first_index::Listed;
-use crate::repo::git::Git;
-use crate::repo::object_id::ObjectId;
 use crate::repo::plain_commit::Order;
-use crate::repo::repository::{Head, Refs};
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::Taken;
+use crate::session::{Checkpoints, Notice, Result};
 use crate::tree::manifest::{Content, Kind, Manifest};
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::Taken;
 use ralph_base::files::{copy_with_time, create_private_folder};
 use ralph_base::ids::RunId;
 
@@ -285,7 +285,7 @@ impl Tree {
             id,
             manifest: Arc::clone(&taken.manifest),
             control,
-            opaque: crate::checkpoint::lock(&self.opaque).folders(),
+            opaque: crate::session::lock(&self.opaque).folders(),
             submodules: submodules.to_vec(),
         }
     }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use super::begin::short;
 use super::incoming::Home;
 use super::moving::{Outline, PreparedMove, Present};
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::nul_separated;
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
 use crate::outcome::FinishChoice;
-use crate::repo::git::nul_separated;
 use crate::repo::git_copy::{self, GitCopy};
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::{Head, Refs};
-use crate::tree::snapshot::Snapshot;
+use crate::repo::snapshot::Snapshot;
+use crate::session::{CheckpointError, Checkpoints, Notice, Result};
 use ralph_base::files::{copy_with_time, create_private_folder};
 
 /// What a finish did.

@@ -1,20 +1,20 @@
 //! What gates change in the tree is put back: build output that is not ignored, snapshots they
 //! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
 
-use crate::tree::taking::Known;
+use crate::scan::taking::Known;
 use std::sync::Arc;
 
 use super::begin::short;
 use super::converge::{Goal, Reach};
 use super::park::Parked;
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result, lock};
+use crate::git::repository::Head;
 use crate::journal::steps::Step;
-use crate::recovery::mend::Care;
-use crate::repo::repository::Head;
+use crate::repair::directory::Care;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::modules::is_module_path;
+use crate::scan::taking::{Taken, show};
+use crate::session::{CheckpointError, Checkpoints, Notice, Result, lock};
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
-use crate::tree::modules::is_module_path;
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::{Taken, show};
 
 /// The tree as it was before a gate ran.
 #[derive(Debug, Clone)]
@@ -185,7 +185,7 @@ impl Checkpoints {
             entry.is_some_and(|entry| entry.kind != Kind::Folder)
         });
         let paths: Vec<String> = named.map(|path| format!("`{}`", show(path))).collect();
-        notices.extend(crate::tree::guarding::list(&paths).map(|paths| {
+        notices.extend(crate::scan::guarding::list(&paths).map(|paths| {
             let kept = trash.join("files");
             let message = format!(
                 "what changed while gates ran is put back: {paths}; it is kept in `{}`",

@@ -7,12 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::begin::short;
-use crate::checkpoint::{CheckpointError, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, GitError, nul_separated};
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
-use crate::repo::git::{Git, GitError, nul_separated};
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::{Head, Refs};
-use crate::tree::keeping::entry_of;
+use crate::scan::keeping::entry_of;
+use crate::session::{CheckpointError, Result};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
 use crate::tree::walk::absolute;
 use ralph_base::files::{Tried, create_private_folder};

@@ -3,17 +3,17 @@
 
 use super::begin::short;
 use super::save::{Checkpoint, Commit, descends};
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::SavedWork;
 use crate::repo::Repo;
 use crate::repo::agent_git::MOVING;
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::{Head, Refs};
-use crate::tree::guarding::list;
+use crate::scan::guarding::list;
+use crate::scan::modules::is_module_path;
+use crate::scan::taking::{Taken, show};
+use crate::session::{CheckpointError, Checkpoints, Notice, Result};
 use crate::tree::manifest::{Lane, Manifest};
-use crate::tree::modules::is_module_path;
-use crate::tree::taking::{Taken, show};
 
 /// What was found to have changed while no agent was at work.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use crate::journal::Log;
 use crate::repo::Repo;
+use crate::scan::taking::Known;
 use crate::tree::Tree;
-use crate::tree::taking::Known;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 use super::begin::short;
 use super::converge::{Goal, Reach, ancestors};
 use super::park::Parked;
-use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::git::repository::{Head, Refs};
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
 use crate::recovery::recover::Recovery;
-use crate::repo::repository::{Head, Refs};
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::{below, show};
+use crate::session::{Checkpoints, Notice, Result};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::{below, show};
 use ralph_base::ids::RunId;
 use ralph_base::temporary_files::is_temporary;
 

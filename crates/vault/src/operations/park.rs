@@ -2,29 +2,29 @@
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
 use crate::repo::Repo;
+use crate::scan::taking::Known;
 use crate::tree::Tree;
-use crate::tree::taking::Known;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::parked_diff::no_diff;
 use super::save::changed_refs;
-use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::Git;
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{ParkedNote, Step};
 use crate::outcome::FailureKind;
-use crate::recovery::mend::{Care, Mended};
-use crate::repo::git::Git;
-use crate::repo::object_id::ObjectId;
+use crate::repair::directory::{Care, Mended};
 use crate::repo::objects::fan_out;
 use crate::repo::plain_commit::Order;
-use crate::repo::repository::{Head, Refs};
 use crate::repo::shape::Shape;
+use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::{forget, to_forget, visible_paths};
+use crate::scan::taking::Taken;
+use crate::session::{Checkpoints, Notice, Result};
 use crate::tree::manifest::Manifest;
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::Taken;
 use crate::tree::walk::absolute;
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;

@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::Started;
 use crate::journal::run_state::Current;
-use crate::repo::git::Started;
-use crate::repo::object_id::ObjectId;
+use crate::session::{CheckpointError, Checkpoints, Notice, Result};
 use ralph_base::files::{create_private_folder, write_whole};
 
 /// A diff git is at work on.

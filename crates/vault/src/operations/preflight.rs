@@ -4,11 +4,11 @@ use crate::repo::Repo;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
-use crate::repo::git::{Git, nul_separated};
-use crate::repo::index_file::is_ordinary;
-use crate::repo::repository::{Refs, Repository};
-use crate::tree::room;
+use crate::git::index::is_ordinary;
+use crate::git::process::{Git, nul_separated};
+use crate::git::repository::{Refs, Repository};
+use crate::scan::room;
+use crate::session::{CheckpointError, Checkpoints, Result};
 use ralph_base::files::read_if_present;
 use ralph_base::size::rounded;
 

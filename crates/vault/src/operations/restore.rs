@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use super::begin::short;
 use super::converge::{Goal, Reach};
-use crate::checkpoint::{Checkpoints, Notice, Result, lock};
+use crate::git::object_id::ObjectId;
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::{Current, Phase};
 use crate::journal::steps::Step;
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::{Head, Refs};
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::Opaque;
+use crate::session::{Checkpoints, Notice, Result, lock};
 use crate::tree::manifest::compare;
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::Opaque;
 use ralph_base::shell::quoted;
 
 impl Checkpoints {
@@ -77,7 +77,7 @@ impl Checkpoints {
         let trash = self.repo.new_trash("restore");
         let parked = self.parked.take();
         let Some(parked) = parked else {
-            return Err(crate::checkpoint::CheckpointError::failed(
+            return Err(crate::session::CheckpointError::failed(
                 "nothing was parked before the restore",
                 "start again: the next start parks and restores",
             ));

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::moving::PreparedMove;
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::repository::Head;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
-use crate::repo::object_id::ObjectId;
-use crate::repo::repository::Head;
-use crate::tree::snapshot::Snapshot;
+use crate::repo::snapshot::Snapshot;
+use crate::session::{CheckpointError, Checkpoints, Result};
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::StoryId;
 

@@ -5,20 +5,20 @@ use crate::tree::Tree;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::checkpoint::{Checkpoints, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, GitError};
+use crate::git::repository::{Head, Refs};
 use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
-use crate::recovery::mend::{Care, Mended};
-use crate::repo::git::{Git, GitError};
-use crate::repo::object_id::ObjectId;
+use crate::repair::directory::{Care, Mended};
 use crate::repo::plain_commit::Order;
-use crate::repo::repository::{Head, Refs};
 use crate::repo::shape::Shape;
+use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::{forget, to_forget, visible_paths};
-use crate::tree::modules::is_module_path;
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::{Taken, below, show};
+use crate::scan::modules::is_module_path;
+use crate::scan::taking::{Taken, below, show};
+use crate::session::{Checkpoints, Notice, Result};
 use ralph_base::files::copy_with_time;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
@@ -385,7 +385,7 @@ fn touched_submodules(base: &Snapshot, changes: &crate::tree::manifest::Changes)
             // What its git directory is called says nothing of where its files are.
             changes.paths().any(|path| {
                 is_module_path(path)
-                    || crate::tree::taking::under_any(path, std::slice::from_ref(*module))
+                    || crate::scan::taking::under_any(path, std::slice::from_ref(*module))
             })
         })
         .cloned()

@@ -5,12 +5,12 @@ use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::checkpoint::Result;
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, nul_separated};
 use crate::journal::run_state::Current;
-use crate::repo::git::{Git, nul_separated};
-use crate::repo::object_id::ObjectId;
+use crate::repo::snapshot::Snapshot;
+use crate::session::Result;
 use crate::tree::manifest::Manifest;
-use crate::tree::snapshot::Snapshot;
 use crate::tree::walk::absolute;
 
 impl Repo {
@@ -112,7 +112,7 @@ impl Repo {
         if ids.is_empty() {
             return Ok(());
         }
-        let input = crate::recovery::mend::lines(ids);
+        let input = crate::repair::directory::lines(ids);
         let answer = self
             .work
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())?;

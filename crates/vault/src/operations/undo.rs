@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::begin::short;
 use super::finish::same_place;
 use super::moving::{PreparedMove, over};
-use crate::checkpoint::{CheckpointError, Checkpoints, Result};
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Act;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
-use crate::repo::repository::{Head, Refs};
+use crate::repo::snapshot::Snapshot;
+use crate::session::{CheckpointError, Checkpoints, Result};
 use crate::tree::manifest::compare;
-use crate::tree::snapshot::Snapshot;
 use ralph_base::ids::RunId;
 
 /// An undo that is ready; nothing is touched yet.
@@ -83,7 +83,7 @@ impl Checkpoints {
     }
 
     /// Carries an undo out.
-    pub fn carry_out_undo(&mut self, undo: PreparedUndo) -> Result<Vec<crate::checkpoint::Notice>> {
+    pub fn carry_out_undo(&mut self, undo: PreparedUndo) -> Result<Vec<crate::session::Notice>> {
         if let Some(prepared) = undo.prepared {
             return self.carry_out(prepared);
         }

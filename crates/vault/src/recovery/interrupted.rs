@@ -4,15 +4,15 @@
 use std::fs;
 use std::path::Path;
 
-use crate::checkpoint::Result;
+use crate::git::repository::Repository;
 use crate::journal::run_state::{Phase, RunState};
 use crate::journal::steps::read;
-use crate::repo::repository::Repository;
-use crate::repo::repository_lock::RepositoryLock;
 use crate::repo::shape::Strictness;
+use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
+use crate::session::Result;
+use crate::store::repository_lock::RepositoryLock;
 use crate::store::{Vault, VaultError};
-use crate::tree::snapshot::Snapshot;
 
 /// Straightens the git directory of the folder or one above, where a run was interrupted while an
 /// agent was at work or its attempt was being restored.

@@ -14,17 +14,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::recover::Recovery;
-use crate::checkpoint::{Checkpoints, Result};
+use crate::git::loose_object::{self, is_damaged};
+use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::pack_index::PackIndexes;
+use crate::git::repository::Head;
 use crate::journal::run_state::Current;
 use crate::journal::steps::Step;
 use crate::operations::save::descends;
 use crate::repo::Places;
-use crate::repo::loose_object::{self, is_damaged};
-use crate::repo::object_id::{ObjectFormat, ObjectId};
-use crate::repo::pack_index::PackIndexes;
-use crate::repo::repository::Head;
-use crate::tree::keeping::READ_WHOLE;
-use crate::tree::snapshot::Snapshot;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::keeping::READ_WHOLE;
+use crate::session::{Checkpoints, Result};
 use ralph_base::files::{Tried, absent, move_away, read_line_file};
 
 /// File systems take the time from a clock that may be a tick late.

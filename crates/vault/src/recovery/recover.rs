@@ -3,22 +3,22 @@
 
 use crate::journal::Log;
 use crate::repo::Repo;
-use crate::tree::taking::Known;
+use crate::scan::taking::Known;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::mend::Care;
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::git::repository::Head;
 use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::operations::park::{Parked, Setback};
 use crate::operations::save::descends;
 use crate::outcome::FailureKind;
-use crate::repo::repository::Head;
+use crate::repair::directory::Care;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::show;
+use crate::session::{CheckpointError, Checkpoints, Notice, Result};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::show;
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
 
@@ -356,10 +356,10 @@ impl Checkpoints {
     }
 
     /// The branch of an open run that goes on.
-    pub fn adopt(&mut self) -> Result<crate::checkpoint::Begun> {
+    pub fn adopt(&mut self) -> Result<crate::session::Begun> {
         self.rejoin()?;
         let intent = self.log.current()?.intent;
-        Ok(crate::checkpoint::Begun {
+        Ok(crate::session::Begun {
             branch: crate::operations::begin::short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
             original_commit: intent.original.commit().map(|commit| commit.to_string()),

@@ -8,19 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::mend::Care;
-use super::repair::{Found, rebuild, repair, repair_setup, told_rebuilt, told_repaired};
-use crate::checkpoint::{CheckpointError, Notice, Result, describe_owner};
+use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::process::Git;
+use crate::git::repository::{Repository, RepositoryError};
 use crate::journal::run_state::{Current, Phase, RunState};
 use crate::journal::steps::read;
+use crate::repair::directory::Care;
+use crate::repair::parts::{Found, rebuild, repair, repair_setup, told_rebuilt, told_repaired};
 use crate::repo::Places;
-use crate::repo::git::Git;
-use crate::repo::object_id::{ObjectFormat, ObjectId};
-use crate::repo::repository::{Repository, RepositoryError};
-use crate::repo::repository_lock::RepositoryLock;
+use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
+use crate::session::{CheckpointError, Notice, Result, describe_owner};
 use crate::store::Vault;
-use crate::tree::snapshot::Snapshot;
+use crate::store::repository_lock::RepositoryLock;
 use ralph_base::files::{free_name, move_away, read_line_file, write_whole};
 
 /// A work tree whose vault knows an open run.

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::proof::is_switch;
+use crate::git::ref_log::LogLine;
+use crate::git::repository::Head;
 use crate::journal::run_state::Current;
-use crate::repo::ref_log::LogLine;
-use crate::repo::repository::Head;
 use ralph_base::files::read_plain;
 
 /// Subcommands of git that can move a branch.

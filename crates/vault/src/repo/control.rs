@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Shape;
-use crate::checkpoint::Result;
-use crate::repo::object_id::{ObjectId, named_in};
-use crate::repo::repository::{Head, Refs, Repository};
+use crate::git::object_id::{ObjectId, named_in};
+use crate::git::repository::{Head, Refs, Repository};
+use crate::session::Result;
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, move_away, move_if_there,
     read_if_present, write_whole,

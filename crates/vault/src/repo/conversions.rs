@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frozen_config::value_of;
-use crate::checkpoint::Result;
+use crate::session::Result;
 use crate::tree::walk::absolute;
 use ralph_base::files::read_if_present;
 

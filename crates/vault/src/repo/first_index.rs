@@ -10,12 +10,12 @@ use std::path::Path;
 
 use super::conversions::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
-use crate::checkpoint::Result;
-use crate::repo::git::{Git, nul_separated};
-use crate::repo::index_file::{self, Staged, StagedStat};
-use crate::repo::object_id::ObjectId;
+use crate::git::index::{self, Staged, StagedStat};
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, nul_separated};
+use crate::scan::taking::{Clean, Known, now_ns};
+use crate::session::Result;
 use crate::tree::manifest::RACY_NS;
-use crate::tree::taking::{Clean, Known, now_ns};
 use crate::tree::walk::absolute;
 use ralph_base::files::read_if_present;
 
@@ -134,7 +134,7 @@ impl Repo {
     pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
         let bytes = read_if_present(index)?;
         let format = self.places.repository.format;
-        if let Some(plain) = bytes.and_then(|bytes| index_file::list(&bytes, format)) {
+        if let Some(plain) = bytes.and_then(|bytes| index::list(&bytes, format)) {
             let plain = plain.into_iter().map(|(path, staged)| Listed {
                 tag: Tag::Plain,
                 staged,

@@ -15,11 +15,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::objects::now_ns;
 use super::shape::Shape;
-use crate::checkpoint::Result;
-use crate::recovery::mend::Care;
-use crate::recovery::missing_objects::{changed_ns, clock_slack_ns};
+use crate::git::repository::Repository;
+use crate::repair::directory::Care;
+use crate::repair::missing_objects::{changed_ns, clock_slack_ns};
 use crate::repo::Places;
-use crate::repo::repository::Repository;
+use crate::session::Result;
 use crate::store::{TOKEN_FILE, Vault};
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,

@@ -2,7 +2,7 @@
 //! looked into.
 
 use super::control::IN_PROGRESS;
-use crate::repo::loose_object::is_folder;
+use crate::git::loose_object::is_folder;
 use crate::store::TOKEN_FILE;
 
 /// Folders below the git directory that are looked into, with all below them.

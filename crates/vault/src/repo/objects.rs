@@ -8,9 +8,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::checkpoint::Result;
-use crate::recovery::missing_objects::clock_slack_ns;
-use crate::repo::loose_object;
+use crate::git::loose_object;
+use crate::repair::missing_objects::clock_slack_ns;
+use crate::session::Result;
 use ralph_base::files::{Tried, absent, create_private_folder, read_plain, write_whole};
 
 /// How often a link is made again whose folder git removed meanwhile.

@@ -7,11 +7,11 @@
 //! proven in the same way.
 
 use super::agent_git::{MOVING, Traced};
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, nul_separated};
+use crate::git::ref_log::{Committer, LogLine, parse, since};
 use crate::journal::run_state::Current;
 use crate::repo::Repo;
-use crate::repo::git::{Git, nul_separated};
-use crate::repo::object_id::ObjectId;
-use crate::repo::ref_log::{Committer, LogLine, parse, since};
 use ralph_base::files::read_plain;
 
 /// What `git stash` does that adds nothing to the stash.

@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use super::visible::check_ignore;
-use crate::checkpoint::Result;
+use crate::git::process::nul_separated;
 use crate::journal::run_state::Current;
-use crate::repo::git::nul_separated;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::taking::Taken;
+use crate::session::Result;
 use crate::tree::manifest::{Entry, Kind, Lane};
-use crate::tree::snapshot::Snapshot;
-use crate::tree::taking::Taken;
 use crate::tree::walk::absolute;
 use ralph_base::files::read_plain;
 

@@ -10,9 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Notice, Result};
+use crate::git::locks::{Holder, find, holder};
 use crate::journal::steps::Step;
-use crate::repo::git_locks::{Holder, find, holder};
+use crate::session::{CheckpointError, Checkpoints, Notice, Result};
 use ralph_base::files::{free_name, move_away};
 
 /// How often, and how long apart, a lock that is held is looked at again.

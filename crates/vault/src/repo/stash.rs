@@ -13,14 +13,14 @@ use std::time::Duration;
 use super::control::Control;
 use super::proof::listed_log;
 use super::shape::Shape;
-use crate::checkpoint::{CheckpointError, Notice, Result};
+use crate::git::object_id::ObjectId;
+use crate::git::process::GitError;
+use crate::git::ref_log::{LogLine, chained, parse};
+use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::STASH;
-use crate::repo::git::GitError;
-use crate::repo::object_id::ObjectId;
-use crate::repo::ref_log::{LogLine, chained, parse};
-use crate::repo::repository::{Head, Refs};
-use crate::tree::snapshot::Snapshot;
+use crate::repo::snapshot::Snapshot;
+use crate::session::{CheckpointError, Notice, Result};
 use ralph_base::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
 
 /// How often, and how long apart, a stash that moves is looked at again.

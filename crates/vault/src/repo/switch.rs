@@ -7,11 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::stale_locks::held;
-use crate::checkpoint::Result;
-use crate::repo::object_id::ObjectId;
-use crate::repo::ref_files::{BranchMove, HeadMove, NewBranch, Read};
-use crate::repo::repository::{Head, Refs};
-use crate::tree::snapshot::Snapshot;
+use crate::git::object_id::ObjectId;
+use crate::git::refs::{BranchMove, HeadMove, NewBranch, Read};
+use crate::git::repository::{Head, Refs};
+use crate::repo::snapshot::Snapshot;
+use crate::session::Result;
 use ralph_base::durability;
 use ralph_base::files::{
     FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_line_file,

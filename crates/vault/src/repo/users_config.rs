@@ -5,9 +5,9 @@
 use crate::repo::Repo;
 use std::sync::Arc;
 
-use crate::checkpoint::Notice;
 use crate::journal::run_state::Current;
-use crate::tree::snapshot::Snapshot;
+use crate::repo::snapshot::Snapshot;
+use crate::session::Notice;
 use ralph_base::files::read_plain;
 
 /// Commands of git that can write a section of a remote.

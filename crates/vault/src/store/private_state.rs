@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::repo::repository_lock::LOCKS;
+use crate::store::repository_lock::LOCKS;
 
 /// Who but its owner may write to a folder.
 const GROUP_OR_OTHERS: u32 = 0o022;

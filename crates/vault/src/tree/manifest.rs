@@ -10,7 +10,7 @@ use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 
 use super::walk::Found;
-use crate::repo::object_id::ObjectId;
+use crate::git::object_id::ObjectId;
 
 /// A file looked at this short a time after its last change may change again unseen: file
 /// systems keep time in ticks, some in whole seconds.

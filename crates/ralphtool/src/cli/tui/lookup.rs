@@ -16,8 +16,8 @@ use ralph_plan::source;
 use ralph_run::failure::Failure;
 use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
-use ralph_vault::checkpoint::{CheckpointError, Diffs, peek, peek_last};
-use ralph_vault::repo::repository::Repository;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::session::{CheckpointError, Diffs, peek, peek_last};
 use ralph_vault::store::{Vault, state_directory};
 
 /// How much of a document is shown.

@@ -10,12 +10,12 @@ use crate::engine::start::recorded;
 use ralph_base::ids::RunId;
 use ralph_base::size::rounded;
 use ralph_process::leftovers::find_leftovers;
-use ralph_vault::checkpoint::{OpenRun, strays};
+use ralph_vault::gc::other_vaults::{Scope, others};
 use ralph_vault::gc::policy::VaultKind;
+use ralph_vault::git::locks::holder as lock_holder;
 use ralph_vault::look::look as look_at;
-use ralph_vault::repo::git_locks::holder as lock_holder;
+use ralph_vault::session::{OpenRun, strays};
 use ralph_vault::store::holder;
-use ralph_vault::store::others::{Scope, others};
 
 /// Looks for everything that no living run of ours is behind.
 pub(super) fn look(place: &Place<'_>) -> Vec<Finding> {

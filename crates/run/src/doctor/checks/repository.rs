@@ -3,18 +3,18 @@
 use super::{Patient, Place, TIMEOUT};
 use crate::doctor::Finding;
 use crate::engine::chain;
-use ralph_vault::checkpoint::{
+use ralph_vault::git::process;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::session::{
     CheckpointError, obstacles as find_obstacles, told_damaged, unfinished_at,
 };
-use ralph_vault::repo::git;
-use ralph_vault::repo::repository::Repository;
 
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);
 
 /// Looks for git and the repository.
 pub(super) fn look(patient: &Patient) -> (Vec<Finding>, Option<Repository>) {
-    let version = match git::version() {
+    let version = match process::version() {
         Ok(version) => version,
         Err(error) => {
             let finding = Finding::refusal("git", chain(&error));

@@ -6,8 +6,8 @@ use crate::doctor::Finding;
 use crate::settings::Settings;
 use ralph_base::disk::{free_bytes, measure, try_place};
 use ralph_base::size::{SizeLimit, rounded};
-use ralph_vault::checkpoint::JournalHealth;
 use ralph_vault::look::look as look_at;
+use ralph_vault::session::JournalHealth;
 use ralph_vault::store::{Vault, VaultError, holder};
 
 /// Less room than this is worth a word.

@@ -6,7 +6,7 @@ use crate::settings::file::parse;
 use pretty_assertions::assert_eq;
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_plan::source::{Surroundings, read_target};
-use ralph_vault::checkpoint::{Checkpoints, Setback};
+use ralph_vault::session::{Checkpoints, Setback};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;

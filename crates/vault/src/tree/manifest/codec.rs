@@ -4,7 +4,7 @@
 use imbl::ordmap::DiffItem;
 
 use super::{Content, Entry, Kind, Lane, Manifest, Stat};
-use crate::repo::object_id::ObjectId;
+use crate::git::object_id::ObjectId;
 
 const MAGIC: &[u8; 4] = b"RTM1";
 

@@ -1,0 +1,288 @@
+//! Against real git: the edited index says what git's own would, and stands for the same tree.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::git::loose_object::Writer;
+
+fn git(top: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+        .args(args)
+        .current_dir(top)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn repository(format: &str, version: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let format = format!("--object-format={format}");
+    git(top, &["init", "-q", "-b", "main", &format]);
+    for name in [
+        "a.txt",
+        "a/one",
+        "a/b/two",
+        "a/b/three",
+        "a-c/x",
+        "lone/file",
+        "z",
+    ] {
+        let path = top.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name).unwrap();
+    }
+    git(top, &["add", "-A"]);
+    git(top, &["update-index", "--index-version", version]);
+    git(top, &["write-tree"]);
+    folder
+}
+
+fn staged(top: &Path, name: &str, format: ObjectFormat) -> Staged {
+    let path = top.join(name);
+    let metadata = fs::symlink_metadata(&path).unwrap();
+    let cut = |value: i64| u32::try_from(value & 0xffff_ffff).unwrap();
+    let bytes = if metadata.is_symlink() {
+        fs::read_link(&path)
+            .unwrap()
+            .into_os_string()
+            .into_encoded_bytes()
+    } else {
+        fs::read(&path).unwrap()
+    };
+    let id = ObjectId::of_object(format, "blob", &bytes);
+    Writer::new(&top.join(".git/objects"))
+        .write((&id, "blob"), &bytes)
+        .unwrap();
+    Staged {
+        mode: match (metadata.is_symlink(), metadata.mode() & 0o100) {
+            (true, _) => 0o120_000,
+            (false, 0) => 0o100_644,
+            (false, _) => 0o100_755,
+        },
+        id,
+        stat: StagedStat {
+            changed: (cut(metadata.ctime()), cut(metadata.ctime_nsec())),
+            modified: (cut(metadata.mtime()), cut(metadata.mtime_nsec())),
+            place: (
+                cut(metadata.dev().cast_signed()),
+                cut(metadata.ino().cast_signed()),
+            ),
+            owner: (metadata.uid(), metadata.gid()),
+            size: cut(metadata.size().cast_signed()),
+        },
+    }
+}
+
+/// Changes files, edits the index, and compares with what git makes of the same files.
+fn changed(top: &Path, format: ObjectFormat, change: impl Fn(&Path), paths: &[&str]) {
+    change(top);
+    let old = fs::read(top.join(".git/index")).unwrap();
+    let edits: Edits = paths
+        .iter()
+        .map(|name| {
+            let there = fs::symlink_metadata(top.join(name)).is_ok_and(|it| !it.is_dir());
+            let staged = there.then(|| staged(top, name, format));
+            (name.as_bytes().to_vec(), staged)
+        })
+        .collect();
+    let edited = edit(&old, format, &edits).expect("an ordinary index");
+    for (id, bytes) in &edited.trees {
+        Writer::new(&top.join(".git/objects"))
+            .write((id, "tree"), bytes)
+            .unwrap();
+    }
+    fs::write(top.join(".git/ours"), &edited.bytes).unwrap();
+
+    git(top, &["add", "-A"]);
+    let theirs = git(top, &["ls-files", "--stage", "--debug"]);
+    let tree = git(top, &["write-tree"]);
+    fs::rename(top.join(".git/ours"), top.join(".git/index")).unwrap();
+    assert_eq!(git(top, &["ls-files", "--stage", "--debug"]), theirs);
+    assert_eq!(edited.root.to_string(), tree.trim());
+    assert_eq!(git(top, &["diff-files", "--name-only"]), "");
+    // The trees it says it knows are the right ones: git believes them here.
+    assert_eq!(git(top, &["write-tree"]), tree);
+    git(top, &["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn an_edited_index_is_the_one_git_makes() {
+    for (name, format) in [
+        ("sha1", ObjectFormat::Sha1),
+        ("sha256", ObjectFormat::Sha256),
+    ] {
+        for version in ["2", "3", "4"] {
+            let folder = repository(name, version);
+            let top = folder.path();
+            let write = |top: &Path, name: &str| {
+                let path = top.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, format!("new {name}")).unwrap();
+            };
+            changed(
+                top,
+                format,
+                |top| {
+                    write(top, "a/b/two");
+                    write(top, "a/b/new");
+                    write(top, "a0");
+                    write(top, "deep/er/est");
+                    write(top, "zz");
+                    fs::remove_file(top.join("z")).unwrap();
+                    symlink("nowhere", top.join("link")).unwrap();
+                    fs::set_permissions(top.join("a/one"), fs::Permissions::from_mode(0o755))
+                        .unwrap();
+                },
+                &[
+                    "a/b/two",
+                    "a/b/new",
+                    "a0",
+                    "deep/er/est",
+                    "zz",
+                    "z",
+                    "link",
+                    "a/one",
+                ],
+            );
+            // A folder goes, a file takes the place of another, a folder that of a file.
+            changed(
+                top,
+                format,
+                |top| {
+                    fs::remove_dir_all(top.join("lone")).unwrap();
+                    fs::remove_dir_all(top.join("a/b")).unwrap();
+                    write(top, "a/b");
+                    fs::remove_file(top.join("zz")).unwrap();
+                    write(top, "zz/top");
+                },
+                &[
+                    "lone/file",
+                    "a/b/two",
+                    "a/b/three",
+                    "a/b/new",
+                    "a/b",
+                    "zz",
+                    "zz/top",
+                ],
+            );
+            changed(top, format, |_| (), &[]);
+        }
+    }
+}
+
+#[test]
+fn everything_may_go() {
+    let folder = repository("sha1", "2");
+    let names = [
+        "a.txt",
+        "a/one",
+        "a/b/two",
+        "a/b/three",
+        "a-c/x",
+        "lone/file",
+        "z",
+    ];
+    let remove = |top: &Path| {
+        for name in names {
+            fs::remove_file(top.join(name)).unwrap();
+        }
+    };
+    changed(folder.path(), ObjectFormat::Sha1, remove, &names);
+}
+
+#[test]
+fn git_is_asked_where_an_index_says_more_than_files() {
+    let format = ObjectFormat::Sha1;
+    let none = Edits::new();
+    let folder = repository("sha1", "2");
+    let top = folder.path();
+    let index = || fs::read(top.join(".git/index")).unwrap();
+    assert!(edit(&index(), format, &none).is_some());
+    assert!(edit(b"", format, &none).is_none());
+    assert!(edit(&index()[..100], format, &none).is_none());
+
+    // A file where a folder is that keeps its files.
+    fs::write(top.join("file"), "").unwrap();
+    let in_the_way = Edits::from([(b"lone".to_vec(), Some(staged(top, "file", format)))]);
+    assert!(edit(&index(), format, &in_the_way).is_none());
+
+    // The trees are not known.
+    git(top, &["add", "file"]);
+    assert!(edit(&index(), format, &none).is_none());
+    git(top, &["write-tree"]);
+    assert!(edit(&index(), format, &none).is_some());
+
+    // Only announced, not added.
+    fs::write(top.join("later"), "").unwrap();
+    assert!(is_ordinary(&index(), format));
+    git(top, &["add", "--intent-to-add", "later"]);
+    assert!(edit(&index(), format, &none).is_none());
+    assert!(!is_ordinary(&index(), format));
+    git(top, &["rm", "-q", "--cached", "later"]);
+
+    git(top, &["update-index", "--split-index"]);
+    assert!(edit(&index(), format, &none).is_none());
+    assert!(!is_ordinary(&index(), format));
+}
+
+#[test]
+fn an_index_is_listed_as_git_lists_it() {
+    for (name, format) in [
+        ("sha1", ObjectFormat::Sha1),
+        ("sha256", ObjectFormat::Sha256),
+    ] {
+        for version in ["2", "3", "4"] {
+            let folder = repository(name, version);
+            let top = folder.path();
+            let mut script = fs::metadata(top.join("z")).unwrap().permissions();
+            script.set_mode(0o755);
+            fs::set_permissions(top.join("z"), script).unwrap();
+            symlink("z", top.join("link")).unwrap();
+            git(top, &["add", "-A"]);
+            let all = list(&fs::read(top.join(".git/index")).unwrap(), format).unwrap();
+            let lines = all.iter().map(|(path, it)| {
+                let path = String::from_utf8_lossy(path);
+                format!("{:o} {} 0\t{path}\n", it.mode, it.id)
+            });
+            assert_eq!(
+                lines.collect::<String>(),
+                git(top, &["ls-files", "--stage"])
+            );
+            for (path, listed) in &all {
+                let path = std::str::from_utf8(path).unwrap();
+                assert_eq!(*listed, staged(top, path, format));
+                let looked =
+                    crate::tree::walk::stat(&fs::symlink_metadata(top.join(path)).unwrap());
+                assert!(listed.stat.is_of(&looked), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_with_more_than_plain_entries_is_left_to_git() {
+    for change in [
+        &["update-index", "--assume-unchanged", "z"][..],
+        &["update-index", "--skip-worktree", "z"],
+        &["update-index", "--split-index"],
+        &["add", "--intent-to-add", "new"],
+    ] {
+        let folder = repository("sha1", "2");
+        let top = folder.path();
+        let index = || fs::read(top.join(".git/index")).unwrap();
+        fs::write(top.join("new"), "").unwrap();
+        assert!(list(&index(), ObjectFormat::Sha1).is_some());
+        git(top, change);
+        assert!(list(&index(), ObjectFormat::Sha1).is_none(), "{change:?}");
+    }
+}

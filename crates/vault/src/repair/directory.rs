@@ -1,0 +1,436 @@
+//! Mending the git directory before git is asked to do anything in it: an agent may have removed
+//! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
+//! repository at the same path is the user's.
+
+use crate::repo::Repo;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::missing_objects::Search;
+use crate::git::loose_object;
+use crate::git::object_id::ObjectId;
+use crate::git::pack_index::PackIndexes;
+use crate::git::repository::{Head, Refs, Repository};
+use crate::journal::run_state::Current;
+use crate::operations::begin::short;
+use crate::repair::objects::ObjectSearch;
+use crate::repair::parts::{Found, rebuild, repair, told_rebuilt, told_repaired};
+use crate::repo::Places;
+use crate::repo::git_copy::Untouched;
+use crate::repo::objects::link;
+use crate::repo::shape::{Shape, Strictness};
+use crate::repo::snapshot::Snapshot;
+use crate::session::{Checkpoints, Notice, Result};
+use ralph_base::files::{
+    Tried, free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
+};
+
+/// So many objects are looked for one by one.
+const FEW: usize = 200;
+
+/// How closely objects are looked for that an agent may have collected as garbage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// The checkpoint's commit is enough: the tree is saved, nothing old is needed.
+    ForSave,
+    /// Whatever a restore may bring back, old stashes too.
+    ForRestore,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    Missing,
+    Unreadable,
+}
+
+/// A git directory that can be used.
+pub struct Mended {
+    /// What was wrong.
+    pub notices: Vec<Notice>,
+    /// All refs, as they are now.
+    pub refs: Refs,
+    /// Where HEAD points now.
+    pub head: Head,
+    /// Its shape, where the attempt changed nothing in it but objects.
+    pub untouched: Option<Shape>,
+    /// The search for damaged objects, where it is not over; to be ended before any is read.
+    pub search: Option<ObjectSearch>,
+}
+
+impl Checkpoints {
+    /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
+    pub fn mend(
+        &self,
+        current: &Current,
+        checkpoint: &Arc<Snapshot>,
+        (trash, care): (&Path, Care),
+    ) -> Result<Mended> {
+        let mut notices = Vec::new();
+        let repository = &self.repo.places.repository;
+        let strictness = match care {
+            Care::ForSave => Strictness::AfterSuccess,
+            Care::ForRestore => Strictness::AfterFailure,
+        };
+        let shape = &checkpoint.control.shape;
+        let mut moved = shape.straighten_top(repository, trash)?;
+        if moved.is_empty()
+            && let Some(untouched) = self.repo.git_untouched()
+        {
+            return self.repo.mend_untouched(untouched, (trash, care));
+        }
+        moved.extend(shape.straighten(repository, strictness, trash)?);
+        if !moved.is_empty() {
+            notices.push(told_moved(&moved));
+        }
+        let holds_objects =
+            |path: &String| path.starts_with("objects/") && !path.starts_with("objects/info");
+        if moved.iter().any(holds_objects) {
+            let store = self.repo.places.vault.store().join("objects");
+            link_back(&store, &repository.objects())?;
+        }
+        unlock(repository, &current.intent.refs());
+        let search = match care {
+            Care::ForSave => Search::ChangedFolders,
+            Care::ForRestore => Search::Everything,
+        };
+        // Before anything reads an object: a pipe may stand in its place.
+        notices.extend(
+            self.repo
+                .repair_objects(Some(&current.snapshot), (trash, search))?,
+        );
+        notices.extend(
+            self.repo
+                .repair_directory(current, checkpoint, (trash, care))?,
+        );
+        if self.repo.mend_head(&current.intent.branch, trash)? {
+            notices.push(Notice::new(
+                "head_mended",
+                "HEAD was unreadable and was mended",
+            ));
+        }
+        let names = current.intent.refs();
+        notices.extend(self.free_locks(&names, trash)?);
+        for name in names {
+            self.repo.move_broken_ref(name, trash)?;
+        }
+        self.repo
+            .restore_packed_refs(checkpoint, trash, Damage::Missing)?;
+        notices.extend(self.repo.mend_shallow(checkpoint, trash)?);
+        notices.extend(self.repo.repair_setup(checkpoint, trash)?);
+        let mut seen = self.repo.observe();
+        if seen.is_err() {
+            notices.extend(self.repo.mend_config(checkpoint, trash)?);
+            seen = self.repo.observe();
+        }
+        if seen.is_err() {
+            self.repo
+                .restore_packed_refs(checkpoint, trash, Damage::Unreadable)?;
+        }
+        if self.bring_back_pruned(current, care)? || seen.is_err() {
+            seen = self.repo.observe();
+        }
+        // Only now: with these alone nothing would show that all were collected.
+        notices.extend(self.restore_missing(&current.snapshot, Search::ChangedFolders)?);
+        let (mut refs, mut head) = seen?;
+        if self.repo.restore_broken_refs(checkpoint, &refs, trash)? {
+            (refs, head) = self.repo.observe()?;
+        }
+        let restored = self.repo.bring_back_branches(checkpoint, &refs)?;
+        if !restored.is_empty() {
+            notices.push(Notice::new(
+                "branches_restored",
+                format!(
+                    "the files of these branches were removed and are restored: {}",
+                    restored.join(", ")
+                ),
+            ));
+            (refs, head) = self.repo.observe()?;
+        }
+        Ok(Mended {
+            notices,
+            refs,
+            head,
+            untouched: None,
+            search: None,
+        })
+    }
+
+    /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
+    pub fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
+        let branch = &current.intent.branch;
+        let head = self.repo.mend_head(branch, trash)?;
+        self.free_locks(&current.intent.refs(), trash)?;
+        Ok(self.repo.move_broken_ref(branch, trash)? || head)
+    }
+}
+
+impl Repo {
+    /// The same where an attempt changed at most objects, and LFS and annex content.
+    fn mend_untouched(&self, untouched: Untouched, (trash, care): (&Path, Care)) -> Result<Mended> {
+        let Untouched {
+            since_ns,
+            shape,
+            object_folders,
+        } = untouched;
+        let notices = self.restore_content(trash)?.into_iter().collect();
+        let search =
+            (care == Care::ForRestore).then(|| self.begin_object_search(since_ns, object_folders));
+        let (refs, head) = self.observe()?;
+        Ok(Mended {
+            notices,
+            refs,
+            head,
+            untouched: Some(shape),
+            search,
+        })
+    }
+
+    /// Restores the git directory, or what is missing of it.
+    fn repair_directory(
+        &self,
+        current: &Current,
+        checkpoint: &Arc<Snapshot>,
+        (trash, care): (&Path, Care),
+    ) -> Result<Vec<Notice>> {
+        let found = repair(&self.places, (checkpoint, current), (trash, care))?;
+        let notice = match found {
+            Found::Same(parts) if parts.is_empty() => return Ok(Vec::new()),
+            Found::Same(parts) => told_repaired(&self.places, &parts),
+            Found::Other => {
+                rebuild(&self.places, checkpoint, trash)?;
+                self.module_links.borrow_mut().clear();
+                self.rebuild_modules(checkpoint, trash)?;
+                told_rebuilt(&self.places)
+            }
+        };
+        *self.links.borrow_mut() = crate::session::ObjectLinks::default();
+        Ok(vec![notice])
+    }
+
+    /// Git cannot read its config: the one of the checkpoint is put back.
+    fn mend_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+        let changed = checkpoint
+            .control
+            .restore_files(&self.places.repository, trash)?;
+        Ok(vec![Notice::new(
+            "git_mended",
+            format!(
+                "git could not read its own files; put back: {}",
+                changed.join(", ")
+            ),
+        )])
+    }
+
+    /// The list of commits without parents is put back where it is none: git reads nothing then.
+    fn mend_shallow(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
+        let path = self.places.repository.common_dir.join("shallow");
+        let is_list = |bytes: &[u8]| {
+            let mut lines = bytes.split(|byte| *byte == b'\n');
+            lines.all(|line| line.is_empty() || ObjectId::parse(line).is_some())
+        };
+        match read_plain(&path) {
+            Ok(bytes) if !is_list(&bytes) => {}
+            _ => return Ok(None),
+        }
+        move_away(&path, &free_name(&trash.join("git/shallow")))?;
+        if let Some(bytes) = checkpoint.control.shared("shallow") {
+            write_whole(&path, bytes, 0o644)?;
+        }
+        let message = "`.git/shallow` named no commits and was put back";
+        Ok(Some(Notice::new("git_mended", message)))
+    }
+
+    /// Writes the list of packed refs from the checkpoint where it is missing or cannot be read.
+    fn restore_packed_refs(
+        &self,
+        checkpoint: &Snapshot,
+        trash: &Path,
+        damage: Damage,
+    ) -> Result<()> {
+        let path = self.places.repository.common_dir.join("packed-refs");
+        // Git writes a line of its own even where it packs nothing.
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file() || it.len() > 0);
+        if !checkpoint.control.shape.has_packed_refs() || is_there && damage == Damage::Missing {
+            return Ok(());
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &trash.join("git/packed-refs"))?;
+        }
+        let mut text = String::from("# pack-refs with: sorted \n");
+        for (name, id) in &checkpoint.control.refs {
+            let _ = writeln!(text, "{id} {name}");
+        }
+        Ok(write_whole(&path, text.as_bytes(), 0o644)?)
+    }
+
+    /// A ref file that is empty or garbage, or a folder in its place or in that of its log, cannot
+    /// be updated by git; it is moved aside.
+    fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<bool> {
+        let shared = &self.places.repository.common_dir;
+        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+        let log = shared.join("logs").join(name);
+        if is_folder(&log) {
+            move_away(&log, &trash.join("git/logs").join(name))?;
+        }
+        let path = shared.join(name);
+        let text = read_line_file(&path).unwrap_or_default();
+        let broken =
+            is_folder(&path) || path.is_file() && ObjectId::parse(text.trim_ascii()).is_none();
+        if broken {
+            move_away(&path, &trash.join("git").join(name))?;
+        }
+        Ok(broken)
+    }
+
+    /// Restores branches whose files were removed by other means than git, which would have
+    /// removed their logs too; gives their names.
+    fn bring_back_branches(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
+        let logs = self.places.repository.common_dir.join("logs");
+        let mut restored = Vec::new();
+        for (name, id) in &checkpoint.control.refs {
+            let is_branch = name.starts_with("refs/heads/");
+            if is_branch && !refs.contains_key(name) && logs.join(name).is_file() {
+                self.move_ref(name, refs, Some(*id))?;
+                restored.push(short(name).to_owned());
+            }
+        }
+        Ok(restored)
+    }
+}
+
+impl Checkpoints {
+    /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
+    /// something was missing.
+    fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+        let missing = self.link_pruned(current, care)?;
+        // Only now: with these alone nothing would show that older ones are missing.
+        self.repo.return_pruned()?;
+        Ok(missing)
+    }
+
+    fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+        // A commit of ours lies loose until somebody packs or prunes.
+        if care == Care::ForSave && is_loose(&self.repo.places, current.commit) {
+            return Ok(false);
+        }
+        let checkpoint = self.checkpoint_refs(current);
+        if are_surely_there(&self.repo.places, &checkpoint) {
+            return Ok(false);
+        }
+        let input = lines(&checkpoint);
+        let answer = self
+            .repo
+            .git
+            .run_with_input(["cat-file", "--batch-check"], input.as_bytes())?;
+        let missing = String::from_utf8_lossy(&answer)
+            .lines()
+            .any(|line| line.ends_with(" missing"));
+        if missing {
+            let places = &self.repo.places;
+            {
+                link_back(
+                    &places.vault.store().join("objects"),
+                    &places.repository.objects(),
+                )
+            }?;
+        }
+        Ok(missing)
+    }
+
+    /// The commits a restore needs: the checkpoint and the user's own refs.
+    fn checkpoint_refs(&self, current: &Current) -> Vec<ObjectId> {
+        let mut ids = vec![current.commit];
+        if let Some(loaded) = &self.loaded {
+            ids.extend(loaded.control.refs.values());
+            ids.extend(stashes(
+                loaded.control.shared("logs/refs/stash").unwrap_or_default(),
+            ));
+        }
+        ids
+    }
+}
+
+/// The commits a log of the stash names: all but the newest are reachable from no ref.
+fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
+    log.split(|byte| *byte == b'\n')
+        .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
+}
+
+fn is_loose(places: &Places, id: ObjectId) -> bool {
+    loose_object::path(&places.repository.objects(), &id).exists()
+}
+
+/// True where every object is seen without asking git, which also knows what is borrowed from
+/// elsewhere, and is quicker for many.
+fn are_surely_there(places: &Places, ids: &[ObjectId]) -> bool {
+    if ids.len() > FEW {
+        return false;
+    }
+    let mut packs = None;
+    ids.iter().all(|id| {
+        is_loose(places, *id) || {
+            let objects = places.repository.objects();
+            let open = || PackIndexes::open(&objects, places.repository.format);
+            packs.get_or_insert_with(open).hold(id)
+        }
+    })
+}
+
+/// Ids, one a line.
+pub(crate) fn lines(ids: &[ObjectId]) -> String {
+    ids.iter().fold(String::new(), |mut text, id| {
+        let _ = writeln!(text, "{id}");
+        text
+    })
+}
+
+/// Opens the folders of the git directory that must be written to, where an agent locked them.
+fn unlock(repository: &Repository, refs: &[&str]) {
+    let shared = &repository.common_dir;
+    let mut folders = vec![repository.git_dir.clone(), shared.clone()];
+    folders.extend(["hooks", "info", "objects"].map(|name| shared.join(name)));
+    for name in refs {
+        for path in [shared.join(name), shared.join("logs").join(name)] {
+            let above = path.ancestors().skip(1);
+            let mut above: Vec<_> = above.take_while(|it| *it != shared).collect();
+            above.reverse();
+            folders.extend(above.into_iter().map(Path::to_owned));
+        }
+    }
+    for folder in folders {
+        if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir()) {
+            make_writable(&folder);
+        }
+    }
+}
+
+fn told_moved(paths: &[String]) -> Notice {
+    Notice::new(
+        "git_files_replaced",
+        format!(
+            "moved aside because another kind of file belongs there: {}",
+            paths.join(", ")
+        ),
+    )
+}
+
+/// Links all objects of one folder into another that does not have them.
+pub(crate) fn link_back(from: &Path, to: &Path) -> Result<()> {
+    for folder in fs::read_dir(from).tried("list", from)? {
+        let folder = folder.tried("list", from)?;
+        let name = folder.file_name();
+        if name == "info" || !folder.path().is_dir() {
+            continue;
+        }
+        let target = to.join(&name);
+        fs::create_dir_all(&target).tried("create", &target)?;
+        for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
+            let file = file.tried("list", &folder.path())?;
+            link(&file.path(), &target.join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,443 @@
+//! A git directory that lost a part: whether it is still the same repository is decided by what is
+//! left of it, and only what is missing is restored from the vault.
+
+use crate::repo::Repo;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use crate::git::loose_object;
+use crate::git::object_id::ObjectId;
+use crate::git::pack_index::PackIndexes;
+use crate::git::process::Git;
+use crate::git::repository::{Head, Refs, Repository};
+use crate::journal::run_state::{Current, RunState};
+use crate::repair::content::restore_content;
+use crate::repair::directory::{Care, link_back};
+use crate::repo::Places;
+use crate::repo::git_copy::{self, Extent};
+use crate::repo::snapshot::Snapshot;
+use crate::session::{Notice, Result};
+use crate::store::TOKEN_FILE;
+use ralph_base::files::{
+    Tried, copy_with_time, free_name, move_away, read_if_present, read_line_file, read_plain,
+    write_whole,
+};
+
+/// What git leaves in HEAD where refs are kept in reftables.
+const REFTABLE_HEAD: &str = "ref: refs/heads/.invalid\n";
+
+/// Folders below `refs/` of which every work tree has its own.
+const PER_WORK_TREE: &[&str] = &["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+
+/// Settings that say where the work tree is; a wrong one locks every command out.
+const SETUP: &[&str] = &["core.bare", "core.worktree"];
+
+/// What was found in the place of the git directory.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing, or another repository: all of it has to be rebuilt.
+    Other,
+    /// The same repository; these parts were missing and are restored.
+    Same(Vec<String>),
+}
+
+/// Restores what is missing of a git directory, where it is still the same repository.
+pub(crate) fn repair(
+    places: &Places,
+    (snapshot, current): (&Snapshot, &Current),
+    (trash, care): (&Path, Care),
+) -> Result<Found> {
+    let repository = &places.repository;
+    if !is_folder(&repository.common_dir) {
+        return Ok(Found::Other);
+    }
+    let has_token = places.vault.belongs_to(repository)?;
+    let is_own_missing = !is_folder(&repository.git_dir);
+    if !has_token && !is_own_missing && !is_same_repository(places, snapshot, current) {
+        return Ok(Found::Other);
+    }
+    let pass = Pass {
+        places,
+        snapshot,
+        trash,
+    };
+    pass.parts(care).map(Found::Same)
+}
+
+impl Places {
+    /// Writes the token of an open run again where only that is missing.
+    pub(crate) fn restore_lost_token(&self, state: &RunState) -> Result<Option<Notice>> {
+        let Some(current) = &state.current else {
+            return Ok(None);
+        };
+        if self.vault.belongs_to(&self.repository)? {
+            return Ok(None);
+        }
+        let snapshot = Snapshot::read(&self.vault, &current.snapshot)?;
+        if !is_same_repository(self, &snapshot, current) {
+            return Ok(None);
+        }
+        self.vault.restore_token(&self.repository)?;
+        let part = TOKEN_FILE.to_owned();
+        Ok(Some(told_repaired(self, &[part])))
+    }
+}
+
+/// One look at what a git directory lacks.
+struct Pass<'a> {
+    places: &'a Places,
+    snapshot: &'a Snapshot,
+    trash: &'a Path,
+}
+
+impl Pass<'_> {
+    fn parts(&self, care: Care) -> Result<Vec<String>> {
+        let Places { repository, vault } = self.places;
+        let shared = &repository.common_dir;
+        let is_reftable = self.snapshot.control.uses_reftable();
+        let lacks_objects = !is_folder(&repository.objects());
+        let lacks_refs = !is_folder(&shared.join("refs"));
+        let lacks = |path: &Path| fs::symlink_metadata(path).is_err();
+        let missing = [
+            lacks_objects,
+            lacks_refs,
+            lacks(&repository.git_dir.join("HEAD")),
+            lacks(&shared.join("config")),
+        ];
+        // A removal that was cut short.
+        let is_half = missing.iter().filter(|it| **it).count() > 1;
+        let mut parts = Vec::new();
+        if lacks_objects {
+            self.make_folder("objects")?;
+            restore_objects(self.places)?;
+            parts.push("objects".to_owned());
+        }
+        let extent = if is_half {
+            Extent::All
+        } else {
+            Extent::Folders(care)
+        };
+        if lacks_refs {
+            self.make_folder("refs")?;
+        }
+        // First, because it leaves no link on the way to content.
+        parts.extend(restore_content(self.places, self.trash)?);
+        let restored = git_copy::restore((repository, vault), extent)?;
+        parts.extend(restored.into_iter().filter(|part| part != "objects"));
+        parts.extend(self.alternates()?);
+        let lost_heads = lacks(&shared.join("refs/heads"));
+        let lost_packed = lacks(&shared.join("packed-refs")) && git_copy::has(vault, "packed-refs");
+        if is_reftable {
+            if lost_heads {
+                git_copy::restore_part((repository, vault), "refs")?;
+                parts.push("refs".to_owned());
+            }
+            parts.extend(self.reftable_head()?);
+        } else if lost_heads || lost_packed {
+            restore_refs(self.places, self.snapshot)?;
+            parts.push("refs".to_owned());
+        }
+        if is_half {
+            let control = &self.snapshot.control;
+            parts.extend(control.restore_files(repository, self.trash)?);
+        }
+        if !vault.belongs_to(repository)? {
+            vault.restore_token(repository)?;
+            parts.push(TOKEN_FILE.to_owned());
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        Ok(parts)
+    }
+
+    /// Makes a folder of the git directory; what is in its place moves to the trash.
+    fn make_folder(&self, name: &str) -> Result<()> {
+        let path = self.places.repository.common_dir.join(name);
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &free_name(&self.trash.join("git").join(name)))?;
+        }
+        fs::create_dir_all(&path).tried("create", &path)?;
+        Ok(())
+    }
+
+    /// The list of places that objects are borrowed from, where it lost one.
+    fn alternates(&self) -> Result<Option<String>> {
+        let name = "objects/info/alternates";
+        let kept = git_copy::folder(&self.places.vault).join(name);
+        let Some(wanted) = read_if_present(&kept)? else {
+            return Ok(None);
+        };
+        let path = self.places.repository.common_dir.join(name);
+        let present = read_if_present(&path)?.unwrap_or_default();
+        let lines = |bytes: &[u8]| -> Vec<Vec<u8>> {
+            bytes
+                .split(|byte| *byte == b'\n')
+                .map(<[u8]>::to_vec)
+                .collect()
+        };
+        let present = lines(&present);
+        if lines(&wanted).iter().all(|line| present.contains(line)) {
+            return Ok(None);
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &free_name(&self.trash.join("git").join(name)))?;
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).tried("create", folder)?;
+        }
+        copy_with_time(&kept, &path)?;
+        Ok(Some(name.to_owned()))
+    }
+
+    /// Git takes no directory without a HEAD for a repository, though it keeps HEAD elsewhere.
+    fn reftable_head(&self) -> Result<Option<String>> {
+        let path = self.places.repository.git_dir.join("HEAD");
+        let text = read_line_file(&path).unwrap_or_default();
+        if text.starts_with(b"ref: refs/") {
+            return Ok(None);
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            move_away(&path, &free_name(&self.trash.join("git/HEAD")))?;
+        }
+        write_whole(&path, REFTABLE_HEAD.as_bytes(), 0o644)?;
+        Ok(Some("HEAD".to_owned()))
+    }
+}
+
+/// True where a git directory without our token is the one the run began in: the directory itself is
+/// the same and still names the run's branch or holds its commit, or the commit and every branch of
+/// the checkpoint are there.
+pub(crate) fn is_same_repository(places: &Places, snapshot: &Snapshot, current: &Current) -> bool {
+    let repository = &places.repository;
+    let has_commit = holds(repository, &current.commit);
+    let is_named = || {
+        let head = read_line_file(&repository.git_dir.join("HEAD")).unwrap_or_default();
+        let branch = &current.intent.branch;
+        head.trim_ascii_end().strip_prefix(b"ref: ") == Some(branch.as_bytes())
+            || repository.common_dir.join(branch).is_file()
+    };
+    if places.vault.is_same_directory(repository) {
+        return has_commit || is_named();
+    }
+    let refs = snapshot.control.refs.keys();
+    let mut branches = refs.filter(|name| name.starts_with("refs/heads/"));
+    has_commit && branches.all(|name| has_ref(repository, name))
+}
+
+/// True where the repository itself holds an object.
+fn holds(repository: &Repository, id: &ObjectId) -> bool {
+    let objects = repository.objects();
+    loose_object::path(&objects, id).is_file()
+        || PackIndexes::open(&objects, repository.format).hold(id)
+}
+
+fn has_ref(repository: &Repository, name: &str) -> bool {
+    let packed = read_plain(&repository.common_dir.join("packed-refs")).unwrap_or_default();
+    repository.common_dir.join(name).is_file()
+        || String::from_utf8_lossy(&packed)
+            .lines()
+            .any(|line| line.split_once(' ').is_some_and(|(_, it)| it == name))
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
+}
+
+/// Fills an empty folder of objects from the vault.
+fn restore_objects(places: &Places) -> Result<()> {
+    let objects = places.repository.objects();
+    for name in ["info", "pack"] {
+        let path = objects.join(name);
+        fs::create_dir_all(&path).tried("create", &path)?;
+    }
+    link_back(&places.vault.store().join("objects"), &objects)
+}
+
+/// Writes the refs of a checkpoint where they are missing: symbolic ones and those of the work tree
+/// as files, all others as a packed list, which a file of its own goes before.
+fn restore_refs(places: &Places, snapshot: &Snapshot) -> Result<()> {
+    let Places { repository, vault } = places;
+    for name in ["refs/heads", "refs/tags"] {
+        let path = repository.common_dir.join(name);
+        fs::create_dir_all(&path).tried("create", &path)?;
+    }
+    git_copy::restore_part((repository, vault), "refs")?;
+    let path = repository.common_dir.join("packed-refs");
+    let mut packed = packed_in(&read_if_present(&path)?.unwrap_or_default());
+    for (name, id) in &snapshot.control.refs {
+        if PER_WORK_TREE.iter().any(|own| name.starts_with(own)) {
+            let path = repository.git_dir.join(name);
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).tried("create", folder)?;
+            }
+            write_whole(&path, format!("{id}\n").as_bytes(), 0o644)?;
+        } else if !git_copy::has(vault, name) {
+            packed.insert(name.clone(), *id);
+        }
+    }
+    if fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()) {
+        fs::remove_dir(&path).tried("remove", &path)?;
+    }
+    write_whole(&path, packed_list(&packed).as_bytes(), 0o644)?;
+    Ok(())
+}
+
+fn packed_in(bytes: &[u8]) -> Refs {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines()
+        .filter(|line| !line.starts_with(['#', '^']))
+        .filter_map(|line| {
+            let (id, name) = line.split_once(' ')?;
+            Some((name.to_owned(), ObjectId::parse(id.as_bytes())?))
+        })
+        .collect()
+}
+
+fn packed_list(refs: &Refs) -> String {
+    let lines = refs.iter().map(|(name, id)| format!("{id} {name}\n"));
+    std::iter::once("# pack-refs with: sorted \n".to_owned())
+        .chain(lines)
+        .collect()
+}
+
+/// Makes a git directory from what the vault holds.
+pub(crate) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Result<()> {
+    let Places { repository, vault } = places;
+    let control = &snapshot.control;
+    if fs::symlink_metadata(&repository.common_dir).is_ok() {
+        move_away(&repository.common_dir, &trash.join("replaced-git"))?;
+    }
+    for folder in [&repository.common_dir, &repository.git_dir] {
+        fs::create_dir_all(folder).tried("create", folder)?;
+    }
+    restore_objects(places)?;
+    git_copy::restore((repository, vault), Extent::All)?;
+    let head = if control.uses_reftable() {
+        REFTABLE_HEAD.to_owned()
+    } else {
+        restore_refs(places, snapshot)?;
+        match &control.head {
+            Head::Branch { name, .. } => format!("ref: {name}\n"),
+            Head::Detached { commit } => format!("{commit}\n"),
+        }
+    };
+    control.restore_files(repository, trash)?;
+    control.restore_stash_log(repository, trash)?;
+    write_whole(&repository.git_dir.join("HEAD"), head.as_bytes(), 0o644)?;
+    vault.restore_token(repository)?;
+    Ok(())
+}
+
+/// What is said of a git directory that was made from what the vault holds.
+pub(crate) fn told_rebuilt(places: &Places) -> Notice {
+    let vault = places.vault.folder().display();
+    let mut message = format!(
+        "the git directory was removed or replaced; it was rebuilt from the vault `{vault}`"
+    );
+    let left_out = git_copy::left_out(&places.vault);
+    if !left_out.is_empty() {
+        message.push_str("; too large for the vault, and so not restored: ");
+        message.push_str(&left_out.join(", "));
+    }
+    Notice::new("git_rebuilt", message)
+}
+
+/// What is said of parts that were missing.
+pub(crate) fn told_repaired(places: &Places, parts: &[String]) -> Notice {
+    let vault = places.vault.folder().display();
+    let message = format!(
+        "missing or damaged in the git directory, and restored from the vault `{vault}`: {}",
+        parts.join(", ")
+    );
+    Notice::new("git_repaired", message)
+}
+
+impl Repo {
+    /// Restores the settings that say where the work tree is, where they differ from the checkpoint.
+    pub(crate) fn repair_setup(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+        let repaired = repair_setup(&self.store, &self.places, checkpoint, trash)?;
+        if repaired.is_empty() {
+            return Ok(Vec::new());
+        }
+        let message = format!(
+            "restored in the git configuration, because git could not work in this tree: {}",
+            repaired.join(", ")
+        );
+        Ok(vec![Notice::new("git_setup_restored", message)])
+    }
+}
+
+/// The same with a git that works on another repository: this one may be locked out.
+pub(crate) fn repair_setup(
+    git: &Git,
+    places: &Places,
+    checkpoint: &Snapshot,
+    trash: &Path,
+) -> Result<Vec<String>> {
+    let repository = &places.repository;
+    let mut repaired = Vec::new();
+    for (name, folder) in [
+        ("config", &repository.common_dir),
+        ("config.worktree", &repository.git_dir),
+    ] {
+        let path = folder.join(name);
+        let wanted = checkpoint.control.config(name);
+        let present = read_plain(&path).ok();
+        if present.as_deref() == wanted {
+            continue;
+        }
+        let stdin = ["--file".into(), "-".into()];
+        let before = settings(git, &stdin, wanted.unwrap_or_default())?;
+        let before = before.unwrap_or_default();
+        let place = ["--file".into(), path.clone().into_os_string()];
+        let Some(now) = settings(git, &place, &[])? else {
+            // Git cannot read it.
+            if checkpoint.control.restore_config(repository, name, trash)? {
+                repaired.push(name.to_owned());
+            }
+            continue;
+        };
+        for key in SETUP {
+            let (before, now) = (before.get(*key), now.get(*key));
+            if before == now {
+                continue;
+            }
+            let mut args = vec![OsString::from("config")];
+            args.extend(place.iter().cloned());
+            match before {
+                Some(value) => args.extend(["--replace-all", key, value].map(Into::into)),
+                None => args.extend(["--unset-all", key].map(Into::into)),
+            }
+            git.run(args)?;
+            repaired.push(format!("{key} (in {name})"));
+        }
+    }
+    Ok(repaired)
+}
+
+/// The settings that say where the work tree is, as a file has them; none where git cannot read it.
+fn settings(
+    git: &Git,
+    place: &[OsString; 2],
+    input: &[u8],
+) -> Result<Option<BTreeMap<String, String>>> {
+    let mut args = vec![OsString::from("config")];
+    args.extend(place.iter().cloned());
+    args.extend(["--null", "--list"].map(OsString::from));
+    let output = git.output(&args, input)?;
+    if !output.status.success() {
+        // A file that is not there says nothing.
+        let is_absent = place[1] != "-" && fs::symlink_metadata(&place[1]).is_err();
+        return Ok(is_absent.then(BTreeMap::new));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let entries = text.split('\0').filter_map(|entry| {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        SETUP
+            .contains(&key)
+            .then(|| (key.to_owned(), value.to_owned()))
+    });
+    Ok(Some(entries.collect()))
+}

@@ -1,0 +1,251 @@
+//! What an attempt changed: one walk against the checkpoint, and the texts before and after of those
+//! paths that somebody wants to look at. Commits the agent made are no matter: files are compared.
+
+use crate::repo::Repo;
+use std::collections::{BTreeSet, HashMap};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::keeping::open_raw;
+use super::taking::{Taken, show};
+use crate::git::object_id::ObjectId;
+use crate::operations::converge::Wanted;
+use crate::operations::save::new_repositories;
+use crate::repair::directory::Care;
+use crate::repo::Places;
+use crate::repo::visible::visible_paths;
+use crate::session::{Checkpoints, Result};
+use crate::tree::manifest::{Content, Entry, Kind, Manifest};
+use crate::tree::walk::absolute;
+
+/// A path that differs from the checkpoint, from the top of the work tree. Texts are absent where
+/// no check asks for them or where they could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedPath {
+    pub path: String,
+    pub was_there: bool,
+    pub is_there: bool,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    /// The target, if it is now a link.
+    pub link: Option<String>,
+    /// A new path with the same content, if this one was removed.
+    pub moved_to: Option<String>,
+}
+
+impl ChangedPath {
+    pub const fn is_added(&self) -> bool {
+        self.is_there && !self.was_there
+    }
+
+    pub const fn is_deleted(&self) -> bool {
+        self.was_there && !self.is_there
+    }
+}
+
+/// The largest file whose text is looked at.
+const LARGEST_TEXT: u64 = 2 << 20;
+/// How many texts are looked at, before and after each.
+const MOST_TEXTS: usize = 4000;
+/// How many bytes of texts are looked at.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What differs from the checkpoint.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// How many files, those not counted that were named.
+    pub count: usize,
+    /// Every path that belongs into commits.
+    pub paths: Vec<ChangedPath>,
+    /// Names at the top of the tree at the checkpoint.
+    pub tops: BTreeSet<String>,
+}
+
+impl Checkpoints {
+    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
+    pub fn changed(
+        &mut self,
+        besides: &[PathBuf],
+        wants_text: impl Fn(&str) -> bool,
+    ) -> Result<Changed> {
+        let base = self.checkpoint()?;
+        let mut looked = self.tree.look(&self.repo, &base);
+        if looked.is_err() {
+            // The git directory may be gone, or be another one.
+            let current = self.log.current()?;
+            let trash = self.repo.new_trash("look");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
+            looked = self.tree.look(&self.repo, &base);
+            self.unsaid = mended.notices;
+        }
+        let taken = looked?;
+        let top = &self.repo.places.repository.work_tree;
+        let besides: Vec<PathBuf> = besides
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let counted = paths
+            .iter()
+            .filter(|path| !besides.contains(&absolute(top, path)))
+            .count();
+        let changed = Changed {
+            count: counted + new_repositories(&taken, &base.submodules).len(),
+            tops: tops(&base.manifest),
+            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
+        };
+        self.looked(&taken);
+        Ok(changed)
+    }
+
+    /// The path of a file from the top of the work tree, if it is in it; it need not exist.
+    pub fn path_in_tree(&self, path: &Path) -> Option<String> {
+        let top = &self.repo.places.repository.work_tree;
+        let found = path.strip_prefix(top).map(Path::to_owned).ok();
+        let found = found.or_else(|| {
+            let folder = path
+                .ancestors()
+                .find_map(|it| Some((it, it.canonicalize().ok()?)));
+            let (folder, real) = folder?;
+            let whole = real.join(path.strip_prefix(folder).ok()?);
+            whole.strip_prefix(top).map(Path::to_owned).ok()
+        })?;
+        Some(found.to_string_lossy().into_owned())
+    }
+}
+
+impl Repo {
+    fn read(
+        &self,
+        paths: &[Vec<u8>],
+        (base, taken): (&Arc<Manifest>, &Taken),
+        wants_text: impl Fn(&str) -> bool,
+    ) -> Vec<ChangedPath> {
+        let mut room = Room::default();
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut texts: Vec<[Option<Content>; 2]> = Vec::new();
+        for path in paths {
+            let entries = [base.entries.get(path), taken.manifest.entries.get(path)];
+            let wants = entries
+                .iter()
+                .flatten()
+                .any(|entry| entry.kind == Kind::File)
+                && wants_text(&show(path))
+                && room.has(&entries);
+            texts.push(entries.map(|entry| {
+                let entry = entry.filter(|entry| wants && entry.kind == Kind::File)?;
+                if matches!(entry.content, Content::Git(_)) {
+                    wanted.push((path.clone(), entry.clone()));
+                }
+                Some(entry.content.clone())
+            }));
+        }
+        // Texts only serve findings: without an object there is one less to look at.
+        let objects = self.fetch(&wanted).unwrap_or_default();
+        let moved = moved(paths, base, &taken.manifest);
+        let mut paths: Vec<ChangedPath> = paths
+            .iter()
+            .map(|path| changed_path(path, (base, &taken.manifest), &moved))
+            .collect();
+        for (path, [before, after]) in paths.iter_mut().zip(&texts) {
+            path.before = text(&self.places, &objects, before.as_ref());
+            path.after = text(&self.places, &objects, after.as_ref());
+        }
+        paths
+    }
+}
+
+/// How much may still be read.
+#[derive(Debug, Default)]
+struct Room {
+    files: usize,
+    bytes: u64,
+}
+
+impl Room {
+    fn has(&mut self, entries: &[Option<&Entry>; 2]) -> bool {
+        let sizes = || entries.iter().flatten().map(|entry| entry.stat.size);
+        let bytes = self.bytes + sizes().sum::<u64>();
+        let fits = sizes().all(|size| size <= LARGEST_TEXT)
+            && bytes <= MOST_BYTES
+            && self.files < MOST_TEXTS;
+        if fits {
+            self.bytes = bytes;
+            self.files += 1;
+        }
+        fits
+    }
+}
+
+fn changed_path(
+    path: &[u8],
+    (before, after): (&Manifest, &Manifest),
+    moved: &HashMap<Vec<u8>, String>,
+) -> ChangedPath {
+    let is_file = |manifest: &Manifest| {
+        let entry = manifest.entries.get(path);
+        entry.is_some_and(|entry| entry.kind != Kind::Folder && entry.is_visible())
+    };
+    let now = after.entries.get(path).map(|entry| &entry.content);
+    ChangedPath {
+        path: show(path),
+        was_there: is_file(before),
+        is_there: is_file(after),
+        link: match now {
+            Some(Content::Link(target)) => Some(show(target)),
+            _ => None,
+        },
+        moved_to: moved.get(path).cloned(),
+        ..ChangedPath::default()
+    }
+}
+
+/// For paths that are gone, a new path with the same content.
+fn moved(paths: &[Vec<u8>], before: &Manifest, after: &Manifest) -> HashMap<Vec<u8>, String> {
+    let id = |manifest: &Manifest, path: &Vec<u8>| manifest.entries.get(path)?.content.id();
+    let created: HashMap<ObjectId, &Vec<u8>> = paths
+        .iter()
+        .filter(|path| !before.entries.contains_key(*path))
+        .filter_map(|path| Some((id(after, path)?, path)))
+        .collect();
+    paths
+        .iter()
+        .filter(|path| !after.entries.contains_key(*path))
+        .filter_map(|path| Some((path.clone(), show(created.get(&id(before, path)?)?))))
+        .collect()
+}
+
+/// Names at the top of the tree that hold something of a commit.
+fn tops(manifest: &Manifest) -> BTreeSet<String> {
+    let files = manifest.entries.iter();
+    let files = files.filter(|(_, entry)| entry.is_visible() && entry.kind != Kind::Folder);
+    let mut tops = BTreeSet::new();
+    let mut last: &[u8] = b"";
+    for (path, _) in files {
+        let top = path.split(|byte| *byte == b'/').next().unwrap_or_default();
+        if top != last {
+            tops.insert(show(top));
+            last = top;
+        }
+    }
+    tops
+}
+
+fn text(
+    places: &Places,
+    objects: &HashMap<ObjectId, Vec<u8>>,
+    content: Option<&Content>,
+) -> Option<String> {
+    let bytes = match content? {
+        Content::Git(id) => objects.get(id)?.clone(),
+        Content::Raw(id) => {
+            let mut bytes = Vec::new();
+            let file = open_raw(places, id).ok()?;
+            file.take(LARGEST_TEXT).read_to_end(&mut bytes).ok()?;
+            bytes
+        }
+        Content::Link(_) | Content::Nothing | Content::Unkept => return None,
+    };
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,343 @@
+//! Which paths belong into commits: not what git ignores, and of the rest not what looks like a
+//! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
+
+use crate::repo::Repo;
+use crate::tree::Tree;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::modules::is_module_path;
+use super::taking::{Known, Taken, nested_repositories, show, under_any};
+use crate::git::object_id::ObjectId;
+use crate::git::process::{Git, nul_separated};
+use crate::git::repository::Head;
+use crate::repo::snapshot::Snapshot;
+use crate::repo::staged::Staged;
+use crate::repo::visible::check_ignore;
+use crate::session::{Checkpoints, Notice, Result};
+use crate::tree::guard::{Guard, Limits, guard, looks_like_secret};
+use crate::tree::manifest::{Kind, Lane, Manifest};
+use crate::tree::walk::{Found, Walk};
+use ralph_base::files::{create_private_folder, write_whole};
+use ralph_base::ids::RunId;
+use ralph_base::size::{SizeLimit, rounded};
+use ralph_base::sparse;
+
+/// How many files a notice names.
+const NAMED: usize = 10;
+
+/// The lanes of paths that are new, or whose lane may be another now.
+pub(crate) type Lanes = HashMap<Vec<u8>, Lane>;
+
+/// What a run may commit, as it is kept with the run: a start after a crash mends before it
+/// believes any settings in the tree.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptLimits {
+    largest_file: Option<u64>,
+}
+
+impl Checkpoints {
+    /// Sets what may be committed and what must stay free.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.tree.limits = limits;
+        match self.open_run() {
+            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Tree {
+    /// Keeps the limits with the run.
+    pub(crate) fn keep_limits(&self, repo: &Repo, run: &RunId) -> Result<()> {
+        let path = repo.limits_file(run);
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
+        let kept = KeptLimits {
+            largest_file: self.limits.largest_file.0,
+        };
+        let text = serde_json::to_vec(&kept).unwrap_or_default();
+        Ok(write_whole(&path, &text, 0o600)?)
+    }
+
+    /// The lane of every path that is new, and of those kept out that may belong in by now.
+    pub(crate) fn lanes(
+        &self,
+        repo: &Repo,
+        git: &Git,
+        walk: &Walk,
+        known: &Known,
+        base: &Manifest,
+    ) -> Result<Lanes> {
+        let suspects = &walk.suspects;
+        let nested = nested_repositories(walk, base, known);
+        let mut lanes = Lanes::new();
+        let mut asked: Vec<&Found> = Vec::new();
+        let in_question = suspects
+            .touched
+            .iter()
+            .filter(|found| self.is_in_question(base, found) || repo.has_long_holes(found));
+        for found in suspects.created.iter().chain(in_question) {
+            if is_module_path(&found.path) {
+                lanes.insert(found.path.clone(), Lane::Kept);
+            } else if !matches!(found.kind, Kind::File | Kind::Link) {
+                // Git knows of neither folders nor pipes.
+            } else if known.tracked.contains(&found.path) {
+                let lane = if repo.has_long_holes(found) {
+                    Lane::Kept
+                } else {
+                    Lane::Committed
+                };
+                lanes.insert(found.path.clone(), lane);
+            } else if !under_any(&found.path, &nested) {
+                asked.push(found);
+            }
+        }
+        if asked.is_empty() {
+            return Ok(lanes);
+        }
+        let paths: Vec<Vec<u8>> = asked.iter().map(|found| found.path.clone()).collect();
+        let ignored = check_ignore(git, &paths)?;
+        for found in asked {
+            let lane = if ignored.contains(&found.path) {
+                Lane::Ignored
+            } else if self.guard_of(found).is_some() || repo.has_long_holes(found) {
+                Lane::Kept
+            } else {
+                Lane::Committed
+            };
+            lanes.insert(found.path.clone(), lane);
+        }
+        Ok(lanes)
+    }
+
+    /// A file in the place of a folder is as new as one with a new name; a large one that was
+    /// kept out may have become small.
+    fn is_in_question(&self, base: &Manifest, found: &Found) -> bool {
+        base.entries.get(&found.path).is_none_or(|entry| {
+            !matches!(entry.kind, Kind::File | Kind::Link)
+                || entry.lane == Lane::Kept && self.guard_of(found).is_none()
+        })
+    }
+
+    fn guard_of(&self, found: &Found) -> Option<Guard> {
+        let size = found.stat.size;
+        guard(&found.path, size, self.limits.largest_file).filter(|_| found.kind == Kind::File)
+    }
+
+    /// Names what is kept out of commits and was not named before in this run.
+    pub(crate) fn tell_kept_out(&self, taken: &Taken) -> Option<Notice> {
+        let mut named = Vec::new();
+        for path in taken.changes.created.iter().chain(&taken.changes.modified) {
+            let Some(entry) = taken.manifest.entries.get(path) else {
+                continue;
+            };
+            if entry.lane != Lane::Kept
+                || is_module_path(path)
+                || !self.told.borrow_mut().insert(path.clone())
+            {
+                continue;
+            }
+            let why = if looks_like_secret(path) {
+                "looks like a secret".to_owned()
+            } else if self.limits.largest_file.is_exceeded_by(entry.stat.size) {
+                format!("{}, more than `largest_file`", rounded(entry.stat.size))
+            } else {
+                format!("{}, mostly holes", rounded(entry.stat.size))
+            };
+            named.push(format!("`{}` ({why})", show(path)));
+        }
+        let named = list(&named)?;
+        Some(Notice::new(
+            "kept_out",
+            format!(
+                "kept out of commits, and safe in the vault: {named}; `git add` a file to have it committed"
+            ),
+        ))
+    }
+
+    /// What an earlier checkpoint of the run kept out was named then.
+    pub(crate) fn was_told(&self, checkpoint: &Snapshot) {
+        let kept = checkpoint.manifest.entries.iter();
+        let kept = kept.filter(|(_, entry)| entry.lane == Lane::Kept);
+        self.told
+            .borrow_mut()
+            .extend(kept.map(|(path, _)| path.clone()));
+    }
+
+    /// Names files that were ignored, and are not since somebody dropped the rule.
+    pub(crate) fn tell_no_longer_ignored(
+        &self,
+        repo: &Repo,
+        git: &Git,
+        base: &Snapshot,
+        taken: &Taken,
+    ) -> Result<Option<Notice>> {
+        if !taken
+            .changes
+            .paths()
+            .any(|path| crate::operations::converge::is_rules(path))
+        {
+            return Ok(None);
+        }
+        let mut nested = base.submodules.clone();
+        let repositories = taken.manifest.entries.keys();
+        nested.extend(repositories.filter_map(|path| Some(path.strip_suffix(b"/.git")?.to_vec())));
+        let were_ignored = taken.manifest.entries.iter().filter(|(path, entry)| {
+            entry.lane == Lane::Ignored
+                && matches!(entry.kind, Kind::File | Kind::Link)
+                && base.manifest.entries.contains_key(*path)
+                && !under_any(path, &nested)
+        });
+        let mut asked: Vec<Vec<u8>> = were_ignored.map(|(path, _)| path.clone()).collect();
+        let folders = base.opaque.iter();
+        asked.extend(
+            folders
+                .filter(|folder| repo.places.full(folder).is_dir())
+                .cloned(),
+        );
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let ignored = check_ignore(git, &asked)?;
+        asked.retain(|path| !ignored.contains(path) && self.told.borrow_mut().insert(path.clone()));
+        let named: Vec<String> = asked
+            .iter()
+            .map(|path| format!("`{}`", show(path)))
+            .collect();
+        Ok(list(&named).map(|named| {
+            Notice::new(
+                "no_longer_ignored",
+                format!("no longer ignored, and kept out of commits all the same: {named}; `git add` a file to have it committed"),
+            )
+        }))
+    }
+
+    /// Names what looks like a secret and goes into the commit because somebody staged it.
+    pub(crate) fn tell_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
+        let secrets = staged.added.iter().filter(|path| looks_like_secret(path));
+        self.tell_secrets(secrets.cloned(), "because it was added with `git add`")
+    }
+
+    /// The same for what the user had staged before the run.
+    pub(crate) fn tell_users_secrets(
+        &self,
+        repo: &Repo,
+        known: &[Vec<u8>],
+        head: &Head,
+    ) -> Result<Option<Notice>> {
+        let mut secrets: HashSet<Vec<u8>> = known
+            .iter()
+            .filter(|path| looks_like_secret(path))
+            .cloned()
+            .collect();
+        if let Some(commit) = head.commit().filter(|_| !secrets.is_empty()) {
+            let commit = commit.to_string();
+            let listing = repo.work.patient().run([
+                "ls-tree",
+                "-r",
+                "-z",
+                "--name-only",
+                "--full-tree",
+                &commit,
+            ])?;
+            for path in nul_separated(&listing) {
+                secrets.remove(path);
+            }
+        }
+        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
+        secrets.sort();
+        Ok(self.tell_secrets(secrets, "because it was added with `git add`"))
+    }
+
+    /// Names what looks like a secret in commits somebody made on top of the checkpoint.
+    pub(crate) fn tell_committed_secrets(
+        &self,
+        repo: &Repo,
+        from: ObjectId,
+        to: ObjectId,
+    ) -> Result<Option<Notice>> {
+        if from == to {
+            return Ok(None);
+        }
+        let range = format!("{from}..{to}");
+        let args = [
+            "log",
+            "--format=",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--diff-filter=A",
+            &range,
+        ];
+        let listing = repo.git.patient().run(args)?;
+        let secrets: HashSet<Vec<u8>> = nul_separated(&listing)
+            .filter(|path| looks_like_secret(path))
+            .map(<[u8]>::to_vec)
+            .collect();
+        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
+        secrets.sort();
+        Ok(self.tell_secrets(secrets, "by commits the attempt made itself"))
+    }
+
+    fn tell_secrets(
+        &self,
+        secrets: impl IntoIterator<Item = Vec<u8>>,
+        why: &str,
+    ) -> Option<Notice> {
+        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
+        secrets.retain(|path| self.told_secrets.borrow_mut().insert(path.clone()));
+        let named: Vec<String> = secrets
+            .iter()
+            .map(|path| format!("`{}`", show(path)))
+            .collect();
+        let named = list(&named)?;
+        Some(Notice::new(
+            "secret_committed",
+            format!("looks like a secret and is in the branch, {why}: {named}"),
+        ))
+    }
+}
+
+impl Repo {
+    /// The limits of an open run. Nothing is asked to stay free: what an interrupted run left is
+    /// put in order wherever there is just room enough.
+    pub(crate) fn read_limits(&self, run: &RunId) -> Limits {
+        let text = std::fs::read(self.limits_file(run)).unwrap_or_default();
+        let kept = serde_json::from_slice::<KeptLimits>(&text).ok();
+        let largest_file = kept.map_or(Limits::DEFAULT.largest_file, |kept| {
+            SizeLimit(kept.largest_file)
+        });
+        Limits {
+            largest_file,
+            least_free: 0,
+        }
+    }
+
+    fn limits_file(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("limits.json")
+    }
+
+    /// True for a long file that is mostly holes: git would read every one of them.
+    fn has_long_holes(&self, found: &Found) -> bool {
+        // A length that cannot be one of those needs no look at the file.
+        if found.kind != Kind::File || found.stat.size <= sparse::SHORT {
+            return false;
+        }
+        let metadata = std::fs::symlink_metadata(self.places.full(&found.path));
+        metadata.is_ok_and(|metadata| sparse::is_mostly_holes(&metadata))
+    }
+}
+
+/// Names in a row, not all where there are many; none where there is none.
+pub(crate) fn list(named: &[String]) -> Option<String> {
+    let shown = named.get(..named.len().min(NAMED))?.join(", ");
+    match named.len().saturating_sub(NAMED) {
+        _ if named.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}

@@ -1,0 +1,104 @@
+//! Small files that belong into a commit: each becomes an object of the vault's store at once, so
+//! that the same bytes are not written as a plain copy first.
+
+use std::collections::HashMap;
+use std::io;
+
+use super::{Keeper, READ_WHOLE, Suspects, open_no_link};
+use crate::git::loose_object::Writer;
+use crate::git::object_id::ObjectId;
+use crate::session::Result;
+use crate::tree::manifest::{Content, Entry, Kind, Lane};
+use crate::tree::walk::Found;
+use ralph_base::files::{FileError, Tried};
+use ralph_base::os::processors;
+
+/// How many files are worth a second thread.
+const MANY: usize = 64;
+
+/// Where the bytes of paths are; none where one is gone by now.
+type Kept = HashMap<Vec<u8>, Option<Content>>;
+
+/// A file with its entry in the base.
+type Small<'a> = (&'a Found, Option<&'a Entry>);
+
+impl Keeper<'_> {
+    /// Writes the small files that belong into a commit into the store.
+    pub(super) fn keep_small(&self, suspects: &Suspects) -> Result<Kept> {
+        if !self.known.is_of_a_checkpoint() {
+            return Ok(Kept::new());
+        }
+        let touched = suspects.touched.iter().filter_map(|found| {
+            let old = self.base.entries.get(&found.path)?;
+            Some((found, Some(old), self.lane_of(found, old.lane)))
+        });
+        let created = suspects.created.iter();
+        let created = created.map(|found| (found, None, self.lane_of(found, Lane::Ignored)));
+        let small: Vec<Small<'_>> = touched
+            .chain(created)
+            .filter(|(found, _, lane)| {
+                let is_small = found.kind == Kind::File && found.stat.size <= READ_WHOLE;
+                is_small && *lane == Lane::Committed
+            })
+            .map(|(found, old, _)| (found, old))
+            .collect();
+        let threads = processors();
+        if small.len() < MANY || threads == 1 {
+            return self.keep_some(&small);
+        }
+        std::thread::scope(|scope| {
+            let shares: Vec<_> = small
+                .chunks(small.len().div_ceil(threads.min(8)))
+                .map(|share| scope.spawn(move || self.keep_some(share)))
+                .collect();
+            let mut kept = Kept::with_capacity(small.len());
+            for share in shares {
+                kept.extend(match share.join() {
+                    Ok(share) => share?,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                });
+            }
+            Ok(kept)
+        })
+    }
+
+    fn keep_some(&self, small: &[Small<'_>]) -> Result<Kept> {
+        let objects = self.places.vault.store().join("objects");
+        let mut writer = Writer::new(&objects);
+        let mut kept = Kept::with_capacity(small.len());
+        for (found, old) in small {
+            let content = match self.read(found) {
+                Ok(bytes) => Some(self.store(&mut writer, &bytes, *old)?),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    Some(Content::Unkept)
+                }
+                Err(error) => return Err(error.into()),
+            };
+            kept.insert(found.path.clone(), content);
+        }
+        Ok(kept)
+    }
+
+    fn read(&self, found: &Found) -> Result<Vec<u8>, FileError> {
+        let full = self.places.full(&found.path);
+        let mut file = open_no_link(&full).tried("read", &full)?;
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut file, &mut bytes).tried("read", &full)?;
+        Ok(bytes)
+    }
+
+    fn store(
+        &self,
+        writer: &mut Writer<'_>,
+        bytes: &[u8],
+        old: Option<&Entry>,
+    ) -> Result<Content, FileError> {
+        let id = ObjectId::of_object(self.places.repository.format, "blob", bytes);
+        if let Some(old) = old.filter(|old| old.content.id() == Some(id)) {
+            return Ok(old.content.clone());
+        }
+        writer.write_apart((&id, "blob"), bytes)?;
+        Ok(Content::Git(id))
+    }
+}

@@ -1,0 +1,185 @@
+//! The git directories of submodules, `.git/modules/*`: their HEAD, refs, config, index and hooks
+//! are user state like the repository's own. They are entries of the manifest, named `.git/modules/…`
+//! wherever they really are, and their objects are linked into the vault.
+
+use crate::repo::Repo;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::taking::show;
+use crate::repair::directory::link_back;
+use crate::repo::Places;
+use crate::repo::objects::ObjectLinks;
+use crate::repo::snapshot::Snapshot;
+use crate::session::{Checkpoints, Notice, Result};
+use crate::tree::manifest::{Entry, Manifest};
+use crate::tree::walk::{Found, Ground, Walk, absolute, look, walk};
+use ralph_base::files::{Tried, free_name, move_away};
+use ralph_base::sparse::is_mostly_holes;
+
+/// What stands before the paths of submodules' git directories.
+const PREFIX: &[u8] = b".git/modules";
+
+/// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
+/// fetched again.
+const NOT_WALKED: [&[u8]; 2] = [b"objects", b"lfs"];
+
+/// No call of the system takes the paths of files in a folder with a longer path.
+const LONGEST_FOLDER: usize = 4095 - 320;
+
+/// True for a path in the git directory of a submodule.
+pub(crate) fn is_module_path(path: &[u8]) -> bool {
+    path.strip_prefix(PREFIX)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+impl Places {
+    /// Where a path of a manifest really is.
+    pub(crate) fn full(&self, path: &[u8]) -> PathBuf {
+        match path.strip_prefix(b".git/") {
+            Some(rest) if is_module_path(path) => absolute(&self.repository.git_dir, rest),
+            _ => absolute(&self.repository.work_tree, path),
+        }
+    }
+}
+
+/// Walks the git directories of all submodules.
+pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
+    let enter = |path: &[u8], on_disk: &Path| {
+        if on_disk.as_os_str().len() > LONGEST_FOLDER {
+            return false;
+        }
+        let name = path.rsplit(|byte| *byte == b'/').next();
+        let is_data = name.is_some_and(|name| NOT_WALKED.contains(&name));
+        // A submodule may be called `objects`; only beside a HEAD it is what we mean.
+        !(is_data && on_disk.with_file_name("HEAD").exists())
+    };
+    let ground = Ground {
+        folder: &places.full(PREFIX),
+        name: PREFIX,
+        base,
+        enter: &enter,
+    };
+    let mut whole = walk(ground, PREFIX)?;
+    let top = look(&places.repository.git_dir, b"modules")?.map(|found| Found {
+        path: PREFIX.to_vec(),
+        ..found
+    });
+    base.suspect(PREFIX, top, &mut whole.suspects);
+    // What is not walked is not passed over either: it goes and comes with its git directory.
+    whole.not_entered.clear();
+    Ok(whole)
+}
+
+/// The git directories of submodules that a manifest names.
+fn module_folders(manifest: &Manifest) -> impl Iterator<Item = &[u8]> {
+    module_entries(manifest).filter_map(|(path, _)| {
+        let folder = path.strip_suffix(b"/HEAD")?;
+        let config = [folder, b"/config"].concat();
+        manifest.entries.contains_key(&config).then_some(folder)
+    })
+}
+
+/// Everything a manifest knows of submodules' git directories.
+fn module_entries(manifest: &Manifest) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
+    manifest
+        .entries
+        .range(PREFIX.to_vec()..)
+        .take_while(|(path, _)| is_module_path(path))
+}
+
+/// Where the vault keeps the objects of a submodule.
+fn kept_objects(places: &Places, folder: &[u8]) -> PathBuf {
+    let name = folder.strip_prefix(b".git/").unwrap_or(folder);
+    let name = std::ffi::OsString::from_vec(name.to_vec());
+    places.vault.folder().join(name).join("objects")
+}
+
+/// What was linked, for each submodule.
+pub(crate) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
+
+impl Repo {
+    /// Links objects that submodules have gained into the vault.
+    pub(crate) fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
+        let folders: Vec<Vec<u8>> = module_folders(manifest).map(<[u8]>::to_vec).collect();
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let places = &self.places;
+        for folder in folders {
+            let objects = places.full(&folder).join("objects");
+            let kept = kept_objects(places, &folder);
+            self.module_links
+                .borrow_mut()
+                .entry(folder)
+                .or_default()
+                .link_new(&objects, &kept)?;
+        }
+        Ok(())
+    }
+
+    /// Links back what submodules lack of their objects.
+    pub(crate) fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
+        let folders: Vec<Vec<u8>> = module_folders(&base.manifest).map(<[u8]>::to_vec).collect();
+        let places = &self.places;
+        for folder in folders {
+            let kept = kept_objects(places, &folder);
+            let objects = places.full(&folder).join("objects");
+            if kept.is_dir() {
+                std::fs::create_dir_all(&objects).tried("create", &objects)?;
+                link_back(&kept, &objects)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the git directories of submodules after the repository's own was made anew.
+    pub(crate) fn rebuild_modules(&self, base: &Snapshot, trash: &Path) -> Result<()> {
+        let wanted: Vec<_> = module_entries(&base.manifest)
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
+        self.bring_back_module_objects(base)
+    }
+}
+
+impl Checkpoints {
+    /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
+    /// and read all of the hole.
+    pub fn restore_spoiled_modules(
+        &mut self,
+        base: &Snapshot,
+        trash: &Path,
+    ) -> Result<Option<Notice>> {
+        let is_spoiled = |path: &[u8]| {
+            let found = std::fs::symlink_metadata(self.repo.places.full(path));
+            found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))
+        };
+        let spoiled: Vec<_> = module_entries(&base.manifest)
+            .filter(|(path, _)| is_spoiled(path))
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        if spoiled.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
+        let aside = trash.join("spoiled");
+        for (path, _) in &spoiled {
+            move_away(
+                &self.repo.places.full(path),
+                &free_name(&aside.join("file")),
+            )?;
+        }
+        self.repo
+            .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
+        self.somebody_is_here();
+        let message = format!(
+            "a pipe or one long hole, which git cannot read, and restored: {}",
+            names.join(", ")
+        );
+        Ok(Some(Notice::new("git_files_restored", message)))
+    }
+}

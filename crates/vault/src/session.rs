@@ -1,0 +1,535 @@
+//! Checkpoints: begin, save, park, restore, finish and recover, by a protocol in which nothing is
+//! switched before what it needs is durable, and nothing is removed before it is kept.
+//!
+//! | file | step |
+//! | --- | --- |
+//! | `preflight` | refuses to start where it cannot work, touching nothing |
+//! | `begin` | the branch and its "initial state" commit |
+//! | `changed` | what an attempt changed, with the texts that are looked at |
+//! | `save` | a finished story becomes a commit |
+//! | `staged` | what only the agent's index says of a story |
+//! | `park`, `restore` | a failed attempt goes to the vault, the tree back to the checkpoint |
+//! | `meanwhile` | what the user does while the loop runs |
+//! | `agent_git` | the git commands an agent ran |
+//! | `proof` | whether a ref was moved by the agent |
+//! | `stale_locks` | lock files of git that a dead process left |
+//! | `users_config` | what the user adds to the config meanwhile |
+//! | `stash` | the stash after a failed attempt |
+//! | `finish` | the work goes home, the branch stays, or all goes back to before the run |
+//! | `incoming` | what the original branch gained meanwhile |
+//! | `rewind` | back to before a story |
+//! | `parked` | parked attempts, looked at and put back |
+//! | `twins` | other names and the owner of a restored file |
+//! | `undo` | the last of these is taken back |
+//! | `moving` | how all of them move everything from one state to another |
+//! | `stage_again` | what the user had staged is staged again after a cleanup |
+//! | `recover` | what an interrupted run left is mended |
+//! | `outage` | what a machine that stopped had not yet on disk is found and put right |
+//! | `interrupted` | what it left in place of parts of the git directory is moved aside |
+//! | `plain_commit` | a commit without git, of files it would store as they are |
+//! | `conversions` | which files those are |
+//! | `first_index` | what is in the user's index, and which files have the bytes it names |
+//! | `frozen_config` | the user's git configuration as it was when the run began |
+//! | `gate_changes` | what gates change in the tree is put back |
+//! | `guarding` | what is kept out of commits, and said once |
+//! | `modules` | the git directories of submodules |
+//! | `room` | is there space on the disk |
+//! | `taking` | one walk: what changed, where its bytes are kept |
+//! | `looking` | which look at the tree still holds, so that it is walked once a story |
+//! | `keeping` | bytes git does not hold, copied into the vault |
+//! | `control` | HEAD, refs, config, hooks and the like |
+//! | `objects` | the repository's objects, linked into the vault |
+//! | `shape` | kinds and modes of what is in the git directory |
+//! | `object_repair` | objects with wrong bytes come back from the vault |
+//! | `git_paths` | which paths of a git directory are files, folders, or looked into |
+//! | `missing_objects` | objects that were removed or moved elsewhere are linked again from the vault |
+//! | `git_copy` | what else is in the git directory, copied into the vault |
+//! | `content` | LFS and annex content that was removed is linked back from that copy |
+//! | `repair` | what a git directory lost comes back from the vault |
+//! | `error` | why a step did not work |
+//! | `switch` | moving branch, HEAD and index |
+//! | `mend` | a git directory that was damaged or removed becomes usable again |
+//! | `broken_refs` | refs whose files hold no ref any more are restored |
+//! | `vanished` | the same where the program was ended before it could |
+//! | `converge` | the work tree becomes what a manifest says |
+//! | `look` | what a vault says, without its lock and without touching it |
+//! | `shown` | diffs to look at, without the lock, while a run is at work |
+//! | `gc` | what no run needs any more leaves the vault |
+//!
+//! It carries out; whether to retry, stop or finish is not decided here.
+
+#[cfg(test)]
+mod tests;
+
+use crate::journal::Log;
+use std::cell::{OnceCell, RefCell};
+
+use crate::repo::Places;
+use crate::repo::Repo;
+use crate::tree::Tree;
+pub(crate) use std::path::{Path, PathBuf};
+pub(crate) use std::sync::{Arc, Mutex, PoisonError};
+pub(crate) use std::time::Duration;
+
+pub(crate) use crate::git::process::Git;
+pub(crate) use crate::git::refs::RefReader;
+pub(crate) use crate::git::repository::{Refs, Repository};
+pub(crate) use crate::journal::steps::{Journal, Line, Step};
+pub(crate) use crate::store::repository_lock::RepositoryLock;
+pub(crate) use crate::store::{Vault, VaultError, VaultLock, where_now};
+pub(crate) use crate::tree::guard::Limits;
+pub(crate) use ralph_base::files::{FileError, device};
+pub(crate) use ralph_base::ids::{AttemptId, RunId};
+
+pub use crate::diff::shown::Diffs;
+pub use crate::error::CheckpointError;
+pub use crate::gc::GcPlan;
+pub use crate::journal::run_state::OpenRun;
+pub use crate::look::{JournalHealth, Look, look, strays};
+pub use crate::operations::begin::Begun;
+pub use crate::operations::finish::{FinishReport, PreparedFinish};
+pub use crate::operations::moving::{Outline, PreparedMove};
+pub use crate::operations::park::Setback;
+pub use crate::operations::preflight::{branch_obstacles, obstacles, passing_obstacles};
+pub use crate::operations::undo::{PreparedUndo, Undone};
+pub use crate::parked::{ParkedAttempt, Shelf};
+pub use crate::recovery::vanished::{told_damaged, unfinished_at};
+pub use crate::scan::changed::Changed;
+
+pub(crate) use crate::error::describe_owner;
+pub(crate) use crate::journal::run_state::{Current, Phase, RunState};
+pub(crate) use crate::operations::park::Parked;
+pub(crate) use crate::operations::parked_diff::Diffing;
+pub(crate) use crate::repo::objects::ObjectLinks;
+pub(crate) use crate::repo::snapshot::Snapshot;
+pub(crate) use crate::scan::latest::Latest;
+
+/// A result of this module.
+pub(crate) type Result<T, E = CheckpointError> = std::result::Result<T, E>;
+
+/// Something the user should hear about; the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Stable name.
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+impl Notice {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+/// The checkpoints of one work tree, locked for one process.
+#[derive(Debug)]
+pub struct Checkpoints {
+    pub(crate) repo: Repo,
+    pub(crate) tree: Tree,
+    pub(crate) log: Log,
+    pub(crate) _repository_lock: RepositoryLock,
+    /// The snapshot of the current checkpoint, once it was needed.
+    pub(crate) loaded: Option<Arc<Snapshot>>,
+    /// Refs after the last restore: what changed before it was told already.
+    pub(crate) told_refs: Option<Refs>,
+    /// What was mended when nobody could be told.
+    pub(crate) unsaid: Vec<Notice>,
+    /// Where the repository was at its last run, if it was moved since; until that is said.
+    pub(crate) moved_from: Option<PathBuf>,
+    /// What the last park took, for the restore that follows it.
+    pub(crate) parked: Option<Parked>,
+    /// The diff of it that git is at work on.
+    pub(crate) diffing: Option<Diffing>,
+    /// The tree before gates ran on it.
+    pub(crate) marked: Option<crate::operations::gate_changes::Marked>,
+    /// Where the change of the next run is read from.
+    pub(crate) plan: Option<String>,
+    /// The folder with its task files.
+    pub(crate) plan_folder: Option<String>,
+    /// All goes back to before the run next: a tree that the user may have switched is not restored
+    /// in between.
+    pub(crate) leaves_tree: bool,
+}
+
+impl Checkpoints {
+    /// The user's repository.
+    pub fn repository(&self) -> &Repository {
+        self.repo.repository()
+    }
+
+    /// The vault's folder.
+    pub fn vault_folder(&self) -> &Path {
+        self.repo.vault_folder()
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.repo.run_folder(run)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.repo.attempt_folder(run, attempt)
+    }
+
+    /// The lock of the vault, which stays locked as long as this lives.
+    pub fn vault_lock(&self) -> Option<VaultLock> {
+        self.repo.vault_lock()
+    }
+
+    /// Everything the journal says.
+    pub fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
+        self.repo.journal_lines()
+    }
+
+    /// The run whose finish, rewind or undo was interrupted, and the snapshot from before it.
+    pub fn unfinished_move(&self) -> Option<(RunId, String)> {
+        self.log.unfinished_move()
+    }
+
+    /// Where the repository was at its last run, if it was moved since; once.
+    pub fn take_moved_from(&mut self) -> Option<PathBuf> {
+        self.moved_from.take()
+    }
+
+    /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
+    /// repository, but rebuilds a git directory that an interrupted attempt removed.
+    pub fn open(
+        directory: &Path,
+        state_directory: &Path,
+        command_timeout: Duration,
+    ) -> Result<Self> {
+        let (from, state) = (directory.to_owned(), state_directory.to_owned());
+        crate::recovery::interrupted::straighten(directory, state_directory)?;
+        let rebuilt = crate::recovery::vanished::bring_back(&from, &state)?;
+        let found =
+            crate::recovery::vanished::discover(directory, state_directory, command_timeout);
+        let (repository, repaired) = found?;
+        let mut checkpoints = Self::open_in(repository, state_directory, command_timeout)?;
+        checkpoints
+            .unsaid
+            .extend(rebuilt.into_iter().chain(repaired));
+        Ok(checkpoints)
+    }
+
+    /// The same in a repository that was found just now.
+    pub fn open_in(
+        repository: Repository,
+        state_directory: &Path,
+        command_timeout: Duration,
+    ) -> Result<Self> {
+        Self::open_held(repository, state_directory, command_timeout, None)
+    }
+
+    /// The same with the lock of the vault, where this process holds it already.
+    pub fn open_held(
+        repository: Repository,
+        state_directory: &Path,
+        command_timeout: Duration,
+        lock: Option<VaultLock>,
+    ) -> Result<Self> {
+        let folder = Vault::folder_for(state_directory, &repository);
+        let vault = match lock {
+            Some(lock) => Vault::open_locked(&folder, lock)?,
+            None => Vault::open(&folder)?,
+        };
+        let lock =
+            RepositoryLock::take(state_directory, &repository, &folder).map_err(describe_owner)?;
+        Self::open_vault(repository, (vault, lock), command_timeout)
+    }
+
+    pub(crate) fn open_vault(
+        repository: Repository,
+        (vault, repository_lock): (Vault, RepositoryLock),
+        command_timeout: Duration,
+    ) -> Result<Self> {
+        let barriers = barriers(&repository, &vault);
+        let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
+        let state = RunState::from_journal(&lines);
+        let places = Places { repository, vault };
+        let token = places.restore_lost_token(&state)?;
+        let Places { repository, vault } = places;
+        let mut moved_from = None;
+        let (vault, journal, state) = if vault.belongs_to(&repository)? {
+            moved_from = vault.note_place(&repository)?;
+            (vault, journal, state)
+        } else if state.open_run().is_some() {
+            return Err(VaultError::OtherRepository {
+                work_tree: repository.work_tree,
+                vault: vault.folder().to_owned(),
+            }
+            .into());
+        } else {
+            // Another repository stands where a finished one stood; its vault stays, aside.
+            let vault = vault.set_aside()?;
+            let barriers = self::barriers(&repository, &vault);
+            let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
+            (vault, journal, RunState::from_journal(&lines))
+        };
+        let git = repository.git(command_timeout);
+        let work = Git::on_work_tree(
+            &vault.scratch("work"),
+            &repository.work_tree,
+            command_timeout,
+        )
+        .with_objects(&repository.objects(), None)
+        .with_own_config();
+        // It writes objects and private indexes; the journal syncs all of them before it names one.
+        // Without a way to tell an outage, objects that lost their bytes could not be looked for.
+        let notices_outages = journal.uptime().is_some();
+        let work = if notices_outages {
+            work.unsynced()
+        } else {
+            work
+        };
+        let store = Git::on_bare(&vault.store(), command_timeout);
+        // Git has just found the repository, so it can read its configuration.
+        let mut ref_reader = RefReader::default();
+        ref_reader.accept_present(&repository);
+        let mut checkpoints = Self {
+            repo: Repo {
+                places: Places { repository, vault },
+                git,
+                work,
+                store,
+                run: state.unsettled_run(),
+                notices_outages,
+                ref_reader: RefCell::new(ref_reader),
+                committer: OnceCell::new(),
+                links: RefCell::default(),
+                users_config: RefCell::default(),
+                written: RefCell::default(),
+                module_links: RefCell::default(),
+                git_copy: RefCell::default(),
+                ready_branch: None,
+                conversions: OnceCell::default(),
+                identity: RefCell::default(),
+                object_listings: Arc::default(),
+                is_fanned_out: false,
+            },
+            tree: Tree {
+                opaque: Mutex::default(),
+                seen_large: Mutex::default(),
+                limits: Limits::DEFAULT,
+                told: RefCell::default(),
+                told_secrets: RefCell::default(),
+                latest: Latest::default(),
+            },
+            log: Log {
+                journal,
+                state,
+                reopened: None,
+            },
+            _repository_lock: repository_lock,
+            loaded: None,
+            told_refs: None,
+            unsaid: token.into_iter().collect(),
+            moved_from,
+            parked: None,
+            diffing: None,
+            marked: None,
+            plan: None,
+            plan_folder: None,
+            leaves_tree: false,
+        };
+        if let Some(open) = checkpoints.open_run() {
+            checkpoints.tree.limits = checkpoints.repo.read_limits(&open.run);
+        }
+        Ok(checkpoints)
+    }
+
+    /// The snapshot of the current checkpoint.
+    pub(crate) fn checkpoint(&mut self) -> Result<Arc<Snapshot>> {
+        let current = self.log.current()?;
+        if let Some(loaded) = &self.loaded
+            && loaded.id == current.snapshot
+        {
+            return Ok(Arc::clone(loaded));
+        }
+        let places = &self.repo.places;
+        let snapshot = Snapshot::read(&places.vault, &current.snapshot)?;
+        lock(&self.tree.opaque).adopt(&snapshot.opaque);
+        self.tree.was_told(&snapshot);
+        let snapshot = Arc::new(snapshot);
+        self.loaded = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
+    }
+
+    /// The run that has begun and not been finished, if any.
+    pub fn open_run(&self) -> Option<OpenRun> {
+        self.log.state.open_run()
+    }
+
+    /// The run that is open, or whose move is under way.
+    pub fn unsettled_run(&self) -> Option<RunId> {
+        self.log.state.unsettled_run()
+    }
+
+    /// The run whose branch was kept last.
+    pub fn kept_run(&self) -> Option<OpenRun> {
+        self.log.state.kept().map(Current::seen)
+    }
+
+    /// True where an attempt was started and neither saved nor undone.
+    pub fn is_attempt_open(&self) -> bool {
+        let current = self.log.state.current.as_ref();
+        current.is_some_and(|current| match current.phase {
+            Phase::Working(_) | Phase::Restoring => true,
+            Phase::Verified(_) => self.log.is_after_outage(),
+            Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
+        })
+    }
+
+    /// Says that all goes back to before the run next.
+    pub fn is_to_be_abandoned(&mut self) {
+        self.leaves_tree = true;
+    }
+
+    /// Sets where the change of the next run is read from, and the folder with its task files.
+    pub fn set_plan(&mut self, place: Option<String>, folder: Option<String>) {
+        self.plan = place;
+        self.plan_folder = folder;
+    }
+
+    /// True where the last run ended in a step that can be taken back.
+    pub fn can_undo(&self) -> bool {
+        !self.log.state.undoable.is_empty()
+    }
+
+    /// True where something must be mended before anything else is done.
+    pub fn needs_mending(&self) -> bool {
+        let current = self.log.state.current.as_ref();
+        self.log.state.moving.is_some()
+            || current.is_some_and(|current| current.phase != Phase::Still)
+    }
+
+    /// Writes a step to the journal after everything before it is durable.
+    pub(crate) fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
+        if let Some(reopened) = self.log.reopened.clone() {
+            self.log.append(&reopened, Step::Reopened)?;
+            self.log.reopened = None;
+        }
+        let line = self.log.append(run, step)?;
+        self.log.state.apply(&line);
+        self.repo.run = self.log.state.unsettled_run();
+        Ok(())
+    }
+}
+
+impl Repo {
+    /// The lock of the vault, which stays locked as long as this lives.
+    pub(crate) fn vault_lock(&self) -> Option<VaultLock> {
+        self.places.vault.lock()
+    }
+
+    /// The user's repository.
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.places.repository
+    }
+
+    /// The vault's folder.
+    pub(crate) fn vault_folder(&self) -> &Path {
+        self.places.vault.folder()
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.places.vault.folder().join("runs").join(&run.0)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.run_folder(run)
+            .join("attempts")
+            .join(attempt.to_string())
+    }
+
+    /// Everything the journal says.
+    pub(crate) fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
+        crate::journal::steps::read(&self.places.vault.journal())
+    }
+
+    /// Marks the processes git starts, so that the next start can find them after a crash.
+    pub(crate) fn mark_processes(&mut self, run: &RunId) {
+        self.git = self.git.with_marker(&run.0);
+        self.work = self.work.with_marker(&run.0);
+        self.store = self.store.with_marker(&run.0);
+    }
+
+    /// Links objects the repository has gained into the vault.
+    pub(crate) fn link_objects(&self) -> Result<()> {
+        let places = &self.places;
+        let links = &self.links;
+        links.borrow_mut().link_new(
+            &places.repository.objects(),
+            &places.vault.store().join("objects"),
+        )
+    }
+}
+
+impl Log {
+    /// The open run, for steps that need one.
+    pub(crate) fn current(&self) -> Result<Current> {
+        self.state.current.clone().ok_or_else(|| {
+            CheckpointError::failed(
+                "no run has begun here",
+                "start one with `ralphtool loop CHANGE`",
+            )
+        })
+    }
+
+    pub(crate) fn append(&mut self, run: &RunId, step: Step) -> Result<Line> {
+        let line = Line {
+            run: run.clone(),
+            at: jiff::Timestamp::now(),
+            uptime: self.journal.uptime().cloned(),
+            step,
+        };
+        self.journal.write(&line)?;
+        Ok(line)
+    }
+}
+
+/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
+    let folder = Vault::folder_for(state_directory, repository);
+    let state = RunState::from_journal(&crate::journal::steps::read(&folder.join("journal"))?);
+    let last = state.open_run().or_else(|| state.kept().map(Current::seen));
+    Ok(last.map(|run| OpenRun {
+        plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
+        ..run
+    }))
+}
+
+/// The open run of a work tree, looked up without the lock and without touching anything.
+pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
+    let folder = Vault::folder_for(state_directory, repository);
+    Ok(crate::look::look(&folder)?.open)
+}
+
+/// Folders whose file systems must be durable before a step is written, one per file system.
+pub(crate) fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
+    let mut seen = Vec::new();
+    let mut folders = Vec::new();
+    for folder in [
+        vault.folder(),
+        &repository.work_tree,
+        &repository.common_dir,
+    ] {
+        let number = device(folder);
+        if !seen.contains(&number) {
+            seen.push(number);
+            folders.push(folder.to_owned());
+        }
+    }
+    folders
+}
+
+/// A lock whose holder cannot leave it half-changed in a way that matters.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
