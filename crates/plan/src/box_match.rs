@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::js;
-use super::tasks::Task;
+use crate::js;
+use crate::tasks::Task;
 use ralph_base::ids::StoryId;
 
 /// A task and where it stands.
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// The story it belongs to.
     pub story: &'a StoryId,
     /// The task file it is in.

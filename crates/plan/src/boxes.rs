@@ -5,11 +5,9 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::box_match::{Place, pair_up};
-use super::change::{Change, SourceKind, Story, TaskFile};
-use super::stories::read_stories;
-use super::tasks::{Task, TaskState, read_tasks};
-use super::{flags, prd, task_rules};
+use crate::box_match::{Place, pair_up};
+use crate::change::{Change, Story, TaskFile};
+use crate::tasks::{Task, TaskState, read_tasks};
 use ralph_base::ids::StoryId;
 
 /// What an attempt did to the boxes of a change.
@@ -72,57 +70,58 @@ pub enum EditKind {
     },
 }
 
-/// Compares the boxes before an attempt at a story with the same files after it.
-pub fn check(before: &Change, after: &[TaskFile], story: &StoryId) -> StoryCheck {
-    if before.source == SourceKind::PrdJson {
-        return flags::check(before, after, story);
-    }
-    let (stories, _) = read_stories(after, before.source);
-    let (old, new) = (places(&before.stories), places(&stories));
+/// The task files after an attempt, and the stories in them.
+pub(crate) struct After<'a> {
+    pub files: &'a [TaskFile],
+    pub stories: &'a [Story],
+}
+
+/// Compares the boxes before an attempt at a story with those after it. `tick` is what ticks one.
+pub(crate) fn check_boxes(
+    before: &Change,
+    after: &After<'_>,
+    story: &StoryId,
+    tick: &[u8],
+) -> StoryCheck {
+    let (old, new) = (places(&before.stories), places(after.stories));
     let pairs = pair_up(&old, &new);
     let mut found = StoryCheck::of(story);
-    let tick = tick_of(before, story);
     for (place, partner) in old.iter().zip(&pairs) {
         let now = partner.map(|index| &new[index]);
         if place.story == story {
-            found.own(place, now, after, tick);
+            found.own(place, now, after.files, tick);
         } else {
             let was = &before.task_files[place.file].bytes[place.task.mark.clone()];
-            found.other(place, now, was, after);
+            found.other(place, now, was, after.files);
         }
     }
     // A task the attempt added to its own story is one of the story's tasks like any other.
     for place in added_open(&new, &pairs, story) {
         found.still_open.push(place.task.raw.clone());
-        found.ticks.push(edit(place, after, tick));
+        found.ticks.push(edit(place, after.files, tick));
     }
     found
 }
 
-/// What ticks the boxes of a story, by the letter its file uses.
-pub fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
-    let file = change.story(story).map_or(0, |story| story.file);
-    let bytes = change
-        .task_files
-        .get(file)
-        .map(|file| file.bytes.as_slice());
-    let bytes = bytes.unwrap_or_default();
-    task_rules::tick(&read_tasks(bytes), bytes, change.source)
+/// The letter that ticks a box in a file: the one that is used there already, else `first`.
+pub(crate) fn tick_letter(bytes: &[u8], first: &'static [u8]) -> &'static [u8] {
+    let tasks = read_tasks(bytes);
+    let done = tasks.iter().filter(|task| task.state == TaskState::Done);
+    let mut marks = done
+        .map(|task| bytes[task.mark.clone()].trim_ascii())
+        .peekable();
+    if marks.peek().is_none() {
+        return first;
+    }
+    if marks.all(|mark| mark == b"X") {
+        b"X"
+    } else {
+        b"x"
+    }
 }
 
 /// Edits that open every ticked box of a story.
-pub fn opened(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
-    if change.source == SourceKind::PrdJson {
-        let file = change.task_files.iter();
-        let lower = |file: &TaskFile| BoxEdit {
-            path: file.path.clone(),
-            what: EditKind::Flag {
-                story: story.clone(),
-                done: false,
-            },
-        };
-        return file.map(lower).collect();
-    }
+pub(crate) fn open_boxes(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
     let ticked = |place: &&Place<'_>| {
         place.story == story && place.task.is_work() && place.task.state == TaskState::Done
     };
@@ -135,7 +134,7 @@ pub fn opened(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
 
 impl StoryCheck {
     /// Nothing found yet.
-    pub fn of(story: &StoryId) -> Self {
+    pub(crate) fn of(story: &StoryId) -> Self {
         Self {
             story: story.clone(),
             missing: Vec::new(),
@@ -184,7 +183,7 @@ impl StoryCheck {
 }
 
 /// All tasks of all stories.
-pub fn places(stories: &[Story]) -> Vec<Place<'_>> {
+pub(crate) fn places(stories: &[Story]) -> Vec<Place<'_>> {
     stories
         .iter()
         .flat_map(|story| {
@@ -226,28 +225,21 @@ fn edit(place: &Place<'_>, files: &[TaskFile], put: &[u8]) -> BoxEdit {
     }
 }
 
-/// Makes the edits in a file as it is now; a box that is not there any more is left out.
-pub fn apply(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
+/// Makes the edits of boxes in a file as it is now; a box that is not there any more is left out.
+pub(crate) fn set_marks(bytes: &[u8], edits: &[&BoxEdit]) -> Vec<u8> {
     let tasks = read_tasks(bytes);
     let mut marks: Vec<(&Task, &[u8])> = Vec::new();
-    let mut flags: Vec<(&StoryId, bool)> = Vec::new();
     for edit in edits {
-        match &edit.what {
-            EditKind::Mark { raw, nth, put } => {
-                let mut same = tasks.iter().filter(|task| task.raw == *raw);
-                marks.extend(same.nth(*nth).map(|task| (task, put.as_slice())));
-            }
-            EditKind::Flag { story, done } => flags.push((story, *done)),
+        if let EditKind::Mark { raw, nth, put } = &edit.what {
+            let mut same = tasks.iter().filter(|task| task.raw == *raw);
+            marks.extend(same.nth(*nth).map(|task| (task, put.as_slice())));
         }
     }
     // From the end, so that ranges further up stay true.
     marks.sort_unstable_by_key(|(task, _)| std::cmp::Reverse(task.mark.start));
-    let marked = marks
+    marks
         .into_iter()
-        .fold(bytes.to_vec(), |bytes, (task, put)| mark(&bytes, task, put));
-    flags.into_iter().fold(marked, |bytes, (story, done)| {
-        prd::set_flag(&bytes, story, done)
-    })
+        .fold(bytes.to_vec(), |bytes, (task, put)| mark(&bytes, task, put))
 }
 
 /// Ticks one box of the file it was read from; every other byte stays.

@@ -1,36 +1,37 @@
 //! A change: a written plan of stories, each a group of tasks, with what belongs to it.
 //!
-//! Values only. Who reads them from disk is `edge::source`.
+//! Values only; [`crate::source`] reads them from disk.
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::tasks::{Task, TaskState};
+use crate::tasks::{Task, TaskState};
 use ralph_base::ids::StoryId;
 
 /// What kind of plan a change was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
     /// A folder below `openspec/changes`.
-    #[serde(rename = "openspec")]
     OpenSpec,
     /// A feature of spec-kit: a folder below `specs`.
-    #[serde(rename = "spec-kit")]
     SpecKit,
     /// A folder below `.kiro/specs`.
-    #[serde(rename = "kiro")]
     Kiro,
     /// One markdown file with checkboxes.
-    #[serde(rename = "checklist")]
     Checklist,
     /// One JSON file of stories, each with a flag.
-    #[serde(rename = "prd.json")]
     PrdJson,
 }
 
+impl Serialize for SourceKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
 impl SourceKind {
-    /// What people call it.
+    /// The name of the format.
     pub const fn word(self) -> &'static str {
         match self {
             Self::OpenSpec => "openspec",
@@ -161,7 +162,33 @@ pub struct Tally {
     pub total: usize,
 }
 
+impl Tally {
+    /// Counts tasks, ticked or not.
+    pub(crate) fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
+        tasks.into_iter().fold(Self::default(), |tally, task| Self {
+            done: tally.done + usize::from(task.state == TaskState::Done),
+            total: tally.total + 1,
+        })
+    }
+}
+
 impl Change {
+    /// A change with nothing in it yet.
+    pub(crate) const fn new(name: String, root: PathBuf, source: SourceKind) -> Self {
+        Self {
+            name,
+            root,
+            source,
+            stories: Vec::new(),
+            scenarios: Vec::new(),
+            documents: Vec::new(),
+            context: None,
+            guidance: Vec::new(),
+            warnings: Vec::new(),
+            task_files: Vec::new(),
+        }
+    }
+
     /// The first story with something left to do, in document order.
     pub fn next_open(&self) -> Option<&Story> {
         self.stories
@@ -176,11 +203,7 @@ impl Change {
 
     /// Finished and all tasks, as `OpenSpec` counts them.
     pub fn task_tally(&self) -> Tally {
-        let tasks = || self.stories.iter().flat_map(|story| &story.tasks);
-        Tally {
-            done: tasks().filter(|task| task.state == TaskState::Done).count(),
-            total: tasks().count(),
-        }
+        Tally::of(self.stories.iter().flat_map(|story| &story.tasks))
     }
 
     /// Finished and all stories.

@@ -91,6 +91,15 @@ fn split_number(text: &str) -> Option<(&str, &str)> {
         .then(|| text.split_at(end))
 }
 
+/// Whether a text can name folders, refs and commits as it is.
+pub(crate) fn is_safe_name(text: &str) -> bool {
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    text.bytes().all(safe)
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !text.contains("..")
+        && !text.ends_with('.')
+}
+
 /// A name made of a title that is safe in file names and commit subjects.
 pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::change::{Change, Scenario, SourceKind, Story, StoryState};
-use super::tasks::{Task, TaskState};
+use crate::change::{Change, Scenario, SourceKind, Story, StoryState};
+use crate::tasks::{Task, TaskState};
 use ralph_base::ids::StoryId;
 
 /// One change, as `show --json` prints it.

@@ -1,63 +1,41 @@
 //! Where changes come from: finds and reads them, and writes ticked boxes back.
 //!
-//! What the files mean is `domain`'s business; here is only where they are and how they are
-//! replaced. Everything blocks: call it from a blocking task.
+//! Everything here blocks: async code calls it from a blocking task.
 
-mod config;
-mod error;
-mod feature;
-mod files;
-mod found;
 mod list;
-mod lookup;
 mod outside;
-mod plain;
-mod project;
-mod read;
-mod root;
-mod schema;
 mod target;
-mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::boxes::{BoxEdit, StoryCheck, apply, check, opened};
-use crate::change::{Change, SourceKind, TaskFile};
+use crate::boxes::{BoxEdit, StoryCheck};
+use crate::change::{Change, SourceKind, Story, TaskFile, Warning};
+use crate::files;
+use crate::formats::{self, Found};
 use ralph_base::ids::StoryId;
 
-use found::Found;
-use project::Project;
-
-pub use error::SourceError;
-pub use list::Survey;
+pub use crate::error::SourceError;
+pub use crate::formats::openspec::{Root, find_root, read_change};
+pub use crate::surroundings::Surroundings;
+pub use list::{Survey, survey};
 pub use outside::{keep_outside, keep_outside_again, put_back_outside};
-pub use root::{Root, Surroundings, find_root};
+pub use target::{name_of, read_target};
 
-/// Lists all plans there are to run, the most recently touched first.
-pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
-    list::survey(around)
-}
-
-/// The name of the feature spec-kit is at, where it says so.
+/// The name of the feature spec-kit works on, where it says so.
 pub fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
-    found::current_feature(around)
+    formats::speckit::current_feature(around)
 }
 
-/// Reads one change of a root by its name.
-pub fn read_change(root: &Root, name: &str, around: &Surroundings) -> Result<Change, SourceError> {
-    let folder = lookup::find(root, name)?;
-    read::read_folder(name, &folder, &Project::read(root, around)?)
+/// The stories in files that were read before, and warnings about them. Of a `prd.json` that cannot
+/// be read there are none.
+pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
+    formats::read_stories(files, source)
 }
 
-/// Reads what a user named: a plan by its name, its folder, or its file.
-pub fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
-    target::read(target, around)
-}
-
-/// The name of what a user named, even where it cannot be read just now.
-pub fn name_of(target: &str, around: &Surroundings) -> String {
-    target::name_of(target, around)
+/// What ticks the boxes of a story: the letter its file uses.
+pub fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
+    formats::tick_of(change, story)
 }
 
 /// Reads a change again, from where it was read before.
@@ -67,7 +45,10 @@ pub fn read_again(change: &Change, around: &Surroundings) -> Result<Change, Sour
             read_change(&Root::at(change.root.clone()), &change.name, around)
         }
         (_, Some(file)) => read_file(&file.path),
-        (source, None) => feature::read(&change.root, source),
+        (kind, None) => {
+            let (name, path) = (change.name.clone(), change.root.clone());
+            Found { kind, name, path }.read()
+        }
     }
 }
 
@@ -116,7 +97,7 @@ pub fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck, Sourc
             })
         })
         .collect::<Result<Vec<_>, SourceError>>()?;
-    Ok(check(before, &after, story))
+    Ok(formats::check(before, &after, story))
 }
 
 /// Puts back the boxes of other stories that an attempt changed; returns their tasks.
@@ -140,7 +121,7 @@ pub fn tick_story(before: &Change, story: &StoryId) -> Result<Vec<String>, Sourc
 
 /// Opens every box of a story that is ticked.
 pub fn open_story(change: &Change, story: &StoryId) -> Result<(), SourceError> {
-    let edits = opened(change, story);
+    let edits = formats::open(change, story);
     let edits: Vec<&BoxEdit> = edits.iter().collect();
     write_edits(&edits)
 }
@@ -152,7 +133,7 @@ fn write_edits(edits: &[&BoxEdit]) -> Result<(), SourceError> {
     }
     for (path, edits) in by_path {
         let bytes = files::read(path)?;
-        let edited = apply(&bytes, &edits);
+        let edited = formats::apply(&bytes, &edits);
         if edited != bytes {
             files::replace(path, &edited)?;
         }
@@ -160,7 +141,5 @@ fn write_edits(edits: &[&BoxEdit]) -> Result<(), SourceError> {
     Ok(())
 }
 
-#[cfg(test)]
-mod corpus_tests;
 #[cfg(test)]
 mod tests;

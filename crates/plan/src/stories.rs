@@ -2,30 +2,51 @@
 //!
 //! `OpenSpec` has no groups; these are ours. Every task of a file lands in exactly one story, in
 //! file order. A story is a second-level section with tasks; where one such section holds all
-//! tasks in two or more third-level ones, those; without sections the file is one story. A
-//! `prd.json` has its stories ready made.
+//! tasks in two or more third-level ones, those; without sections the file is one story.
 
-use super::change::{SourceKind, Story, StoryState, TaskFile, Warning};
-use super::label::{Label, label};
-use super::outline::Outline;
-use super::story_ids::{Candidate, assign};
-use super::tasks::{Task, TaskKind, read_tasks};
-use super::{prd, task_rules};
+use crate::change::{Story, StoryState, TaskFile, Warning};
+use crate::label::{Label, label};
+use crate::outline::Outline;
+use crate::story_ids::{Candidate, assign};
+use crate::tasks::{Task, TaskKind, read_tasks};
 use ralph_base::ids::StoryId;
 
-/// Stories of all task files, and what is odd about them. Of a `prd.json` that cannot be read
-/// there are none; [`prd::read`] says why.
-pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
-    if source == SourceKind::PrdJson {
-        let stories = files.iter().enumerate().flat_map(|(index, file)| {
-            prd::read(&file.bytes).map_or_else(|_| Vec::new(), |prd| prd.stories(index, file))
-        });
-        return (stories.collect(), Vec::new());
-    }
+/// What a markdown format does its own way.
+pub(crate) struct Rules {
+    /// Changes what boxes mean beyond the marks in them.
+    pub adjust: fn(&mut [Task], &[u8], &Outline),
+    /// What numbered items are, where sections do not say what is a story.
+    pub numbered_items: NumberedItems,
+    /// The letter that ticks a box in a file that has no ticked box yet.
+    pub first_tick: &'static [u8],
+}
+
+impl Rules {
+    /// Boxes mean what their marks say, and stories are sections.
+    pub(crate) const PLAIN: Self = Self {
+        adjust: |_, _, _| {},
+        numbered_items: NumberedItems::AreTasks,
+        first_tick: b"x",
+    };
+}
+
+/// What items such as `1.` and `2.` are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NumberedItems {
+    /// Tasks like any others.
+    AreTasks,
+    /// Stories, if at least one of them has tasks below it.
+    GroupTasks,
+    /// Stories, even below a single heading.
+    AreStories,
+}
+
+/// The stories of all task files, and warnings about them.
+pub(crate) fn read_markdown(files: &[TaskFile], rules: &Rules) -> (Vec<Story>, Vec<Warning>) {
     let drafts: Vec<Draft> = files
         .iter()
         .enumerate()
-        .flat_map(|(index, file)| drafts_of(index, file, source))
+        .flat_map(|(index, file)| drafts_of(index, file, rules))
         .collect();
     let candidates: Vec<Candidate<'_>> = drafts
         .iter()
@@ -73,27 +94,33 @@ struct Segment {
     label: Label,
 }
 
-fn drafts_of(index: usize, file: &TaskFile, source: SourceKind) -> Vec<Draft> {
+fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
     let outline = Outline::of(&file.bytes);
     let mut tasks = read_tasks(&file.bytes);
-    task_rules::apply(&mut tasks, &file.bytes, &outline, source);
+    for task in &mut tasks {
+        if outline.is_fenced(task.line - 1) {
+            task.kind = TaskKind::Fenced;
+        }
+    }
+    (rules.adjust)(&mut tasks, &file.bytes, &outline);
     if tasks.is_empty() {
         return Vec::new();
     }
     let work: Vec<usize> = work_lines(&tasks);
     let level = story_level(&outline, &work);
-    let segments = match (source, level) {
-        // Its one section `## Tasks` is no group, its numbered items are.
-        (SourceKind::Kiro, Some(2)) if sections_with(&outline, 2, &work).len() == 1 => {
-            items(&outline, &tasks, Childless::AreStories).unwrap_or_else(|| sections(&outline, 2))
+    let by_item = match level {
+        // A single section such as `## Tasks` is no group.
+        Some(2) if rules.numbered_items == NumberedItems::AreStories => {
+            sections_with(&outline, 2, &work).len() == 1
         }
-        (_, Some(level)) => sections(&outline, level),
-        (SourceKind::Kiro, None) => items(&outline, &tasks, Childless::AreStories)
-            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
-        (SourceKind::Checklist, None) => items(&outline, &tasks, Childless::AreTasks)
-            .unwrap_or_else(|| vec![whole_file(&outline, &file.label)]),
-        (_, None) => vec![whole_file(&outline, &file.label)],
+        Some(_) => false,
+        None => true,
     };
+    let items = by_item.then(|| items(&outline, &tasks, rules.numbered_items));
+    let segments = items.flatten().unwrap_or_else(|| match level {
+        Some(level) => sections(&outline, level),
+        None => vec![whole_file(&outline, &file.label)],
+    });
     let segments: Vec<Segment> = segments
         .into_iter()
         .filter(|segment| work.is_empty() || owned(&work, segment.from, segment.to) > 0)
@@ -204,26 +231,21 @@ fn whole_file(outline: &Outline, file: &str) -> Segment {
     }
 }
 
-/// What numbered items are where none of them has any below it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Childless {
-    /// Stories all the same.
-    AreStories,
-    /// Just tasks.
-    AreTasks,
-}
-
 /// Cuts at numbered items: `1.` with `1.1` below it, nested or not. None where there are none, or
 /// not all boxes belong to one.
-fn items(outline: &Outline, tasks: &[Task], childless: Childless) -> Option<Vec<Segment>> {
+fn items(outline: &Outline, tasks: &[Task], meaning: NumberedItems) -> Option<Vec<Segment>> {
     let work: Vec<&Task> = tasks.iter().filter(|task| task.is_work()).collect();
     let tops: Vec<&Task> = work.iter().copied().filter(|task| is_top(task)).collect();
     let mut ids: Vec<_> = tops.iter().filter_map(|task| task.id.as_deref()).collect();
     ids.sort_unstable();
     ids.dedup();
     let leads = work.first().is_some_and(|task| is_top(task));
-    let only_tasks = tops.len() == work.len() && childless == Childless::AreTasks;
-    if tops.len() < 2 || only_tasks || ids.len() < tops.len() || !leads {
+    let are_tasks = match meaning {
+        NumberedItems::AreTasks => true,
+        NumberedItems::GroupTasks => tops.len() == work.len(),
+        NumberedItems::AreStories => false,
+    };
+    if tops.len() < 2 || are_tasks || ids.len() < tops.len() || !leads {
         return None;
     }
     let segments = tops

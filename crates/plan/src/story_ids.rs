@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::label::{Label, slug};
+use crate::label::{Label, slug};
 use ralph_base::ids::StoryId;
 
 /// What a story could be called.

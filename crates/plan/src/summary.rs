@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::{Change, SourceKind, Tally};
+use crate::change::{Change, SourceKind, Tally};
 
 /// A change as it appears in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

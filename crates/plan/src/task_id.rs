@@ -2,7 +2,7 @@
 //!
 //! Never the first word of a sentence: what does not look like a number or a label is text.
 
-use super::js;
+use crate::js;
 
 /// Splits a description into its id, if it has one, and the rest.
 pub(crate) fn split(raw: &str) -> (Option<String>, String) {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{js, task_id};
+use crate::{js, task_id};
 
 /// How a box is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -32,7 +32,7 @@ pub enum TaskKind {
     Textless,
     /// A box inside a code fence: counted and listed by `OpenSpec`, but only text, never work.
     Fenced,
-    /// Work nobody has to do: shown, never run alone, never waited for.
+    /// Work that may be left undone: shown, never run alone, never waited for.
     Optional,
 }
 
@@ -73,6 +73,14 @@ impl Task {
     /// Whether its story is not done without it.
     pub fn is_required(&self) -> bool {
         self.is_work() && self.kind != TaskKind::Optional
+    }
+
+    /// Makes it optional; it is not to be done then unless it is done already.
+    pub(crate) fn make_optional(&mut self) {
+        self.kind = TaskKind::Optional;
+        if self.state == TaskState::Open {
+            self.state = TaskState::Deferred;
+        }
     }
 
     /// Whether it is work that is neither done nor set aside.

@@ -5,6 +5,8 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
+use crate::change::SourceKind;
+use crate::formats::{apply, check, read_stories};
 
 fn files(texts: &[&str]) -> Vec<TaskFile> {
     texts

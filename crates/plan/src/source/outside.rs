@@ -3,13 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::error::SourceError;
-use super::files;
 use crate::change::Change;
+use crate::error::SourceError;
+use crate::files::{self, unwritable};
 use ralph_base::random_name::random_name;
 
 /// Keeps the files in a folder.
@@ -83,9 +83,4 @@ pub fn put_back_outside(folder: &Path) -> Result<(), SourceError> {
         files::replace(&path, &bytes)?;
     }
     Ok(())
-}
-
-fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
-    let path = path.to_owned();
-    move |source| SourceError::Unwritable { path, source }
 }

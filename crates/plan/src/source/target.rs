@@ -1,18 +1,16 @@
 //! From what a user named to the plan that is meant: a name, a folder, or a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::change::Change;
+use crate::error::SourceError;
+use crate::files;
+use crate::formats::openspec::{self, Root, find_root, read_change};
+use crate::formats::{self, Found};
+use crate::surroundings::Surroundings;
 
-use super::error::SourceError;
-use super::found::{self, Found};
-use super::list::said_from;
-use super::lookup;
-use super::read_change;
-use super::root::{Root, Surroundings, find_root};
-
-/// Reads what was named.
-pub(super) fn read(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
+/// Reads what a user named: a plan by its name, its folder, or its file.
+pub fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
     let path = around.folder.join(target);
     if !is_path(target) {
         return named(target, around)?.read(around);
@@ -23,8 +21,8 @@ pub(super) fn read(target: &str, around: &Surroundings) -> Result<Change, Source
     Found::in_file(&path).read()
 }
 
-/// What the plan is called that was named, even where it cannot be read just now.
-pub(super) fn name_of(target: &str, around: &Surroundings) -> String {
+/// The name of the plan a user named, even if it cannot be read at the moment.
+pub fn name_of(target: &str, around: &Surroundings) -> String {
     let path = around.folder.join(target);
     if !is_path(target) {
         return target.to_owned();
@@ -77,11 +75,11 @@ impl Meant {
 
 /// The one plan of that name.
 fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
-    let all = found::find(&around.folder)?;
+    let all = formats::find(around)?;
     let mut others: Vec<Found> = all.iter().filter(|it| it.name == name).cloned().collect();
     let root = find_root(around);
     let change = match &root {
-        Ok(root) if lookup::is_there(root, name) => Some(root.changes().join(name)),
+        Ok(root) if openspec::is_there(root, name) => Some(root.changes().join(name)),
         _ => None,
     };
     if others.len() + usize::from(change.is_some()) > 1 {
@@ -92,7 +90,7 @@ fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
             .chain(others.into_iter().map(|it| it.path));
         return Err(SourceError::Ambiguous {
             name: name.to_owned(),
-            paths: paths.map(|path| said(&start, &path)).collect(),
+            paths: paths.map(|path| typed(&start, &path)).collect(),
         });
     }
     if let Some(found) = others.pop() {
@@ -101,23 +99,23 @@ fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
     let known: Vec<String> = all.into_iter().map(|it| it.name).collect();
     match root {
         Ok(root) => {
-            lookup::find_beside(&root, name, known)?;
+            openspec::find_beside(&root, name, known)?;
             Ok(Meant::Change(root, name.to_owned()))
         }
         Err(SourceError::NoRoot { start }) if !known.is_empty() => {
-            Err(lookup::no_such(name, start, known))
+            Err(SourceError::no_such_change(name, start, known))
         }
         Err(error) => Err(error),
     }
 }
 
-fn said(start: &Path, path: &Path) -> String {
-    let said: PathBuf = said_from(start, path);
-    let said = said.display().to_string();
+/// A path the user can type.
+fn typed(start: &Path, path: &Path) -> String {
+    let path = files::shown_from(start, path).display().to_string();
     // A bare name would be looked up as one.
-    if is_path(&said) {
-        said
+    if is_path(&path) {
+        path
     } else {
-        format!("./{said}")
+        format!("./{path}")
     }
 }

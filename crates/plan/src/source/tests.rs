@@ -10,8 +10,8 @@ use crate::change::{SourceKind, Tally};
 use crate::show::ChangeView;
 use crate::summary::ChangeState;
 
-use super::root::RootSource;
 use super::*;
+use crate::formats::openspec::RootSource;
 
 mod plans;
 

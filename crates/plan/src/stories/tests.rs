@@ -5,6 +5,8 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
+use crate::change::SourceKind;
+use crate::formats::read_stories;
 
 fn file(label: &str, bytes: &[u8]) -> TaskFile {
     TaskFile {

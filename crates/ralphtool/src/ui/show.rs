@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use ralph_plan::change::TaskFile;
-    use ralph_plan::stories::read_stories;
+    use ralph_plan::source::read_stories;
 
     const TASKS: &str = "\
 ## 1. Setup

@@ -1,8 +1,8 @@
 //! How an agent is told to mark what it has done: each kind of plan has its own way.
 
 use super::PromptInput;
-use ralph_plan::boxes::tick_of;
 use ralph_plan::change::SourceKind;
+use ralph_plan::source::tick_of;
 
 /// The first rule: what to work through.
 pub(super) const fn what_is_asked(source: SourceKind) -> &'static str {

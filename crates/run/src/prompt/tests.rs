@@ -5,7 +5,7 @@ use indoc::indoc;
 use super::super::settings::Severity;
 use super::*;
 use ralph_plan::change::{Document, SourceKind, TaskFile};
-use ralph_plan::stories::read_stories;
+use ralph_plan::source::read_stories;
 
 /// No rule of its own.
 static QUIET: TamperPolicy = TamperPolicy {

@@ -51,21 +51,6 @@ fn plans_are_looked_for_up_to_the_top_of_the_work_tree() {
 }
 
 #[test]
-fn a_folder_becomes_a_name_a_branch_can_have() {
-    #[track_caller]
-    fn case(folder: &str, want: &str) {
-        assert_eq!(feature::name_of(&PathBuf::from("specs").join(folder)), want);
-    }
-    case("001-photo-albums", "001-photo-albums");
-    case("Weird_Name.2", "Weird_Name.2");
-    case("My Answer", "my-answer");
-    case("a..b", "a-b");
-    case("x.lock", "x-lock");
-    case("-x", "x");
-    case("ends.", "ends");
-}
-
-#[test]
 fn folders_of_specs_without_a_plan_are_no_plans() {
     let place = Place::with(&[
         ("specs/auth/spec.md", "# Auth\n"),

@@ -10,7 +10,7 @@ use crate::ui::tui::message::{
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
 use ralph_plan::change::{Change, SourceKind, TaskFile};
-use ralph_plan::stories::read_stories;
+use ralph_plan::source::read_stories;
 use ralph_run::preview::Remark;
 use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
 use ralph_vault::diff::{self, ChangedFile, Cut, Diff, FileStatus};

@@ -2,16 +2,19 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::path::PathBuf;
-
-use crate::prd::SHAPES;
+use std::path::{Path, PathBuf};
 
 const NO_ROOT_HINT: &str = "run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, \
      or name a checklist file";
 const NO_CHANGE_HINT: &str = "there is no change yet: write one with `openspec new change`";
+const PRD_JSON_HINT: &str = "understood are lists of stories with `passes`, `complete`, `completed` or `done` as \
+     `true` or `false`: in `userStories`, `stories`, `items` or `phases[].tasks`, below `prd`, or as the whole file";
 const STORE_HINT: &str = "register it with `openspec store register`, or correct the name";
 
-/// What went wrong with a source of changes.
+/// How alike two names must be for one to be a misspelling of the other.
+const ALIKE: f64 = 0.8;
+
+/// Why a change could not be found, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// No `OpenSpec` project anywhere above.
@@ -142,6 +145,24 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// There is no plan of that name, but there are these.
+    pub(crate) fn no_such_change(name: &str, folder: PathBuf, known: Vec<String>) -> Self {
+        Self::NoSuchChange {
+            name: name.to_owned(),
+            folder,
+            near: nearest(name, &known),
+            known,
+        }
+    }
+
+    /// A file does not parse.
+    pub(crate) fn malformed(path: &Path, error: impl StdError + Send + Sync + 'static) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            source: Box::new(error),
+        }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -160,7 +181,7 @@ impl SourceError {
             Self::Ambiguous { paths, .. } => paths
                 .first()
                 .map(|first| format!("say which by its path, for example `{first}`")),
-            Self::UnknownShape { .. } => Some(SHAPES.to_owned()),
+            Self::UnknownShape { .. } => Some(PRD_JSON_HINT.to_owned()),
             Self::UnknownStore { .. } => Some(STORE_HINT.to_owned()),
             Self::BadStore { .. } => Some("look at it with `openspec store doctor`".to_owned()),
             Self::TooLarge { .. } => Some("task files and specs are read up to 16 MB".to_owned()),
@@ -177,6 +198,16 @@ impl SourceError {
     pub const fn is_write(&self) -> bool {
         matches!(self, Self::Unwritable { .. })
     }
+}
+
+fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let name = name.to_lowercase();
+    known
+        .iter()
+        .map(|other| (strsim::jaro_winkler(&name, &other.to_lowercase()), other))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, other)| other.clone())
 }
 
 fn quoted(names: &[String]) -> String {

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::ProjectConfig;
-use super::error::SourceError;
-use super::root::{Root, Surroundings};
+use super::root::Root;
 use super::schema::{BUILT_IN, Schema};
 use super::yaml;
+use crate::error::SourceError;
+use crate::surroundings::Surroundings;
 
 /// A root with what is read only once, however many of its changes are.
 pub(super) struct Project<'a> {

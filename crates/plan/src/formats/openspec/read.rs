@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::delta::{Delta, read_delta};
 use crate::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
-use crate::delta::{Delta, read_delta};
-use crate::stories::read_stories;
+use crate::stories::{Rules, read_markdown};
 
-use super::error::SourceError;
-use super::files;
 use super::project::Project;
-use super::schema::{Schema, walk};
+use super::schema::Schema;
+use crate::error::SourceError;
+use crate::files;
 
 /// Reads the change in a folder.
 pub(super) fn read_folder(
@@ -47,19 +47,15 @@ fn tasks_only(
 ) -> Result<Change, SourceError> {
     let Project { root, config, .. } = project;
     let task_files = task_files(folder, schema)?;
-    let (stories, odd_tasks) = read_stories(&task_files, SourceKind::OpenSpec);
+    let (stories, odd_tasks) = read_markdown(&task_files, &Rules::PLAIN);
     let warnings = [&root.warnings, &config.warnings, &odd_tasks];
     Ok(Change {
-        name: name.to_owned(),
-        root: root.path.clone(),
-        source: SourceKind::OpenSpec,
         stories,
-        scenarios: Vec::new(),
-        documents: Vec::new(),
         context: config.context.clone(),
         guidance: config.guidance.clone(),
         warnings: warnings.into_iter().flatten().cloned().collect(),
         task_files,
+        ..Change::new(name.to_owned(), root.path.clone(), SourceKind::OpenSpec)
     })
 }
 
@@ -70,17 +66,8 @@ fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceErr
     tracks
         .resolve(folder)?
         .into_iter()
-        .map(|path| task_file(folder, path))
+        .map(|path| files::task_file(folder, path))
         .collect()
-}
-
-/// Reads a file with boxes.
-pub(super) fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
-    Ok(TaskFile {
-        label: inner_path(folder, &path),
-        bytes: files::read(&path)?,
-        path,
-    })
 }
 
 fn no_task_file(schema: &Schema) -> Warning {
@@ -123,11 +110,16 @@ fn documents(
 fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceError> {
     let specs = folder.join("specs");
     let mut paths = Vec::new();
-    walk(&specs, false, &mut paths)?;
+    files::walk(&specs, false, &mut paths)?;
     let mut named: Vec<(String, PathBuf)> = paths
         .into_iter()
         .filter(|path| path.file_name().is_some_and(|name| name == "spec.md"))
-        .map(|path| (inner_path(&specs, path.parent().unwrap_or(&specs)), path))
+        .map(|path| {
+            (
+                files::inner_path(&specs, path.parent().unwrap_or(&specs)),
+                path,
+            )
+        })
         .collect();
     named.sort();
     let (mut scenarios, mut warnings) = (Vec::new(), Vec::new());
@@ -160,11 +152,4 @@ fn scenarios_of(capability: &str, delta: Delta) -> impl Iterator<Item = Scenario
                 text: scenario.text,
             })
     })
-}
-
-/// The path within a folder, with slashes.
-fn inner_path(folder: &Path, path: &Path) -> String {
-    let inner = path.strip_prefix(folder).unwrap_or(path);
-    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
-    parts.join("/")
 }

@@ -10,58 +10,10 @@ use serde_json::Value;
 
 use crate::change::Warning;
 
-use super::error::SourceError;
-use super::files::{self, unreadable};
 use super::yaml;
-
-/// What of the environment decides where things are.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    /// Where the search begins.
-    pub folder: PathBuf,
-    /// The user's home folder.
-    pub home: Option<PathBuf>,
-    /// `XDG_DATA_HOME`, where set.
-    pub data_home: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`, where set.
-    pub config_home: Option<PathBuf>,
-    /// `SPECIFY_FEATURE`, where set: the feature spec-kit is at.
-    pub feature: Option<PathBuf>,
-}
-
-impl Surroundings {
-    /// Takes them from the environment of the process.
-    pub fn from_environment(folder: PathBuf) -> Self {
-        let variable = |name: &str| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        Self {
-            folder,
-            home: variable("HOME"),
-            data_home: variable("XDG_DATA_HOME"),
-            config_home: variable("XDG_CONFIG_HOME"),
-            feature: variable("SPECIFY_FEATURE"),
-        }
-    }
-
-    /// `OpenSpec`'s data folder.
-    pub(super) fn openspec_data(&self) -> Option<PathBuf> {
-        self.openspec_folder(self.data_home.as_deref(), ".local/share")
-    }
-
-    fn openspec_config(&self) -> Option<PathBuf> {
-        self.openspec_folder(self.config_home.as_deref(), ".config")
-    }
-
-    fn openspec_folder(&self, set: Option<&Path>, default: &str) -> Option<PathBuf> {
-        let base = set
-            .map(Path::to_owned)
-            .or_else(|| self.home.as_ref().map(|home| home.join(default)))?;
-        Some(base.join("openspec"))
-    }
-}
+use crate::error::SourceError;
+use crate::files::{self, unreadable};
+use crate::surroundings::Surroundings;
 
 /// How a root was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -90,7 +42,7 @@ pub struct Root {
 
 impl Root {
     /// A root that was found before.
-    pub(super) const fn at(path: PathBuf) -> Self {
+    pub(crate) const fn at(path: PathBuf) -> Self {
         Self {
             path,
             source: RootSource::Nearest,
@@ -106,7 +58,7 @@ impl Root {
 
 /// Finds the root as `OpenSpec` does.
 pub fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
-    let start = fs::canonicalize(&around.folder).map_err(unreadable(&around.folder))?;
+    let start = around.start()?;
     let nearest = start.ancestors().find_map(Candidate::at);
     if let Some(found) = &nearest {
         let store = found.declared_store()?;
@@ -158,7 +110,7 @@ impl Candidate {
         let openspec = folder.join("openspec");
         let own = |name: &str| {
             let inner = openspec.join(name);
-            // `openspec/specs` may itself be somebody's store: that makes no project.
+            // `openspec/specs` may itself be a store: that makes no project.
             inner.is_dir() && !inner.join(".openspec-store/store.yaml").exists()
         };
         let has_content = own("specs") || own("changes");
@@ -190,24 +142,32 @@ pub(super) fn config_path(root: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// `OpenSpec`'s data folder.
+pub(super) fn data_folder(around: &Surroundings) -> Option<PathBuf> {
+    openspec_folder(around, around.data_home.as_deref(), ".local/share")
+}
+
+fn openspec_folder(around: &Surroundings, set: Option<&Path>, default: &str) -> Option<PathBuf> {
+    let in_home = || around.home.as_ref().map(|home| home.join(default));
+    let base = set.map(Path::to_owned).or_else(in_home)?;
+    Some(base.join("openspec"))
+}
+
 fn default_store(around: &Surroundings) -> Result<Option<String>, SourceError> {
-    let Some(path) = around
-        .openspec_config()
-        .map(|folder| folder.join("config.json"))
-    else {
+    let Some(folder) = openspec_folder(around, around.config_home.as_deref(), ".config") else {
         return Ok(None);
     };
+    let path = folder.join("config.json");
     let Some(bytes) = files::read_if_there(&path)? else {
         return Ok(None);
     };
     let config: Value =
-        serde_json::from_slice(&bytes).map_err(|error| yaml::malformed(&path, error))?;
+        serde_json::from_slice(&bytes).map_err(|error| SourceError::malformed(&path, error))?;
     Ok(yaml::text(&config, "defaultStore"))
 }
 
 fn store_root(around: &Surroundings, id: &str, source: RootSource) -> Result<Root, SourceError> {
-    let registry = around
-        .openspec_data()
+    let registry = data_folder(around)
         .unwrap_or_default()
         .join("stores/registry.yaml");
     let known = yaml::read_if_there(&registry)?.unwrap_or(Value::Null);

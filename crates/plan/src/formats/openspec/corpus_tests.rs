@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::change::SourceKind;
+use super::delta::{Requirement, read_delta};
 use crate::change::TaskFile;
-use crate::delta::{Requirement, read_delta};
-use crate::stories::read_stories;
+use crate::stories::{Rules, read_markdown};
 use crate::tasks::TaskState;
 
 fn corpus() -> PathBuf {
@@ -48,7 +47,7 @@ fn corpus_tasks_are_read_as_openspec_reads_them() {
     let begin = std::time::Instant::now();
     let read: Vec<_> = files
         .iter()
-        .map(|file| read_stories(std::slice::from_ref(file), SourceKind::OpenSpec).0)
+        .map(|file| read_markdown(std::slice::from_ref(file), &Rules::PLAIN).0)
         .collect();
     let took = begin.elapsed();
     let (mut tasks, mut stories) = (0, 0);

@@ -1,11 +1,11 @@
-//! Reading YAML and JSON files as loose values: unknown and odd fields never stop us.
+//! Reading YAML files as loose values: unknown and odd fields are no errors.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::error::SourceError;
-use super::files;
+use crate::error::SourceError;
+use crate::files;
 
 /// Reads a YAML file; an empty one is an empty value.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<Value>, SourceError> {
@@ -21,18 +21,7 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<Value>, SourceError> {
     }
     serde_saphyr::from_str(text)
         .map(Some)
-        .map_err(|error| malformed(path, error))
-}
-
-/// An error that names the file that does not parse.
-pub(super) fn malformed(
-    path: &Path,
-    error: impl std::error::Error + Send + Sync + 'static,
-) -> SourceError {
-    SourceError::Malformed {
-        path: path.to_owned(),
-        source: Box::new(error),
-    }
+        .map_err(|error| SourceError::malformed(path, error))
 }
 
 /// A non-empty string field.

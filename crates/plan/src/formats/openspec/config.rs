@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::change::Warning;
 
-use super::error::SourceError;
 use super::root::config_path;
 use super::yaml;
+use crate::error::SourceError;
 
 /// The longest context that is taken, in bytes.
 const LONGEST_CONTEXT: usize = 50 * 1024;

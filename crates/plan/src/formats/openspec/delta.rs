@@ -2,7 +2,7 @@
 //!
 //! A scenario is raw text under a fourth-level heading; its steps are not taken apart.
 
-use super::js;
+use crate::js;
 
 /// What one delta spec says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

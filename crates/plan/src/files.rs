@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Gid, Uid};
 use rustix::io::Errno;
 
-use super::error::SourceError;
+use crate::change::TaskFile;
+use crate::error::SourceError;
 use ralph_base::kill_point::{Point, reached};
 use ralph_base::temporary_files::temporary_in;
 
@@ -17,7 +17,7 @@ use ralph_base::temporary_files::temporary_in;
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Reads a whole file.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
     let found = fs::metadata(path).map_err(unreadable(path))?;
     // Opening a pipe would wait for a writer.
     if !found.is_file() {
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
 }
 
 /// Reads a whole file, if it is there.
-pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(SourceError::Unreadable { source, .. }) if is_absent(&source) => Ok(None),
@@ -53,7 +53,7 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, SourceError>
 }
 
 /// Reads a whole file; none where it is gone, is no file, is too large or may not be read.
-pub(super) fn read_unless_spoiled(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
+pub(crate) fn read_unless_spoiled(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     let is_spoiled = |error: &io::Error| {
         error.kind() == io::ErrorKind::PermissionDenied
             || Errno::from_io_error(error) == Some(Errno::LOOP)
@@ -72,14 +72,20 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Turns a system error into one that names the path.
-pub(super) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
+/// A read error that names the path.
+pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
     let path = path.to_owned();
     move |source| SourceError::Unreadable { path, source }
 }
 
+/// A write error that names the path.
+pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
+    let path = path.to_owned();
+    move |source| SourceError::Unwritable { path, source }
+}
+
 /// Names and kinds in a folder, sorted; none if it is not there.
-pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
@@ -100,29 +106,72 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
     Ok(found)
 }
 
+/// Collects everything below a folder that is not a folder itself.
+pub(crate) fn walk(
+    folder: &Path,
+    hidden: bool,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), SourceError> {
+    for entry in entries(folder)? {
+        if entry.is_hidden() && !hidden {
+            continue;
+        }
+        if entry.is_folder {
+            walk(&entry.path, hidden, found)?;
+        } else {
+            found.push(entry.path);
+        }
+    }
+    Ok(())
+}
+
+/// Those of the named files that are in a folder.
+pub(crate) fn named_in(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let paths = names.iter().map(|name| folder.join(name));
+    paths.filter(|path| path.is_file()).collect()
+}
+
+/// Reads a file with boxes that belongs to the plan in a folder.
+pub(crate) fn task_file(folder: &Path, path: PathBuf) -> Result<TaskFile, SourceError> {
+    Ok(TaskFile {
+        label: inner_path(folder, &path),
+        bytes: read(&path)?,
+        path,
+    })
+}
+
+/// The path within a folder, with slashes.
+pub(crate) fn inner_path(folder: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(folder).unwrap_or(path);
+    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// A path as it is shown to a user who is in a folder.
+pub(crate) fn shown_from(folder: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(folder).unwrap_or(path).to_owned()
+}
+
 /// Something in a folder.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Its name.
-    pub(super) name: OsString,
+    pub(crate) name: OsString,
     /// Its whole path.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether it is a real folder.
-    pub(super) is_folder: bool,
+    pub(crate) is_folder: bool,
 }
 
 impl Entry {
     /// Whether its name starts with a dot.
-    pub(super) fn is_hidden(&self) -> bool {
+    pub(crate) fn is_hidden(&self) -> bool {
         self.name.as_encoded_bytes().starts_with(b".")
     }
 }
 
-/// Replaces a file in one step; whoever reads it sees the old or the new content, never less.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
-    replace_target(path, bytes).map_err(|source| SourceError::Unwritable {
-        path: path.to_owned(),
-        source,
-    })
+/// Replaces a file in one step: readers see the old or the new content, never a part of it.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
+    replace_target(path, bytes).map_err(unwritable(path))
 }
 
 fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -148,11 +197,7 @@ fn keep_owner(file: &File, old: &Metadata) {
         .metadata()
         .is_ok_and(|new| new.uid() == old.uid() && new.gid() == old.gid());
     if !same {
-        let owner = (
-            Some(Uid::from_raw(old.uid())),
-            Some(Gid::from_raw(old.gid())),
-        );
         // Not being allowed to is normal; the content matters more.
-        let _ = rustix::fs::fchown(file, owner.0, owner.1);
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
 }

@@ -3,28 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::SourceError;
-use super::files::{self, unreadable};
 use super::root::Root;
+use crate::error::SourceError;
+use crate::files::{self, unreadable};
 
 /// How deep changes are looked for inside a folder that wraps them.
 const WRAPPER_DEPTH: usize = 3;
 
-/// How alike two names must be to be taken for a typing error.
-const ALIKE: f64 = 0.8;
-
-/// The folder of a change.
-pub(super) fn find(root: &Root, name: &str) -> Result<PathBuf, SourceError> {
-    find_beside(root, name, Vec::new())
-}
-
 /// Whether there is a folder for a change of that name.
-pub(super) fn is_there(root: &Root, name: &str) -> bool {
+pub(crate) fn is_there(root: &Root, name: &str) -> bool {
     broken_rule(name).is_none() && root.changes().join(name).is_dir()
 }
 
-/// The folder of a change, where plans of these names could have been meant as well.
-pub(super) fn find_beside(
+/// The folder of a change, where the user may have meant plans of other formats with these names.
+pub(crate) fn find_beside(
     root: &Root,
     name: &str,
     others: Vec<String>,
@@ -35,7 +27,7 @@ pub(super) fn find_beside(
     if !path.is_dir() {
         let mut known = names(root)?;
         known.extend(others);
-        return Err(no_such(name, folder, known));
+        return Err(SourceError::no_such_change(name, folder, known));
     }
     check_folder(name, &path)?;
     fs::canonicalize(&path).map_err(unreadable(&path))
@@ -68,16 +60,6 @@ fn check_folder(name: &str, folder: &Path) -> Result<(), SourceError> {
     })
 }
 
-/// There is no plan of that name, but of these.
-pub(super) fn no_such(name: &str, folder: PathBuf, known: Vec<String>) -> SourceError {
-    SourceError::NoSuchChange {
-        name: name.to_owned(),
-        folder,
-        near: nearest(name, &known),
-        known,
-    }
-}
-
 fn broken_rule(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("it is empty"),
@@ -96,16 +78,6 @@ pub(super) fn names(root: &Root) -> Result<Vec<String>, SourceError> {
         .filter(|entry| entry.is_folder && !entry.is_hidden() && entry.name != "archive")
         .map(|entry| entry.name.to_string_lossy().into_owned())
         .collect())
-}
-
-fn nearest(name: &str, known: &[String]) -> Option<String> {
-    let name = name.to_lowercase();
-    known
-        .iter()
-        .map(|other| (strsim::jaro_winkler(&name, &other.to_lowercase()), other))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, other)| other.clone())
 }
 
 /// The changes inside a folder that is none itself.

@@ -1,0 +1,64 @@
+//! Kiro: a folder below `.kiro/specs` with a `tasks.md` of numbered items.
+
+use std::path::{Path, PathBuf};
+
+use super::spec_folder::{self, SharedDocument, SpecFolder, TASKS};
+use crate::change::SourceKind;
+use crate::outline::Outline;
+use crate::stories::{NumberedItems, Rules};
+use crate::tasks::{Task, TaskState};
+
+/// How its boxes are read.
+pub(super) const RULES: Rules = Rules {
+    adjust,
+    numbered_items: NumberedItems::AreStories,
+    ..Rules::PLAIN
+};
+
+/// How its folders are read.
+pub(super) const FOLDER: SpecFolder = SpecFolder {
+    kind: SourceKind::Kiro,
+    rules: &RULES,
+    documents: &DOCUMENTS,
+    shared: SharedDocument {
+        artifact: "steering",
+        places: &["steering"],
+    },
+};
+
+const DOCUMENTS: [&str; 3] = ["requirements.md", "bugfix.md", "design.md"];
+
+/// The specs of a project.
+pub(super) fn find(project: &Path) -> Vec<PathBuf> {
+    spec_folder::folders_in(&project.join(".kiro/specs"), is_plan)
+}
+
+/// Whether a folder is a spec of Kiro, by where it is and what is in it.
+pub(super) fn is_plan(folder: &Path) -> bool {
+    is_place(folder) && spec_folder::has_any(folder, DOCUMENTS.iter().chain([&TASKS]))
+}
+
+/// Whether specs of Kiro are where this folder is.
+pub(super) fn is_place(folder: &Path) -> bool {
+    let specs = folder.parent();
+    specs.is_some_and(|specs| specs.ends_with(".kiro/specs"))
+}
+
+/// Kiro marks a task that was begun with `[-]`: it is not skipped but still to be done. A star
+/// behind the box makes a task optional, and whatever is nested below it.
+fn adjust(tasks: &mut [Task], bytes: &[u8], _: &Outline) {
+    let mut below: Option<usize> = None;
+    for task in tasks.iter_mut().filter(|task| task.is_work()) {
+        if bytes[task.mark.clone()].trim_ascii() == b"-" {
+            task.state = TaskState::Open;
+        }
+        let inherited = below.is_some_and(|indent| task.indent > indent);
+        if !inherited {
+            let starred = task.raw.starts_with("* ") || task.raw == "*";
+            below = starred.then_some(task.indent);
+        }
+        if below.is_some() {
+            task.make_optional();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! `prd.json`: stories with a flag each, and the one byte range that says whether a story is done.
+//!
+//! Several tools write a file of this name. What is read is a list of objects, found in one of the
+//! known places, each with a boolean; a list whose done flag cannot be told is refused, for a wrong
+//! guess would do finished work again, or call unfinished work done.
+
+mod fields;
+mod flags;
+mod item;
+mod section;
+mod spans;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use super::single_file;
+use crate::change::{Change, SourceKind, Story, TaskFile};
+use crate::error::SourceError;
+use crate::files;
+use crate::label::Label;
+use crate::story_ids::{Candidate, assign};
+use item::{Entry, Item};
+use ralph_base::ids::StoryId;
+
+pub(super) use flags::{check, open, set_flags};
+
+/// Where tools keep their stories.
+const NAMES: [&str; 5] = [
+    "prd.json",
+    "scripts/ralph/prd.json",
+    ".ralph/prd.json",
+    "tasks/prd.json",
+    "ralph/prd.json",
+];
+
+/// What may say that a story is done, in the order it is looked for.
+const FLAGS: [&str; 4] = ["passes", "complete", "completed", "done"];
+
+/// Where a list of stories may be.
+const LISTS: [&str; 3] = ["userStories", "stories", "items"];
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum PrdProblem {
+    #[error("it is not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON, but not a list of stories we know.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// A file, read.
+#[derive(Debug)]
+struct Prd<'a> {
+    /// What the whole is about, where the file says so.
+    about: Option<String>,
+    /// The stories, in the order they are to be done.
+    items: Vec<Item<'a>>,
+    /// What the flag of a story is called here.
+    flag: &'static str,
+}
+
+/// The files of a project.
+pub(super) fn find(project: &Path) -> Vec<PathBuf> {
+    files::named_in(project, &NAMES)
+}
+
+/// Reads a file as a change.
+pub(super) fn read(path: &Path) -> Result<Change, SourceError> {
+    let mut change = single_file::read(path, SourceKind::PrdJson)?;
+    for file in &change.task_files {
+        let prd = Prd::read(&file.bytes).map_err(|problem| match problem {
+            PrdProblem::NotJson(error) => SourceError::malformed(&file.path, error),
+            PrdProblem::Shape(reason) => SourceError::UnknownShape {
+                path: file.path.clone(),
+                reason,
+            },
+        })?;
+        change.stories = prd.stories(0, &file.bytes);
+        change.context = prd.about;
+    }
+    Ok(change)
+}
+
+/// The stories of all files; none of one that cannot be read.
+pub(super) fn read_stories(files: &[TaskFile]) -> Vec<Story> {
+    let stories = files.iter().enumerate().flat_map(|(index, file)| {
+        let prd = Prd::read(&file.bytes);
+        prd.map_or_else(|_| Vec::new(), |prd| prd.stories(index, &file.bytes))
+    });
+    stories.collect()
+}
+
+impl<'a> Prd<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, PrdProblem> {
+        let root = spans::parse(bytes)?;
+        let (home, list) = list(root)?;
+        let flag = flag_of(&list)?;
+        let items = list.entries.iter().map(|entry| Item::read(entry, flag));
+        let mut items = items.collect::<Result<Vec<_>, _>>()?;
+        // The sort is stable: what has the same priority stays in the order of the file.
+        items.sort_by(|a, b| a.rank.total_cmp(&b.rank));
+        Ok(Self {
+            about: section::about(&spans::value(home)),
+            items,
+            flag,
+        })
+    }
+
+    /// The stories of the file, which is one of several.
+    fn stories(&self, index: usize, bytes: &[u8]) -> Vec<Story> {
+        let stories = self.items.iter().zip(self.ids());
+        stories
+            .map(|(item, id)| item.story(id, index, bytes))
+            .collect()
+    }
+
+    fn ids(&self) -> Vec<StoryId> {
+        let labels: Vec<Label> = self.items.iter().map(Item::label).collect();
+        let candidates = labels.iter().map(|label| Candidate { label, file: "" });
+        assign(&candidates.collect::<Vec<_>>())
+    }
+}
+
+/// The entries of a file, and which list they are from.
+struct List<'a> {
+    name: &'static str,
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> List<'a> {
+    fn plain(name: &'static str, items: Vec<&'a RawValue>) -> Self {
+        let entries = items.into_iter().map(|raw| Entry { raw, phase: None });
+        Self {
+            name,
+            entries: entries.collect(),
+        }
+    }
+}
+
+/// The list of stories, and the object that has it.
+fn list(root: &RawValue) -> Result<(&RawValue, List<'_>), PrdProblem> {
+    let home = match spans::member(root, "prd") {
+        Some(inner) if !spans::members(inner).is_empty() => inner,
+        _ => root,
+    };
+    if let Some(items) = spans::items(home) {
+        return Ok((home, List::plain("the whole file", items)));
+    }
+    let list = |name| spans::member(home, name).and_then(spans::items);
+    for name in LISTS {
+        if let Some(items) = list(name) {
+            return Ok((home, List::plain(name, items)));
+        }
+    }
+    let Some(phases) = list("phases") else {
+        return Err(PrdProblem::Shape(no_list(home)));
+    };
+    let mut entries = Vec::new();
+    for (number, phase) in (0..).zip(phases) {
+        let tasks = spans::member(phase, "tasks").and_then(spans::items);
+        let phase = Some((number, phase));
+        let tasks = tasks.into_iter().flatten();
+        entries.extend(tasks.map(|raw| Entry { raw, phase }));
+    }
+    let name = "phases[].tasks";
+    Ok((home, List { name, entries }))
+}
+
+fn no_list(home: &RawValue) -> String {
+    let members = spans::members(home);
+    if members.is_empty() {
+        return "it has no list of stories".to_owned();
+    }
+    let keys = members.keys().take(8).map(|key| format!("`{key}`"));
+    let keys: Vec<String> = keys.collect();
+    format!("it has no list of stories, but {}", keys.join(", "))
+}
+
+/// What the flag of this list is called. The two lists that tools agree on may do without: there a
+/// story without a flag is open.
+fn flag_of(list: &List<'_>) -> Result<&'static str, PrdProblem> {
+    let entries: Vec<_> = list
+        .entries
+        .iter()
+        .map(|entry| spans::members(entry.raw))
+        .collect();
+    let has = |flag: &&str| entries.iter().any(|members| members.contains_key(*flag));
+    if let Some(flag) = FLAGS.into_iter().find(has) {
+        return Ok(flag);
+    }
+    match list.name {
+        _ if entries.is_empty() => Ok(FLAGS[0]),
+        "userStories" | "stories" => Ok(FLAGS[0]),
+        "the whole file" => Err(no_flag(list.name)),
+        name => Err(no_flag(&format!("`{name}`"))),
+    }
+}
+
+fn no_flag(list: &str) -> PrdProblem {
+    PrdProblem::Shape(format!("no entry of {list} says whether it is done"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! spec-kit: a feature is a folder below `specs` with a `tasks.md` or a `plan.md`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::kiro;
+use super::spec_folder::{self, SharedDocument, SpecFolder, TASKS};
+use crate::change::SourceKind;
+use crate::error::SourceError;
+use crate::files;
+use crate::stories::Rules;
+use crate::surroundings::Surroundings;
+
+/// How its boxes are read. Its command that implements a feature ticks with a capital letter.
+pub(super) const RULES: Rules = Rules {
+    first_tick: b"X",
+    ..Rules::PLAIN
+};
+
+/// How its folders are read. Its `checklists` are questions to the plan, not work.
+pub(super) const FOLDER: SpecFolder = SpecFolder {
+    kind: SourceKind::SpecKit,
+    rules: &RULES,
+    documents: &[
+        "spec.md",
+        "plan.md",
+        "research.md",
+        "data-model.md",
+        "quickstart.md",
+        "contracts",
+    ],
+    shared: SharedDocument {
+        artifact: "constitution",
+        places: &[".specify/memory/constitution.md", "memory/constitution.md"],
+    },
+};
+
+/// The features of a project.
+pub(super) fn find(project: &Path) -> Vec<PathBuf> {
+    let places = ["specs", ".specify/specs"].map(|place| project.join(place));
+    let features = |place: &PathBuf| spec_folder::folders_in(place, is_plan);
+    places.iter().flat_map(features).collect()
+}
+
+/// Whether a folder is a feature, by where it is and what is in it: other tools have folders named
+/// `specs` too, but not with these files.
+pub(super) fn is_plan(folder: &Path) -> bool {
+    let is_place = folder
+        .parent()
+        .is_some_and(|above| above.ends_with("specs"));
+    is_place && !kiro::is_place(folder) && spec_folder::has_any(folder, [TASKS, "plan.md"].iter())
+}
+
+/// The name of the feature that is worked on: as the environment says, else spec-kit's own file.
+pub(crate) fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
+    if let Some(feature) = &around.feature {
+        return Ok(Some(spec_folder::name_of(feature)));
+    }
+    for folder in around.searched_folders()? {
+        let Some(bytes) = files::read_if_there(&folder.join(".specify/feature.json"))? else {
+            continue;
+        };
+        // A file spec-kit cannot read either names no feature.
+        let state: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let feature = state.get("feature_directory").and_then(Value::as_str);
+        return Ok(feature.map(|feature| spec_folder::name_of(Path::new(feature))));
+    }
+    Ok(None)
+}
