@@ -1,67 +1,66 @@
-//! Delta specs: what a change adds, modifies, removes and renames, read as `OpenSpec` reads it.
+//! Delta specs: the requirements a change adds and modifies, read as `OpenSpec` reads them.
 //!
-//! A scenario is raw text under a fourth-level heading; its steps are not taken apart.
+//! A scenario is raw text under a fourth-level heading; its steps are not taken apart. Requirements
+//! that are removed or renamed ask for nothing an agent could check, so they are not read.
 
+use crate::change::Scenario;
 use crate::js;
-
-/// What one delta spec says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Delta {
-    /// New requirements.
-    pub added: Vec<Requirement>,
-    /// Requirements that replace existing ones of the same name.
-    pub modified: Vec<Requirement>,
-    /// Names of requirements that go away.
-    pub removed: Vec<String>,
-    /// Requirements that get another name.
-    pub renamed: Vec<Rename>,
-}
 
 /// One requirement with its scenarios.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Requirement {
-    /// Its name.
-    pub name: String,
-    /// The text before its first scenario.
-    pub body: String,
-    /// Whether the body says SHALL or MUST.
-    pub normative: bool,
-    /// Its scenarios.
-    pub scenarios: Vec<DeltaScenario>,
+pub(super) struct Requirement {
+    pub(super) name: String,
+    pub(super) scenarios: Vec<DeltaScenario>,
 }
 
 /// One scenario of a requirement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DeltaScenario {
+pub(super) struct DeltaScenario {
     /// Its name, without `Scenario:`.
-    pub name: String,
+    pub(super) name: String,
     /// Its text below the heading, as written.
-    pub text: String,
+    pub(super) text: String,
 }
 
-/// A requirement's old and new name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rename {
-    /// The name so far.
-    pub from: String,
-    /// The name to come.
-    pub to: String,
+/// What one delta spec asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Delta {
+    /// New requirements.
+    pub(super) added: Vec<Requirement>,
+    /// Requirements that replace existing ones of the same name.
+    pub(super) modified: Vec<Requirement>,
 }
 
-/// Reads a delta spec; what is not in one of the four sections is left out.
-pub(crate) fn read_delta(bytes: &[u8]) -> Delta {
+impl Delta {
+    /// Its scenarios, as those of a capability.
+    pub(super) fn into_scenarios(self, capability: &str) -> Vec<Scenario> {
+        let mut found = Vec::new();
+        for requirement in self.added.into_iter().chain(self.modified) {
+            for scenario in requirement.scenarios {
+                found.push(Scenario {
+                    capability: capability.to_owned(),
+                    requirement: requirement.name.clone(),
+                    name: scenario.name,
+                    text: scenario.text,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Reads a delta spec; what is not in one of the two sections is left out.
+pub(super) fn read_delta(bytes: &[u8]) -> Delta {
     let text = String::from_utf8_lossy(bytes)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines = mask_fences(text.split('\n'));
     let mut delta = Delta::default();
-    for (title, body) in sections(&lines) {
+    for (title, body) in parts(&lines, section_title) {
         match title.to_lowercase().as_str() {
             "added requirements" => delta.added.extend(requirements(body)),
             "modified requirements" => delta.modified.extend(requirements(body)),
-            "removed requirements" => delta.removed.extend(removed(body)),
-            "renamed requirements" => delta.renamed.extend(renamed(body)),
             _ => {}
         }
     }
@@ -111,20 +110,20 @@ fn fence(line: &str) -> Option<(char, usize, bool)> {
     (length >= 3).then(|| (marker, length, js::trim(&text[length..]).is_empty()))
 }
 
-fn sections<'a>(lines: &'a [Line<'a>]) -> Vec<(&'a str, &'a [Line<'a>])> {
+/// Cuts at the lines that have a title; what is before the first of them is left out.
+fn parts<'a>(
+    lines: &'a [Line<'a>],
+    title: fn(&str) -> Option<&str>,
+) -> Vec<(&'a str, &'a [Line<'a>])> {
     let starts: Vec<(usize, &str)> = lines
         .iter()
         .enumerate()
-        .filter_map(|(index, line)| Some((index, section_title(line.structure()?)?)))
+        .filter_map(|(index, line)| Some((index, title(line.structure()?)?)))
         .collect();
-    let ends = starts
-        .iter()
-        .skip(1)
-        .map(|(index, _)| *index)
-        .chain([lines.len()]);
+    let ends = starts.iter().skip(1).map(|(index, _)| *index);
     starts
         .iter()
-        .zip(ends)
+        .zip(ends.chain([lines.len()]))
         .map(|((start, title), end)| (*title, &lines[start + 1..end]))
         .collect()
 }
@@ -162,64 +161,18 @@ fn strip_closing_hashes(text: &str) -> &str {
     }
 }
 
-fn requirements(lines: &[Line<'_>]) -> Vec<Requirement> {
-    let starts: Vec<(usize, &str)> = lines
-        .iter()
-        .enumerate()
-        .filter_map(|(index, line)| Some((index, requirement_name(line.structure()?)?)))
-        .collect();
-    let ends = starts
-        .iter()
-        .skip(1)
-        .map(|(index, _)| *index)
-        .chain([lines.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|((start, name), end)| requirement(name, &lines[start + 1..end]))
-        .collect()
-}
-
-fn requirement(name: &str, lines: &[Line<'_>]) -> Requirement {
-    let body = body(lines);
-    Requirement {
+fn requirements<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = Requirement> {
+    let parts = parts(lines, requirement_name).into_iter();
+    parts.map(|(name, lines)| Requirement {
         name: name.to_owned(),
-        normative: has_word(&body, "SHALL") || has_word(&body, "MUST"),
-        body,
         scenarios: scenarios(lines),
-    }
-}
-
-/// The lines before the first heading; `**Key**:` lines only where there is nothing else.
-fn body(lines: &[Line<'_>]) -> String {
-    let (facts, prose): (Vec<&str>, Vec<&str>) = lines
-        .iter()
-        .filter_map(|line| line.structure())
-        .take_while(|line| heading_level(line).is_none())
-        .map(js::trim)
-        .filter(|line| !line.is_empty())
-        .partition(|line| is_key_line(line));
-    if prose.is_empty() { facts } else { prose }.join("\n")
+    })
 }
 
 /// `^#{1,6}\s`.
 fn heading_level(line: &str) -> Option<usize> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     ((1..=6).contains(&level) && line[level..].starts_with(js::is_space)).then_some(level)
-}
-
-/// `^\*\*[^*]+\*\*:`.
-fn is_key_line(line: &str) -> bool {
-    line.strip_prefix("**")
-        .and_then(|rest| rest.split_once('*'))
-        .is_some_and(|(key, rest)| !key.is_empty() && rest.starts_with("*:"))
-}
-
-/// Whether the word occurs with no letter, digit or underscore beside it.
-fn has_word(text: &str, word: &str) -> bool {
-    let joins = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices(word)
-        .any(|(at, _)| !text[..at].ends_with(joins) && !text[at + word.len()..].starts_with(joins))
 }
 
 fn scenarios(lines: &[Line<'_>]) -> Vec<DeltaScenario> {
@@ -250,54 +203,6 @@ fn scenarios(lines: &[Line<'_>]) -> Vec<DeltaScenario> {
 fn scenario_name(line: &str) -> &str {
     let text = strip_closing_hashes(js::trim(line.trim_start_matches('#')));
     js::trim(strip_word(text, "scenario:").unwrap_or(text))
-}
-
-fn removed<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = String> {
-    lines
-        .iter()
-        .filter_map(|line| line.structure())
-        .filter_map(|line| {
-            requirement_name(line).or_else(|| quoted_requirement(skip_bullet(line)?))
-        })
-        .map(str::to_owned)
-}
-
-fn skip_bullet(line: &str) -> Option<&str> {
-    js::trim_start(line)
-        .strip_prefix(['-', '*', '+'])
-        .map(js::trim_start)
-}
-
-/// `` `?###\s*Requirement:\s*(.+?)`?\s*$ ``, here with exact case.
-fn quoted_requirement(text: &str) -> Option<&str> {
-    let text = js::trim_end(text.strip_prefix('`').unwrap_or(text));
-    let rest = js::trim_start(text.strip_prefix("###")?).strip_prefix("Requirement:")?;
-    let name = rest.strip_suffix('`').unwrap_or(rest);
-    let name = strip_closing_hashes(js::trim(name));
-    (!name.is_empty() && !name.contains(js::ends_line)).then_some(name)
-}
-
-fn renamed(lines: &[Line<'_>]) -> Vec<Rename> {
-    let mut pairs = Vec::new();
-    let mut old: Option<&str> = None;
-    for line in lines.iter().filter_map(|line| line.structure()) {
-        let item = skip_bullet(line).unwrap_or_else(|| js::trim_start(line));
-        if let Some(name) = item.strip_prefix("FROM:").and_then(named) {
-            old = Some(name);
-        } else if let Some(name) = item.strip_prefix("TO:").and_then(named)
-            && let Some(from) = old.take()
-        {
-            pairs.push(Rename {
-                from: from.to_owned(),
-                to: name.to_owned(),
-            });
-        }
-    }
-    pairs
-}
-
-fn named(text: &str) -> Option<&str> {
-    quoted_requirement(js::trim_start(text))
 }
 
 #[cfg(test)]

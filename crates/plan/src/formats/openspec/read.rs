@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::delta::{Delta, read_delta};
+use super::delta::read_delta;
 use crate::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
 use crate::stories::{Rules, read_markdown};
 
@@ -133,23 +133,7 @@ fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceErro
             continue;
         }
         let delta = read_delta(&files::read(&path)?);
-        scenarios.extend(scenarios_of(&capability, delta));
+        scenarios.extend(delta.into_scenarios(&capability));
     }
     Ok((scenarios, warnings))
-}
-
-fn scenarios_of(capability: &str, delta: Delta) -> impl Iterator<Item = Scenario> {
-    let requirements = delta.added.into_iter().chain(delta.modified);
-    requirements.flat_map(move |requirement| {
-        let (capability, name) = (capability.to_owned(), requirement.name);
-        requirement
-            .scenarios
-            .into_iter()
-            .map(move |scenario| Scenario {
-                capability: capability.clone(),
-                requirement: name.clone(),
-                name: scenario.name,
-                text: scenario.text,
-            })
-    })
 }
