@@ -4,6 +4,7 @@
 //! behind the text; a task with other words is another task.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use crate::js;
 use crate::tasks::Task;
@@ -22,91 +23,86 @@ pub(crate) struct Place<'a> {
 /// For every old place the index of the new one that is the same task.
 pub(crate) fn pair_up(old: &[Place<'_>], new: &[Place<'_>]) -> Vec<Option<usize>> {
     let mut pairing = Pairing {
-        old_keys: old.iter().map(key).collect(),
-        new_keys: new.iter().map(key).collect(),
         pairs: vec![None; old.len()],
         taken: vec![false; new.len()],
     };
-    let home = |place: &Place<'_>| (place.file, place.story.clone());
-    let old_homes: Vec<_> = old.iter().map(home).collect();
-    let new_homes: Vec<_> = new.iter().map(home).collect();
-    pairing.exact(
-        |index| Some(&old_homes[index]),
-        |index| Some(&new_homes[index]),
-    );
+    let (old_words, new_words) = (words(old), words(new));
+    let (old, new) = (with_home(old, &old_words), with_home(new, &new_words));
+    pairing.pair_equal(&old, &new);
     // The story's heading may have changed, or the task moved.
-    pairing.exact(|_| None::<&()>, |_| None);
-    pairing.extended(&old_homes, &new_homes);
+    pairing.pair_equal(&old_words, &new_words);
+    pairing.pair_extended(&old, &new);
     pairing.pairs
 }
 
-/// The words of a task; spacing is no difference.
-fn key(place: &Place<'_>) -> String {
-    let words: Vec<&str> = place
-        .task
-        .raw
-        .split(js::is_space)
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join(" ")
+/// The words of each task; spacing is no difference.
+fn words(places: &[Place<'_>]) -> Vec<String> {
+    let words = |place: &Place<'_>| {
+        let words = place.task.raw.split(js::is_space);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        words.join(" ")
+    };
+    places.iter().map(words).collect()
+}
+
+/// The words of a task, and the file and story it is in.
+type Homed<'a> = ((usize, &'a StoryId), &'a str);
+
+fn with_home<'a>(places: &[Place<'a>], words: &'a [String]) -> Vec<Homed<'a>> {
+    let homes = places.iter().map(|place| (place.file, place.story));
+    homes.zip(words.iter().map(String::as_str)).collect()
 }
 
 struct Pairing {
-    old_keys: Vec<String>,
-    new_keys: Vec<String>,
+    /// By old place.
     pairs: Vec<Option<usize>>,
+    /// By new place.
     taken: Vec<bool>,
 }
 
 impl Pairing {
-    /// Pairs equal keys of equal homes, in document order.
-    fn exact<'h, H: std::hash::Hash + Eq + 'h>(
-        &mut self,
-        old_home: impl Fn(usize) -> Option<&'h H>,
-        new_home: impl Fn(usize) -> Option<&'h H>,
-    ) {
-        let mut free: HashMap<(Option<&H>, &str), Vec<usize>> = HashMap::new();
-        for index in (0..self.new_keys.len())
-            .rev()
-            .filter(|index| !self.taken[*index])
-        {
-            let slot = (new_home(index), self.new_keys[index].as_str());
-            free.entry(slot).or_default().push(index);
-        }
-        for index in 0..self.old_keys.len() {
-            if self.pairs[index].is_some() {
-                continue;
+    /// Pairs equal keys, in document order.
+    fn pair_equal<K: Hash + Eq>(&mut self, old: &[K], new: &[K]) {
+        let mut free: HashMap<&K, Vec<usize>> = HashMap::new();
+        for (index, key) in new.iter().enumerate().rev() {
+            if !self.taken[index] {
+                free.entry(key).or_default().push(index);
             }
-            let slot = (old_home(index), self.old_keys[index].as_str());
-            if let Some(partner) = free.get_mut(&slot).and_then(Vec::pop) {
-                self.pairs[index] = Some(partner);
-                self.taken[partner] = true;
+        }
+        for (index, key) in old.iter().enumerate() {
+            if self.pairs[index].is_none() {
+                let partner = free.get_mut(key).and_then(Vec::pop);
+                self.pair(index, partner);
             }
         }
     }
 
     /// Pairs what is left with tasks of the same story that only got more text behind.
-    fn extended<H: Eq>(&mut self, old_homes: &[H], new_homes: &[H]) {
-        for (index, home) in old_homes.iter().enumerate() {
-            let key = &self.old_keys[index];
-            if self.pairs[index].is_some() || key.is_empty() {
+    fn pair_extended(&mut self, old: &[Homed<'_>], new: &[Homed<'_>]) {
+        for (index, (home, words)) in old.iter().enumerate() {
+            if self.pairs[index].is_some() || words.is_empty() {
                 continue;
             }
-            let partner = (0..self.new_keys.len()).find(|candidate| {
-                !self.taken[*candidate]
-                    && new_homes[*candidate] == *home
-                    && extends(&self.new_keys[*candidate], key)
-            });
-            if let Some(partner) = partner {
-                self.pairs[index] = Some(partner);
-                self.taken[partner] = true;
-            }
+            let partner = new
+                .iter()
+                .zip(&self.taken)
+                .position(|((other, longer), taken)| {
+                    !taken && other == home && extends(longer, words)
+                });
+            self.pair(index, partner);
+        }
+    }
+
+    fn pair(&mut self, old: usize, new: Option<usize>) {
+        self.pairs[old] = new;
+        if let Some(new) = new {
+            self.taken[new] = true;
         }
     }
 }
 
-fn extends(longer: &str, key: &str) -> bool {
+fn extends(longer: &str, words: &str) -> bool {
     longer
-        .strip_prefix(key)
+        .strip_prefix(words)
         .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }

@@ -2,6 +2,8 @@
 //!
 //! Only ATX headings and code fences; everything else in markdown is of no interest here.
 
+use std::ops::Range;
+
 /// One ATX heading outside code fences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heading {
@@ -70,11 +72,10 @@ impl Outline {
             .map(|heading| heading.title.as_str())
     }
 
-    /// The text from one line up to, but without, another, both counted from 0.
-    pub(crate) fn text(&self, bytes: &[u8], from: usize, to: usize) -> String {
-        let end = bytes.len();
-        let start = self.starts.get(from).copied().unwrap_or(end);
-        let stop = self.starts.get(to).copied().unwrap_or(end);
+    /// The text of lines that are counted from 0.
+    pub(crate) fn text(&self, bytes: &[u8], lines: Range<usize>) -> String {
+        let start_of = |line: usize| self.starts.get(line).copied().unwrap_or(bytes.len());
+        let (start, stop) = (start_of(lines.start), start_of(lines.end));
         let slice = &bytes[start.min(stop)..stop];
         String::from_utf8_lossy(slice.strip_prefix(BYTE_ORDER_MARK).unwrap_or(slice)).into_owned()
     }

@@ -4,6 +4,8 @@
 //! file order. A story is a second-level section with tasks; where one such section holds all
 //! tasks in two or more third-level ones, those; without sections the file is one story.
 
+use std::ops::Range;
+
 use crate::change::{Story, StoryState, TaskFile, Warning};
 use crate::label::{Label, label};
 use crate::outline::Outline;
@@ -56,7 +58,7 @@ pub(crate) fn read_markdown(files: &[TaskFile], rules: &Rules) -> (Vec<Story>, V
         })
         .collect();
     let ids = assign(&candidates);
-    let warnings = fenced_warning(&drafts, files);
+    let warnings = fenced_warnings(&drafts, files);
     let stories = drafts
         .into_iter()
         .zip(ids)
@@ -89,9 +91,17 @@ impl Draft {
 
 /// A stretch of lines under one heading or item.
 struct Segment {
-    from: usize,
-    to: usize,
+    lines: Range<usize>,
+    /// The level of its heading, 0 if it has none.
+    level: usize,
     label: Label,
+}
+
+impl Segment {
+    fn has_any(&self, lines: &[usize]) -> bool {
+        let first = lines.partition_point(|line| *line < self.lines.start);
+        lines.get(first).is_some_and(|line| *line < self.lines.end)
+    }
 }
 
 fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
@@ -106,7 +116,8 @@ fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
     if tasks.is_empty() {
         return Vec::new();
     }
-    let work: Vec<usize> = work_lines(&tasks);
+    let work = tasks.iter().filter(|task| task.is_work());
+    let work: Vec<usize> = work.map(|task| task.line - 1).collect();
     let level = story_level(&outline, &work);
     let by_item = match level {
         // A single section such as `## Tasks` is no group.
@@ -117,53 +128,34 @@ fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
         None => true,
     };
     let items = by_item.then(|| items(&outline, &tasks, rules.numbered_items));
-    let segments = items.flatten().unwrap_or_else(|| match level {
+    let mut segments = items.flatten().unwrap_or_else(|| match level {
         Some(level) => sections(&outline, level),
         None => vec![whole_file(&outline, &file.label)],
     });
-    let segments: Vec<Segment> = segments
-        .into_iter()
-        .filter(|segment| work.is_empty() || owned(&work, segment.from, segment.to) > 0)
-        .collect();
+    segments.retain(|segment| work.is_empty() || segment.has_any(&work));
     distribute(tasks, &segments)
         .into_iter()
         .zip(segments)
         .map(|(tasks, segment)| Draft {
             file: index,
-            section: outline.text(&file.bytes, segment.from, segment.to),
+            section: outline.text(&file.bytes, segment.lines),
             label: with_title(segment.label, &file.label),
             tasks,
         })
         .collect()
 }
 
-fn work_lines(tasks: &[Task]) -> Vec<usize> {
-    tasks
-        .iter()
-        .filter(|task| task.is_work())
-        .map(|task| task.line - 1)
-        .collect()
-}
-
-fn owned(lines: &[usize], from: usize, to: usize) -> usize {
-    lines.partition_point(|line| *line < to) - lines.partition_point(|line| *line < from)
-}
-
 /// Which headings open a story: 2, 3, or none.
 fn story_level(outline: &Outline, work: &[usize]) -> Option<usize> {
-    let (second, third) = (
-        sections_with(outline, 2, work),
-        sections_with(outline, 3, work),
-    );
+    let second = sections_with(outline, 2, work);
+    let third = sections_with(outline, 3, work);
     match second.as_slice() {
         [] if third.is_empty() => None,
         [] => Some(3),
         [only] => {
-            let inside = third
-                .iter()
-                .filter(|segment| only.from <= segment.from && segment.to <= only.to)
-                .count();
-            Some(if inside >= 2 { 3 } else { 2 })
+            let inside = |it: &&Segment| only.lines.contains(&it.lines.start);
+            let groups = third.iter().filter(inside).count();
+            Some(if groups >= 2 { 3 } else { 2 })
         }
         _ => Some(2),
     }
@@ -171,59 +163,38 @@ fn story_level(outline: &Outline, work: &[usize]) -> Option<usize> {
 
 /// The sections of a level that have some of the lines.
 fn sections_with(outline: &Outline, level: usize, work: &[usize]) -> Vec<Segment> {
-    stretches(outline, level)
-        .filter(|(heading_level, segment)| {
-            *heading_level == level && owned(work, segment.from, segment.to) > 0
-        })
-        .map(|(_, segment)| segment)
-        .collect()
+    let mut found = sections(outline, level);
+    found.retain(|segment| segment.level == level && segment.has_any(work));
+    found
 }
 
-/// Cuts the file at every heading of this level or above; level 0 is before the first.
-fn stretches(outline: &Outline, level: usize) -> impl Iterator<Item = (usize, Segment)> {
-    let cuts: Vec<_> = outline
-        .headings
-        .iter()
-        .filter(|heading| heading.level <= level)
-        .collect();
-    let first = cuts.first().map_or(outline.lines(), |heading| heading.line);
-    let before = Segment {
-        from: 0,
-        to: first,
+/// Cuts the file at every heading of this level or above.
+fn sections(outline: &Outline, level: usize) -> Vec<Segment> {
+    let mut last = Segment {
+        lines: 0..outline.lines(),
+        level: 0,
         label: label(""),
     };
-    let rest: Vec<_> = cuts
-        .iter()
-        .enumerate()
-        .map(|(index, heading)| {
-            let to = cuts
-                .get(index + 1)
-                .map_or(outline.lines(), |next| next.line);
-            let segment = Segment {
-                from: heading.line,
-                to,
-                label: label(&heading.title),
-            };
-            (heading.level, segment)
-        })
-        .collect();
-    std::iter::once((0, before)).chain(rest)
-}
-
-fn sections(outline: &Outline, level: usize) -> Vec<Segment> {
-    stretches(outline, level)
-        .map(|(_, segment)| segment)
-        .collect()
+    let mut found = Vec::new();
+    for heading in outline.headings.iter().filter(|it| it.level <= level) {
+        last.lines.end = heading.line;
+        let next = Segment {
+            lines: heading.line..outline.lines(),
+            level: heading.level,
+            label: label(&heading.title),
+        };
+        found.push(std::mem::replace(&mut last, next));
+    }
+    found.push(last);
+    found
 }
 
 fn whole_file(outline: &Outline, file: &str) -> Segment {
-    let title = outline
-        .headings
-        .first()
-        .map_or_else(|| stem(file), |heading| heading.title.as_str());
+    let first = outline.headings.first();
+    let title = first.map_or_else(|| stem(file), |heading| heading.title.as_str());
     Segment {
-        from: 0,
-        to: outline.lines(),
+        lines: 0..outline.lines(),
+        level: 0,
         label: Label {
             number: None,
             title: title.to_owned(),
@@ -248,23 +219,20 @@ fn items(outline: &Outline, tasks: &[Task], meaning: NumberedItems) -> Option<Ve
     if tops.len() < 2 || are_tasks || ids.len() < tops.len() || !leads {
         return None;
     }
-    let segments = tops
-        .iter()
-        .enumerate()
-        .map(|(index, task)| Segment {
-            // What stands before the first item belongs to the whole file; the first takes it.
-            from: if index == 0 { 0 } else { task.line - 1 },
-            to: tops
-                .get(index + 1)
-                .map_or(outline.lines(), |next| next.line - 1)
-                .min(next_section(outline, task.line)),
-            label: Label {
-                number: task.id.clone(),
-                title: task.text.clone(),
-            },
-        })
-        .collect();
-    Some(segments)
+    let starts = tops.iter().skip(1).map(|task| task.line - 1);
+    // What stands before the first item belongs to the whole file; the first takes it.
+    let starts = || std::iter::once(0).chain(starts.clone());
+    let ends = starts().skip(1).chain([outline.lines()]);
+    let segments = tops.iter().zip(starts().zip(ends));
+    let segments = segments.map(|(task, (start, end))| Segment {
+        lines: start..end.min(next_section(outline, task.line)),
+        level: 0,
+        label: Label {
+            number: task.id.clone(),
+            title: task.text.clone(),
+        },
+    });
+    Some(segments.collect())
 }
 
 /// The line of the next first- or second-level heading below a line, both counted from 0.
@@ -296,7 +264,7 @@ fn stem(file: &str) -> &str {
 fn distribute(tasks: Vec<Task>, segments: &[Segment]) -> Vec<Vec<Task>> {
     let mut groups: Vec<Vec<Task>> = segments.iter().map(|_| Vec::new()).collect();
     for task in tasks {
-        let after = segments.partition_point(|segment| segment.from < task.line);
+        let after = segments.partition_point(|segment| segment.lines.start < task.line);
         if let Some(group) = groups.get_mut(after.saturating_sub(1)) {
             group.push(task);
         }
@@ -318,27 +286,20 @@ fn link_parents(tasks: &mut [Task]) {
     }
 }
 
-fn fenced_warning(drafts: &[Draft], files: &[TaskFile]) -> Vec<Warning> {
-    let fenced = |draft: &Draft| {
-        draft
-            .tasks
-            .iter()
-            .filter(|task| task.kind == TaskKind::Fenced)
-            .count()
-    };
-    files
-        .iter()
-        .enumerate()
-        .filter_map(|(index, file)| {
-            let here = drafts.iter().filter(|draft| draft.file == index);
-            let count: usize = here.map(fenced).sum();
-            (count > 0).then(|| Warning {
-                code: "fenced_boxes",
-                message: format!(
-                    "`{}` has boxes inside code fences ({count}): they are text, not work, but OpenSpec counts them",
-                    file.label
-                ),
-            })
+fn fenced_warnings(drafts: &[Draft], files: &[TaskFile]) -> Vec<Warning> {
+    let mut fenced = vec![0; files.len()];
+    for draft in drafts {
+        let tasks = draft.tasks.iter();
+        fenced[draft.file] += tasks.filter(|it| it.kind == TaskKind::Fenced).count();
+    }
+    let warned = files.iter().zip(fenced).filter(|(_, count)| *count > 0);
+    warned
+        .map(|(file, count)| Warning {
+            code: "fenced_boxes",
+            message: format!(
+                "`{}` has boxes inside code fences ({count}): they are text, not work, but OpenSpec counts them",
+                file.label
+            ),
         })
         .collect()
 }

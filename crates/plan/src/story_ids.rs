@@ -23,70 +23,59 @@ pub(crate) fn assign(candidates: &[Candidate<'_>]) -> Vec<StoryId> {
             *uses.entry((candidate.file, number)).or_default() += 1;
         }
     }
-    let named: Vec<Name> = candidates
+    let mut names: Vec<Name> = candidates
         .iter()
         .map(|candidate| match &candidate.label.number {
-            Some(number) if uses.get(&(candidate.file, number)) == Some(&1) => {
-                Name::Number(number.clone())
-            }
-            _ => Name::Slug(slug(&candidate.label.title)),
+            Some(number) if uses.get(&(candidate.file, number)) == Some(&1) => Name {
+                text: number.clone(),
+                is_number: true,
+            },
+            _ => Name {
+                text: slug(&candidate.label.title),
+                is_number: false,
+            },
         })
         .collect();
-    let told_apart = tell_files_apart(candidates, named);
-    make_unique(told_apart)
+    prefix_with_files(candidates, &mut names);
+    make_unique(names)
 }
 
 /// A name that may still clash.
-enum Name {
-    Number(String),
-    Slug(String),
-}
-
-impl Name {
-    fn text(&self) -> &str {
-        match self {
-            Self::Number(text) | Self::Slug(text) => text,
-        }
-    }
+struct Name {
+    text: String,
+    is_number: bool,
 }
 
 /// Puts the file's name in front of names that occur in more than one file.
-fn tell_files_apart(candidates: &[Candidate<'_>], names: Vec<Name>) -> Vec<Name> {
+fn prefix_with_files(candidates: &[Candidate<'_>], names: &mut [Name]) {
     let mut files: HashMap<String, HashSet<&str>> = HashMap::new();
-    for (candidate, name) in candidates.iter().zip(&names) {
-        files
-            .entry(name.text().to_owned())
-            .or_default()
-            .insert(candidate.file);
+    for (candidate, name) in candidates.iter().zip(&*names) {
+        let files = files.entry(name.text.clone()).or_default();
+        files.insert(candidate.file);
     }
-    candidates
-        .iter()
-        .zip(names)
-        .map(|(candidate, name)| {
-            if files.get(name.text()).is_none_or(|files| files.len() < 2) {
-                return name;
-            }
-            let file = candidate
-                .file
-                .rsplit_once('.')
-                .map_or(candidate.file, |(stem, _)| stem);
-            Name::Slug(format!("{}-{}", slug(file), name.text()))
-        })
-        .collect()
+    for (candidate, name) in candidates.iter().zip(names) {
+        if files[&name.text].len() < 2 {
+            continue;
+        }
+        let file = candidate.file;
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        name.text = format!("{}-{}", slug(stem), name.text);
+        name.is_number = false;
+    }
 }
 
 /// Numbers keep their name; slugs that are taken get `-2`, `-3` and so on.
 fn make_unique(names: Vec<Name>) -> Vec<StoryId> {
-    let mut taken: HashSet<String> = names
-        .iter()
-        .filter(|name| matches!(name, Name::Number(_)))
-        .map(|name| name.text().to_owned())
-        .collect();
+    let numbers = names.iter().filter(|name| name.is_number);
+    let mut taken: HashSet<String> = numbers.map(|name| name.text.clone()).collect();
     names
         .into_iter()
-        .map(|name| match name {
-            Name::Number(number) => StoryId(number),
-            Name::Slug(slug) => StoryId(free(&slug, &mut taken)),
+        .map(|name| {
+            if name.is_number {
+                StoryId(name.text)
+            } else {
+                StoryId(free(&name.text, &mut taken))
+            }
         })
         .collect()
 }
