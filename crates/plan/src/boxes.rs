@@ -19,7 +19,7 @@ pub struct StoryCheck {
     pub missing: Vec<String>,
     /// Tasks of the story that are not ticked.
     pub still_open: Vec<String>,
-    /// Tasks of the story that were open and are set aside now.
+    /// Tasks of the story that were open and are marked as skipped now.
     pub set_aside: Vec<String>,
     /// Boxes of other stories that changed.
     pub foreign: Vec<ForeignBox>,

@@ -107,7 +107,7 @@ pub enum StoryState {
     Open,
     /// Every task is ticked.
     Done,
-    /// What is unfinished is set aside.
+    /// What is unfinished is skipped.
     Deferred,
 }
 
@@ -217,7 +217,7 @@ impl Change {
 }
 
 impl Story {
-    /// Tasks that are to be done: neither ticked nor set aside, and not in a code fence.
+    /// Tasks that are to be done: neither ticked nor skipped, and not in a code fence.
     pub fn open_tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| task.is_open_work())
     }

@@ -108,7 +108,7 @@ pub enum SourceError {
         /// The changes inside it.
         inner: Vec<String>,
     },
-    /// A schema nobody defines.
+    /// A schema that is not defined anywhere.
     #[error("found no schema `{name}`, asked for by `{}`", asked_by.display())]
     UnknownSchema {
         /// Its name.
@@ -126,7 +126,7 @@ pub enum SourceError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A store nobody registered.
+    /// A store that is not registered.
     #[error("found no store `{id}` in `{}`", registry.display())]
     UnknownStore {
         /// Its id.

@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
     // With room for one byte more, the end is seen without growing.
     let room = found.len().min(LARGEST) + 1;
     let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
-    // One byte more than allowed tells a file that grew since it was measured.
+    // One byte more than allowed reveals a file that grew since it was measured.
     file.take(LARGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable(path))?;

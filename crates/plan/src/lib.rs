@@ -1,6 +1,6 @@
 //! A written change as stories and tasks, and boxes that are ticked without changing any other byte.
 //!
-//! A *change* is a plan somebody wrote for a coding agent. It is read from the files of one of five
+//! A *change* is a plan that was written for a coding agent. It is read from files of one of five
 //! formats ([`change::SourceKind`]) into one value, [`change::Change`]: a list of *stories*, each a
 //! group of *tasks*. When a story is done, [`source::tick_story`] ticks its boxes in the file it came
 //! from. This crate knows no git, no agents and no clock, and nothing in it is async.

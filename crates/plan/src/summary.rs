@@ -14,7 +14,7 @@ pub struct ChangeSummary {
     pub name: String,
     /// What kind of plan it is.
     pub kind: SourceKind,
-    /// Its folder or file: from where it was looked for, if it is below that.
+    /// Its folder or file, relative to where the search began if it is below that.
     pub path: PathBuf,
     /// Finished and all tasks, as `OpenSpec` counts them.
     pub tasks: Tally,
@@ -33,7 +33,7 @@ pub struct ChangeSummary {
 pub enum ChangeState {
     /// There is an open story.
     Ready,
-    /// Every story is done or set aside.
+    /// Every story is done or skipped.
     NothingLeft,
     /// There is no box in its files.
     NoTasks,

@@ -19,7 +19,7 @@ pub enum TaskState {
     Open,
     /// Ticked.
     Done,
-    /// Set aside with `[~]`, `[-]` or `[/]`, or optional: unfinished, but not to be run.
+    /// Skipped with `[~]`, `[-]` or `[/]`, or optional: unfinished, but not to be run.
     Deferred,
 }
 
@@ -83,7 +83,7 @@ impl Task {
         }
     }
 
-    /// Whether it is work that is neither done nor set aside.
+    /// Whether it is work that is neither done nor skipped.
     pub fn is_open_work(&self) -> bool {
         self.is_work() && self.state == TaskState::Open
     }

@@ -24,8 +24,6 @@ use project::Project;
 use ralph_base::os::processors;
 
 pub(crate) use lookup::{find_beside, is_there};
-#[cfg(test)]
-pub(crate) use root::RootSource;
 pub use root::{Root, find_root};
 
 /// How many changes are worth a thread of their own.

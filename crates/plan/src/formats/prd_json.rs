@@ -1,7 +1,7 @@
 //! `prd.json`: stories with a flag each, and the one byte range that says whether a story is done.
 //!
 //! Several tools write a file of this name. What is read is a list of objects, found in one of the
-//! known places, each with a boolean; a list whose done flag cannot be told is refused, for a wrong
+//! known places, each with a boolean; a list whose done flag is not clear is refused, for a wrong
 //! guess would do finished work again, or call unfinished work done.
 
 mod fields;

@@ -72,7 +72,7 @@ impl SpecFolder {
     }
 }
 
-/// The plans in a folder of plans. One that may not be looked into has none: it need not be one.
+/// The plans in a folder of plans. A folder that cannot be read has none: it need not be one of plans.
 pub(super) fn folders_in(folder: &Path, is_plan: fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = files::entries(folder).unwrap_or_default();
     entries

@@ -18,7 +18,7 @@ use crate::tasks::read_tasks;
 /// All there is to run.
 #[derive(Debug)]
 pub struct Survey {
-    /// Where it was looked for.
+    /// Where the search began, or the folder of all changes.
     pub folder: PathBuf,
     /// What was found, the most recently touched first.
     pub changes: Vec<ChangeSummary>,
@@ -113,7 +113,7 @@ fn whole_reason(error: &SourceError) -> String {
 /// The newest file of the plan; the folder itself where there is none.
 fn last_modified(place: &Path) -> Option<Timestamp> {
     let mut paths = Vec::new();
-    // What cannot be looked into has no say in how old the change is.
+    // Folders that cannot be read do not count.
     let _ = files::walk(place, true, &mut paths);
     let times = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).ok();
     let newest = paths.iter().filter_map(|path| times(path)).max();

@@ -11,7 +11,6 @@ use crate::show::ChangeView;
 use crate::summary::ChangeState;
 
 use super::*;
-use crate::formats::openspec::RootSource;
 
 mod plans;
 
@@ -87,7 +86,6 @@ fn the_root_is_the_nearest_folder_with_specs_or_changes() {
         root,
         Root {
             path: place.path(""),
-            source: RootSource::Nearest,
             warnings: Vec::new()
         }
     );
@@ -121,10 +119,7 @@ fn a_configuration_may_declare_a_store() {
     );
     place.write("home/.local/share/openspec/stores/registry.yaml", registry);
     let root = place.root().unwrap();
-    assert_eq!(
-        (root.path.clone(), root.source),
-        (place.path("store"), RootSource::Declared)
-    );
+    assert_eq!(root.path, place.path("store"));
     assert_eq!(texts(&place.change("a").unwrap()).len(), 1);
 
     place.write("store/.openspec-store/store.yaml", "id: other\n");
@@ -132,10 +127,7 @@ fn a_configuration_may_declare_a_store() {
 
     place.write("openspec/specs/x/spec.md", "");
     let root = place.root().unwrap();
-    assert_eq!(
-        (root.path, root.source),
-        (place.path(""), RootSource::Nearest)
-    );
+    assert_eq!(root.path, place.path(""));
     assert_eq!(root.warnings[0].code, "store_ignored");
 }
 
@@ -157,10 +149,7 @@ fn the_default_store_serves_where_there_is_no_project() {
         ..place.around("work")
     };
     let root = find_root(&around).unwrap();
-    assert_eq!(
-        (root.path, root.source),
-        (place.path("store"), RootSource::GlobalDefault)
-    );
+    assert_eq!(root.path, place.path("store"));
 }
 
 #[test]
@@ -178,7 +167,7 @@ fn without_a_project_only_a_legacy_folder_will_do() {
     );
     assert!(hint.unwrap().contains("openspec init"));
     place.write("openspec/project.md", "# Project");
-    assert_eq!(place.root().unwrap().source, RootSource::Implicit);
+    assert_eq!(place.root().unwrap().path, place.path(""));
 }
 
 #[test]

@@ -44,10 +44,9 @@ impl ProjectConfig {
             Ok(Some(value)) => config.take(&value),
             Ok(None) => {}
             Err(SourceError::Malformed { source, .. }) => {
-                config.warn(&format!(
-                    "is ignored, it does not parse: {}",
-                    first_line(&*source)
-                ));
+                let reason = source.to_string();
+                let reason = reason.lines().next().unwrap_or_default();
+                config.warn(&format!("is ignored, it does not parse: {reason}"));
             }
             Err(error) => return Err(error),
         }
@@ -60,42 +59,25 @@ impl ProjectConfig {
             return;
         }
         self.schema = yaml::text(value, "schema");
-        self.take_context(value.get("context"));
-        let guidance = value
-            .get("operations")
-            .and_then(|operations| operations.get("apply")?.get("guidance"));
-        self.take_guidance(guidance);
-    }
-
-    fn take_context(&mut self, context: Option<&Value>) {
-        match context {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) if text.len() > LONGEST_CONTEXT => {
+        match &value["context"] {
+            Value::Null => {}
+            Value::String(text) if text.len() > LONGEST_CONTEXT => {
+                let size = text.len();
                 self.warn(&format!(
-                    "has a `context` of {} bytes: more than 50 KB is ignored",
-                    text.len()
+                    "has a `context` of {size} bytes: more than 50 KB is ignored"
                 ));
             }
-            Some(Value::String(text)) => {
-                self.context = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-            }
-            Some(_) => self.warn("has a `context` that is not text: it is ignored"),
+            Value::String(_) => self.context = yaml::text(value, "context"),
+            _ => self.warn("has a `context` that is not text: it is ignored"),
         }
-    }
-
-    fn take_guidance(&mut self, guidance: Option<&Value>) {
-        match guidance {
-            None | Some(Value::Null) => {}
-            Some(Value::Array(lines)) => {
+        match &value["operations"]["apply"]["guidance"] {
+            Value::Null => {}
+            Value::Array(lines) => {
                 let lines = lines.iter().filter_map(Value::as_str).map(str::trim);
-                self.guidance = lines
-                    .filter(|line| !line.is_empty())
-                    .map(str::to_owned)
-                    .collect();
+                let lines = lines.filter(|line| !line.is_empty());
+                self.guidance = lines.map(str::to_owned).collect();
             }
-            Some(_) => {
-                self.warn("has an `operations.apply.guidance` that is not a list: it is ignored");
-            }
+            _ => self.warn("has an `operations.apply.guidance` that is not a list: it is ignored"),
         }
     }
 
@@ -105,13 +87,4 @@ impl ProjectConfig {
             message: format!("`{}` {what}", self.path.display()),
         });
     }
-}
-
-fn first_line(error: &dyn std::error::Error) -> String {
-    error
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }

@@ -21,43 +21,28 @@ pub(crate) fn find_beside(
     name: &str,
     others: Vec<String>,
 ) -> Result<PathBuf, SourceError> {
-    check_name(name)?;
     let folder = root.changes();
     let path = folder.join(name);
-    if !path.is_dir() {
+    if broken_rule(name).is_none() && !path.is_dir() {
         let mut known = names(root)?;
         known.extend(others);
         return Err(SourceError::no_such_change(name, folder, known));
     }
-    check_folder(name, &path)?;
+    check(name, &path)?;
     fs::canonicalize(&path).map_err(unreadable(&path))
 }
 
-/// Whether a folder that is there may be a change of that name.
+/// Checks that a folder may be a change of that name.
 pub(super) fn check(name: &str, folder: &Path) -> Result<(), SourceError> {
-    check_name(name)?;
-    check_folder(name, folder)
-}
-
-fn check_name(name: &str) -> Result<(), SourceError> {
-    match broken_rule(name) {
-        None => Ok(()),
-        Some(rule) => Err(SourceError::BadName {
-            name: name.to_owned(),
-            rule,
-        }),
+    let name = name.to_owned();
+    if let Some(rule) = broken_rule(&name) {
+        return Err(SourceError::BadName { name, rule });
     }
-}
-
-fn check_folder(name: &str, folder: &Path) -> Result<(), SourceError> {
-    let inner = wrapped(folder, name)?;
+    let inner = wrapped(folder, &name)?;
     if inner.is_empty() {
         return Ok(());
     }
-    Err(SourceError::Wrapper {
-        name: name.to_owned(),
-        inner,
-    })
+    Err(SourceError::Wrapper { name, inner })
 }
 
 fn broken_rule(name: &str) -> Option<&'static str> {

@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::change::Warning;
@@ -15,27 +14,11 @@ use crate::error::SourceError;
 use crate::files::{self, unreadable};
 use crate::surroundings::Surroundings;
 
-/// How a root was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RootSource {
-    /// The nearest project above.
-    Nearest,
-    /// The store a project's configuration names.
-    Declared,
-    /// The user's default store.
-    GlobalDefault,
-    /// Just the folder we are in.
-    Implicit,
-}
-
 /// The folder that holds `openspec/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Where it is, without symbolic links.
     pub path: PathBuf,
-    /// How it was found.
-    pub source: RootSource,
     /// What the user should know about it.
     pub warnings: Vec<Warning>,
 }
@@ -45,7 +28,6 @@ impl Root {
     pub(crate) const fn at(path: PathBuf) -> Self {
         Self {
             path,
-            source: RootSource::Nearest,
             warnings: Vec::new(),
         }
     }
@@ -66,21 +48,17 @@ pub fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
             return Ok(nearest_root(&found.path, store));
         }
         if let Some(id) = store {
-            return store_root(around, &id, RootSource::Declared);
+            return store_root(around, &id);
         }
     }
     if let Some(id) = default_store(around)? {
-        return store_root(around, &id, RootSource::GlobalDefault);
+        return store_root(around, &id);
     }
     if let Some(found) = nearest {
         return Ok(nearest_root(&found.path, None));
     }
     if start.join("openspec/project.md").is_file() {
-        return Ok(Root {
-            path: start,
-            source: RootSource::Implicit,
-            warnings: Vec::new(),
-        });
+        return Ok(Root::at(start));
     }
     Err(SourceError::NoRoot { start })
 }
@@ -166,7 +144,7 @@ fn default_store(around: &Surroundings) -> Result<Option<String>, SourceError> {
     Ok(yaml::text(&config, "defaultStore"))
 }
 
-fn store_root(around: &Surroundings, id: &str, source: RootSource) -> Result<Root, SourceError> {
+fn store_root(around: &Surroundings, id: &str) -> Result<Root, SourceError> {
     let registry = data_folder(around)
         .unwrap_or_default()
         .join("stores/registry.yaml");
@@ -189,9 +167,6 @@ fn store_root(around: &Surroundings, id: &str, source: RootSource) -> Result<Roo
             path,
         });
     }
-    Ok(Root {
-        path: fs::canonicalize(&path).map_err(unreadable(&path))?,
-        source,
-        warnings: Vec::new(),
-    })
+    let whole = fs::canonicalize(&path).map_err(unreadable(&path))?;
+    Ok(Root::at(whole))
 }
