@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+pub(crate) use crate::failure::chain;
 use crate::machine::{
     Effect, Input, Machine, NO_ANSWER_HINT, StoppedBy, Ticket, Timer, UserCommand,
 };
@@ -427,16 +428,4 @@ async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<
 /// Where the logs of a run's gates are kept.
 fn gate_logs(checkpoints: &Checkpoints, run: &RunId) -> PathBuf {
     checkpoints.run_folder(run).join("gates")
-}
-
-/// An error with its causes, on one line.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -117,3 +117,15 @@ impl From<StateDirectoryError> for Failure {
         Self::refused(error.to_string()).hint(error.hint())
     }
 }
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -12,8 +12,8 @@ pub use super::settings::{OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
-use crate::records::event::FailureKind;
 use ralph_base::ids::StoryId;
+use ralph_vault::outcome::FailureKind;
 
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,6 @@
 //! It never has a promise tag alone on a line, so that an agent that echoes it promises nothing.
 
 mod marking;
-pub(crate) mod note;
 
 use std::fmt::Write as _;
 

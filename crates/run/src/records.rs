@@ -2,8 +2,10 @@
 
 pub mod event;
 pub(crate) mod file;
+pub(crate) mod notes;
 pub(crate) mod notifier;
 pub mod notify;
 pub mod progress;
 pub mod receipt;
 pub(crate) mod recorder;
+pub mod summary;

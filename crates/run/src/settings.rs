@@ -27,7 +27,6 @@ pub use self::gate::{GateSettings, When};
 pub use self::notify::{NotifySettings, Occasion};
 pub use self::on_finish::OnFinish;
 pub use self::tamper::{Severity, TamperCheck};
-use super::policy::Budget;
 use ralph_agents::adapters::ADAPTERS;
 use ralph_vault::tree::guard::Limits;
 
@@ -111,24 +110,6 @@ impl Settings {
         let settings = said.resolve();
         settings.check_agents()?;
         Ok(settings)
-    }
-
-    /// What the whole run may use.
-    pub fn budget(&self) -> Budget {
-        Budget {
-            usd: self.max_cost.value.usd(),
-            tokens: self.max_tokens.value.0,
-            time: self.max_time.value.0,
-        }
-    }
-
-    /// What one story may use.
-    pub fn story_budget(&self) -> Budget {
-        Budget {
-            usd: self.max_story_cost.value.usd(),
-            tokens: self.max_story_tokens.value.0,
-            time: self.max_story_time.value.0,
-        }
     }
 
     /// What may be committed, and what must stay free.

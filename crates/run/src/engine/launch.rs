@@ -17,7 +17,7 @@ use crate::gates::gate;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Backoff, Gate, OnFinish, Policy, When, changes_nobody_checks};
+use crate::policy::{Backoff, Budget, Gate, OnFinish, Policy, When, changes_nobody_checks};
 use crate::records::event::Event;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
@@ -137,7 +137,10 @@ pub fn prepare(order: Order) -> Result<Prepared, Failure> {
     let mut preface: Vec<Event> = order.mended.iter().cloned().chain(warnings).collect();
     let (run, origin) = match open_run_of(&checkpoints, &order.change)? {
         Some(open) => {
-            let budgets = (order.settings.budget(), order.settings.story_budget());
+            let budgets = (
+                Budget::of_run(&order.settings),
+                Budget::of_story(&order.settings),
+            );
             let so_far = so_far(&checkpoints.run_folder(&open.run), &open, budgets)?;
             preface.extend(so_far.warnings);
             (open.run.clone(), resumption(open, so_far.progress, &order))
@@ -336,8 +339,8 @@ fn policy(order: &Order) -> Policy {
             first: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
             ..Backoff::default()
         },
-        budget: settings.budget(),
-        story_budget: settings.story_budget(),
+        budget: Budget::of_run(settings),
+        story_budget: Budget::of_story(settings),
         prices: Prices(
             settings
                 .prices

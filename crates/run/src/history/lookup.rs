@@ -5,8 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::engine::chain;
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::history::RunSummary;
 use crate::records::event::{Event, Record, WIRE_VERSION};
 use crate::records::file::{self, RunRecords};

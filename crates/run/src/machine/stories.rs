@@ -73,8 +73,8 @@ impl Machine {
             gates: policy.gates.iter().map(|gate| gate.name.clone()).collect(),
             resumed,
             stories: self.stories.iter().map(outline).collect(),
-            budget: policy.budget.limits(),
-            story_budget: policy.story_budget.limits(),
+            budget: policy.budget.into(),
+            story_budget: policy.story_budget.into(),
             fallback: self.setup.roster.fallback(),
         };
         self.announce(event);

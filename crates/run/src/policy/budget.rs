@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::policy::in_words;
-use crate::records::event::BudgetLimits;
+use crate::settings::Settings;
 use ralph_agents::agent_event::Usage;
 use ralph_base::allowance::TokenLimit;
 use ralph_base::duration::exact;
@@ -78,13 +78,21 @@ impl UsedUp {
 const BOUNDS: [Bound; 3] = [Bound::Cost, Bound::Tokens, Bound::Time];
 
 impl Budget {
-    /// The same, for the wire.
-    pub fn limits(&self) -> BudgetLimits {
-        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        BudgetLimits {
-            usd: self.usd,
-            tokens: self.tokens,
-            time_ms: self.time.map(in_ms),
+    /// What the settings allow the whole run.
+    pub fn of_run(settings: &Settings) -> Self {
+        Self {
+            usd: settings.max_cost.value.usd(),
+            tokens: settings.max_tokens.value.0,
+            time: settings.max_time.value.0,
+        }
+    }
+
+    /// What the settings allow each story.
+    pub fn of_story(settings: &Settings) -> Self {
+        Self {
+            usd: settings.max_story_cost.value.usd(),
+            tokens: settings.max_story_tokens.value.0,
+            time: settings.max_story_time.value.0,
         }
     }
 

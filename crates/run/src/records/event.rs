@@ -1,8 +1,11 @@
 //! The wire format: one stream of records drives every face, the log and `--json`.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::policy::Budget;
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -362,6 +365,17 @@ pub struct BudgetLimits {
     /// Wall clock time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<u64>,
+}
+
+impl From<Budget> for BudgetLimits {
+    fn from(budget: Budget) -> Self {
+        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            usd: budget.usd,
+            tokens: budget.tokens,
+            time_ms: budget.time.map(in_ms),
+        }
+    }
 }
 
 impl BudgetLimits {

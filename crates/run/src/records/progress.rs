@@ -19,8 +19,8 @@ pub use self::parts::{
     LastFailure, StoryProgress, StoryStanding, Warning,
 };
 use super::event::{Event, FailureKind, Outcome, Record, Request};
+use super::notes::Notes;
 use crate::policy::budget::Used;
-use crate::prompt::note::Notes;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::ids::{AttemptId, StoryId};
 

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::event::{BudgetLimits, FailureKind, FinishChoice};
-use crate::history::RunState;
+use crate::records::summary::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
 /// The version of the format.

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Receipt, RunId};
-use crate::history::{RunState, RunSummary};
 use crate::records::event::Record;
+use crate::records::summary::{RunState, RunSummary};
 
 /// A run with everything: a story done at the second attempt, one done before, one that ran into
 /// the budget, and one that did not come up; two gates, one of them red before.

@@ -9,11 +9,11 @@ use super::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict,
     RECEIPT_VERSION, Receipt, Spending, StoryReceipt, StoryResult, Totals, WarningReceipt,
 };
-use crate::history::{RunState, RunSummary};
 use crate::records::event::{Event, GateResult, Outcome, Record};
 use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
+use crate::records::summary::{RunState, RunSummary};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptNumber, StoryId};
 

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::examples::{EVERYTHING, everything, receipt};
 use super::*;
-use crate::history::RunState;
+use crate::records::summary::RunState;
 
 #[test]
 fn a_run_is_told_story_by_story() {
