@@ -5,15 +5,15 @@
 //! effects in `effects`.
 
 mod attempt;
+mod availability;
 mod before;
 mod budget;
 mod carry;
 mod checks;
 mod choosing;
 mod ending;
+mod failed_attempt;
 mod io;
-mod setback;
-mod standby;
 mod stories;
 mod user;
 mod verdict;
@@ -33,16 +33,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
+use self::availability::Availability;
 use self::before::{Baseline, Before};
 use self::budget::Ledger;
 pub use self::carry::Carry;
 use self::checks::{Gating, Verified};
+use self::failed_attempt::FailedAttempt;
 pub use self::io::{
     AgentEnd, AgentExit, AgentStart, Effect, Ground, Input, Previous, Save, StoppedBy, StoryCheck,
     StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
-use self::setback::Setback;
-use self::standby::Standby;
 use self::stories::Current;
 use self::whole::Whole;
 use super::policy::Policy;
@@ -123,7 +123,7 @@ pub struct Machine {
     skip: bool,
     notes: Notes,
     /// Who can work.
-    standby: Standby,
+    availability: Availability,
     tally: Tally,
     ledger: Ledger,
     /// How long the run was at work before it was resumed.
@@ -181,9 +181,9 @@ enum Phase {
     /// The checkpoint commit is written.
     Saving(Verified),
     /// The failed attempt goes into the vault.
-    Parking(Setback),
+    Parking(FailedAttempt),
     /// The tree goes back to the checkpoint.
-    Restoring(Setback, usize),
+    Restoring(FailedAttempt, usize),
     /// A limit has to end first.
     Waiting(Box<Current>, Timestamp),
     /// The user has to say that it goes on.
@@ -316,7 +316,7 @@ impl Machine {
             pause: false,
             skip: false,
             notes,
-            standby: Standby::default(),
+            availability: Availability::default(),
             tally: Tally {
                 usage: used.usage,
                 ..Tally::default()
@@ -439,11 +439,11 @@ impl Machine {
                     ..
                 },
             ) => self.on_saved(verified, commit, changed_files),
-            (Phase::Parking(setback), Input::Parked { changed_files, .. }) => {
-                self.on_parked(setback, changed_files)
+            (Phase::Parking(failed), Input::Parked { changed_files, .. }) => {
+                self.on_parked(failed, changed_files)
             }
-            (Phase::Restoring(setback, changed_files), Input::Restored { .. }) => {
-                self.on_restored(setback, changed_files)
+            (Phase::Restoring(failed, changed_files), Input::Restored { .. }) => {
+                self.on_restored(failed, changed_files)
             }
             (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
                 self.finish_as_asked(outcome, choice)
@@ -522,4 +522,8 @@ fn in_ms(duration: Duration) -> u64 {
 fn list(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+fn later(at: Timestamp, by: Duration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }

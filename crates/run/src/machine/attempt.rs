@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::availability::Pick;
 use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
-use super::standby::Pick;
 use super::stories::Current;
-use super::verdict::{Miss, judge};
+use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase, list};
 use crate::policy::in_words;
 use crate::policy::roster::Choice;
@@ -45,23 +45,6 @@ pub(super) struct Work {
     pub(super) ending: Ending,
 }
 
-/// Whether and why the agent is about to end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// It works.
-    Open,
-    /// It gave its final message and may exit by itself.
-    Grace,
-    /// It did not exit after its final message and is ended.
-    AfterFinal,
-    /// It is ended because the user stopped the run.
-    Stop,
-    /// It is ended because the user skipped the story.
-    Skip,
-    /// It is ended and the attempt counts as this failure.
-    Miss(Miss),
-}
-
 impl Machine {
     pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
@@ -74,7 +57,9 @@ impl Machine {
         let choice = match self.pick(&story) {
             Pick::Agent(choice) => choice,
             Pick::Later(until, reason) => return self.wait(story, until, reason),
-            Pick::Nobody(reason) => return self.leave_and_end(*story, Outcome::Limited { reason }),
+            Pick::NoAgent(reason) => {
+                return self.leave_and_end(*story, Outcome::Limited { reason });
+            }
         };
         self.announce_choice(&story, &choice);
         let ticket = self.ask();
@@ -202,9 +187,9 @@ impl Machine {
         }
         if let Some(message) = refused {
             // It would only go on trying.
-            self.end_agent(work, Miss::new(FailureKind::Auth, message));
+            self.end_agent(work, AttemptFailure::new(FailureKind::Auth, message));
         } else if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
-            self.end_agent(work, Miss::budget(used_up.reason));
+            self.end_agent(work, AttemptFailure::budget(used_up.reason));
         } else if gave_up {
             // It may exit by itself, or go on after all; some wait without end.
             self.on_agent_final(work);
@@ -255,7 +240,7 @@ impl Machine {
                 }
                 self.check(attempt)
             }
-            Err(miss) => self.fail(attempt, miss),
+            Err(failure) => self.fail(attempt, failure),
         }
     }
 
@@ -348,8 +333,8 @@ impl Machine {
             return self.arm(work, TimerKind::Idle, bound.saturating_sub(quiet));
         }
         let how = format!("stopped after {} without output", in_words(bound));
-        let miss = Miss::timeout(&how, work.place.as_deref());
-        self.end_agent(work, miss);
+        let failure = AttemptFailure::timeout(&how, work.place.as_deref());
+        self.end_agent(work, failure);
     }
 
     fn on_total(&mut self, work: &mut Work) {
@@ -357,23 +342,23 @@ impl Machine {
             return;
         };
         let how = format!("stopped after {} altogether", in_words(bound));
-        let miss = Miss::timeout(&how, work.place.as_deref());
-        self.end_agent(work, miss);
+        let failure = AttemptFailure::timeout(&how, work.place.as_deref());
+        self.end_agent(work, failure);
     }
 
     fn on_budget_timer(&mut self, work: &mut Work) {
         let story = work.attempt.id.story.clone();
         self.warn_of_budget(&story, &work.attempt.usage);
         if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
-            return self.end_agent(work, Miss::budget(used_up.reason));
+            return self.end_agent(work, AttemptFailure::budget(used_up.reason));
         }
         if let Some(after) = self.next_look(&story) {
             self.arm(work, TimerKind::Budget, after);
         }
     }
 
-    fn end_agent(&mut self, work: &mut Work, miss: Miss) {
-        work.ending = Ending::Miss(miss);
+    fn end_agent(&mut self, work: &mut Work, failure: AttemptFailure) {
+        work.ending = Ending::Failed(failure);
         let grace = self.policy().stop_grace;
         self.stop_agent(grace);
     }

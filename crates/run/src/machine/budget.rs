@@ -137,7 +137,7 @@ impl Machine {
         ];
         let ends = ends.into_iter().filter_map(|(time, elapsed)| {
             let left = time?.saturating_sub(elapsed);
-            Some((super::setback::later(self.now, left), time?))
+            Some((super::later(self.now, left), time?))
         });
         ends.min()
     }
@@ -232,7 +232,7 @@ impl Machine {
         };
         let (agent, usage) = (&attempt.choice.agent, &attempt.usage);
         let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
-        if is_untold && self.standby.costless.insert(agent.clone()) {
+        if is_untold && self.availability.costless.insert(agent.clone()) {
             let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
             let prices = heading(model.unwrap_or(agent));
             let message = format!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::attempt::Attempt;
 use super::io::{Effect, Ground, Save, StoryCheck};
-use super::verdict::Miss;
+use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict, in_ms, list};
 use crate::policy::{Gate, When};
 use crate::records::event::{Event, FailureKind, GateResult, Outcome};
@@ -81,20 +81,20 @@ impl Machine {
     pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
         self.tell_tampering(&attempt.id, &check.tamper);
         if self.stop.is_some() {
-            return self.fail(attempt, Miss::stopped());
+            return self.fail(attempt, AttemptFailure::stopped());
         }
         if self.skip {
-            return self.fail(attempt, Miss::skipped());
+            return self.fail(attempt, AttemptFailure::skipped());
         }
         if !check.missing.is_empty() {
             let reason = format!(
                 "tasks of the story are gone from the task file: {}",
                 list(&check.missing)
             );
-            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+            return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
         if let Some(reason) = self.policy().tamper.failure(&check.tamper) {
-            return self.fail(attempt, Miss::new(FailureKind::Tamper, reason));
+            return self.fail(attempt, AttemptFailure::new(FailureKind::Tamper, reason));
         }
         self.next_gate(Gating {
             attempt,
@@ -144,13 +144,13 @@ impl Machine {
         let story = gating.attempt.id.story.clone();
         self.announce_gate(&story, gate, Ground::Attempt, (result.clone(), duration));
         if self.stop.is_some() {
-            return self.fail(gating.attempt, Miss::stopped());
+            return self.fail(gating.attempt, AttemptFailure::stopped());
         }
         if self.skip {
-            return self.fail(gating.attempt, Miss::skipped());
+            return self.fail(gating.attempt, AttemptFailure::skipped());
         }
         if let Some(used_up) = overrun {
-            return self.fail(gating.attempt, Miss::budget(used_up.reason));
+            return self.fail(gating.attempt, AttemptFailure::budget(used_up.reason));
         }
         gating.verdicts.push(Verdict::of(&result));
         let GateResult::Failed { how, tail } = result else {
@@ -174,8 +174,8 @@ impl Machine {
             self.warn("passed_earlier", message);
             self.before.verdicts[gate] = Verdict::Green;
         }
-        let miss = Miss::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
-        self.fail(gating.attempt, miss)
+        let failure = AttemptFailure::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
+        self.fail(gating.attempt, failure)
     }
 
     fn on_gates_done(&mut self, gating: Gating) -> Phase {
@@ -186,12 +186,12 @@ impl Machine {
         } = gating;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
             let reason = format!("tasks are not ticked: {}", list(&check.still_open));
-            return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+            return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
         if check.changed_files == 0 {
             if self.policy().require_changes {
                 let reason = "the attempt changed no file but the task file".to_owned();
-                return self.fail(attempt, Miss::new(FailureKind::Tasks, reason));
+                return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
             }
             let id = &attempt.id;
             self.warn(
@@ -240,7 +240,7 @@ impl Machine {
         let Attempt {
             story, id, choice, ..
         } = verified.attempt;
-        self.standby.worked(&choice.agent);
+        self.availability.worked(&choice.agent);
         self.ledger.stop_clock(self.now);
         // The gates just judged this very tree: that is the next story's baseline.
         let gates = &self.setup.policy.gates;

@@ -1,7 +1,7 @@
 //! Choosing the agent of an attempt, and saying so where it is another one than before.
 
 use super::Machine;
-use super::standby::Pick;
+use super::availability::Pick;
 use super::stories::Current;
 use crate::policy::roster::{Choice, Preference};
 use crate::records::event::Event;
@@ -10,10 +10,12 @@ impl Machine {
     /// Who makes the next attempt at a story.
     pub(super) fn pick(&self, story: &Current) -> Pick {
         let (asked, _) = self.line_up(story);
-        let pick = self.standby.pick(&asked, self.now, self.policy().max_wait);
+        let pick = self
+            .availability
+            .pick(&asked, self.now, self.policy().max_wait);
         match (pick, self.time_ends(&story.view.id)) {
             (Pick::Later(until, reason), Some((end, time))) if until > end => {
-                Pick::Nobody(super::standby::too_long(&reason, until, time))
+                Pick::NoAgent(super::availability::too_long(&reason, until, time))
             }
             (pick, _) => pick,
         }
@@ -27,12 +29,12 @@ impl Machine {
 
     /// Says that another agent or model takes over, and why.
     pub(super) fn announce_choice(&mut self, story: &Current, to: &Choice) {
-        let before = self.standby.last.replace(to.clone());
+        let before = self.availability.last.replace(to.clone());
         let from = before.unwrap_or_else(|| self.setup.roster.first());
         let (asked, preference) = self.line_up(story);
         let preferred = asked.first().filter(|it| it.agent != to.agent);
-        let missing = preferred.and_then(|it| self.standby.why_not(&it.agent, self.now));
-        let stood_in = std::mem::replace(&mut self.standby.stood_in, missing.is_some());
+        let missing = preferred.and_then(|it| self.availability.why_not(&it.agent, self.now));
+        let stood_in = std::mem::replace(&mut self.availability.stood_in, missing.is_some());
         if from == *to {
             return;
         }

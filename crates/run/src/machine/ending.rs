@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::attempt::{Ending, Work};
+use super::attempt::Work;
 use super::io::{Effect, Input, StoppedBy, TimerKind};
 use super::stories::Current;
+use super::verdict::Ending;
 use super::{Finishing, Machine, Phase, Stop};
 use crate::policy::OnFinish;
 use crate::records::event::{Event, FinishChoice, Outcome, Request};
@@ -76,12 +77,12 @@ impl Machine {
     fn stop_work(&mut self, mut work: Work, grace: Duration) -> Phase {
         let is_ending = matches!(
             work.ending,
-            Ending::AfterFinal | Ending::Skip | Ending::Miss(_)
+            Ending::AfterFinal | Ending::Skip | Ending::Failed(_)
         );
         if !is_ending || grace.is_zero() {
             self.stop_agent(grace);
         }
-        if !matches!(work.ending, Ending::Miss(_)) {
+        if !matches!(work.ending, Ending::Failed(_)) {
             work.ending = Ending::Stop;
         }
         Phase::Working(work)

@@ -2,9 +2,10 @@
 //!
 //! What makes no sense at the moment is ignored: a key that comes too late must do no harm.
 
-use super::attempt::{Ending, Work};
+use super::attempt::Work;
 use super::io::{Effect, StoppedBy, UserCommand};
 use super::stories::Current;
+use super::verdict::Ending;
 use super::{Machine, Phase};
 use crate::records::event::{Event, Request};
 
@@ -76,7 +77,7 @@ impl Machine {
             Phase::Waiting(story, _) => {
                 self.heed(Request::TryNow);
                 self.cancel_wait();
-                self.standby.forget_waits();
+                self.availability.forget_waits();
                 self.start_attempt(story)
             }
             phase => phase,
@@ -132,7 +133,7 @@ impl Machine {
                 work.ending = Ending::Skip;
             }
             Ending::AfterFinal => work.ending = Ending::Skip,
-            Ending::Stop | Ending::Skip | Ending::Miss(_) => {}
+            Ending::Stop | Ending::Skip | Ending::Failed(_) => {}
         }
         Phase::Working(work)
     }
@@ -157,7 +158,7 @@ impl Machine {
             Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
                 self.stop = None;
                 self.skipped.clear();
-                self.standby.forget_all();
+                self.availability.forget_all();
                 // What the gates said may not hold any more: there was time to change things.
                 self.before.forget(&self.setup.policy.gates);
                 self.read_backlog()

@@ -1,6 +1,5 @@
-//! What an agent's end means: its promise counts, or the attempt is a miss of some kind.
+//! What an agent's end means: its promise counts, or the attempt failed.
 
-use super::attempt::Ending;
 use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
@@ -13,9 +12,26 @@ const LAST_LINE: &str = "the agent's last line was: ";
 const SMALLER_STEPS: &str = "the conversation outgrew the model's context window; read only what \
 you need, keep the output of commands short, and work in small steps";
 
+/// Whether and why the agent is about to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It works.
+    Open,
+    /// It gave its final message and may exit by itself.
+    Grace,
+    /// It did not exit after its final message and is ended.
+    AfterFinal,
+    /// It is ended because the user stopped the run.
+    Stop,
+    /// It is ended because the user skipped the story.
+    Skip,
+    /// It is ended and the attempt counts as this failure.
+    Failed(AttemptFailure),
+}
+
 /// Why an attempt did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Miss {
+pub(super) struct AttemptFailure {
     pub(super) kind: FailureKind,
     /// For the user.
     pub(super) reason: String,
@@ -25,7 +41,7 @@ pub(super) struct Miss {
     pub(super) limit: Option<Limit>,
 }
 
-impl Miss {
+impl AttemptFailure {
     pub(super) fn new(kind: FailureKind, reason: String) -> Self {
         let told = policy::is_told(kind).then(|| reason.clone());
         Self {
@@ -111,40 +127,40 @@ impl Miss {
 }
 
 /// Whether the agent completed its story; a success may come with a warning.
-pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, Miss> {
+pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, AttemptFailure> {
     match ending {
-        Ending::Stop => return Err(Miss::stopped()),
-        Ending::Skip => return Err(Miss::skipped()),
-        Ending::Miss(miss) => return Err(waited_at_a_limit(end, &miss).unwrap_or(miss)),
+        Ending::Stop => return Err(AttemptFailure::stopped()),
+        Ending::Skip => return Err(AttemptFailure::skipped()),
+        Ending::Failed(failure) => return Err(waited_at_a_limit(end, &failure).unwrap_or(failure)),
         Ending::Open | Ending::Grace | Ending::AfterFinal => {}
     }
     // A promise counts in final words only, and an error in the final message voids it.
     let promise = end.promise.as_ref().filter(|_| end.final_seen);
     match promise {
         Some(Promise::Complete) if !end.is_error => Ok(odd_exit(end.exit)),
-        Some(Promise::Failed(reason)) if !end.is_error => Err(Miss::failed(reason)),
+        Some(Promise::Failed(reason)) if !end.is_error => Err(AttemptFailure::failed(reason)),
         promise => Err(broken_off(end, promise)),
     }
 }
 
 /// An agent that was ended while it waited for a limit to end was not idle.
-fn waited_at_a_limit(end: &AgentEnd, miss: &Miss) -> Option<Miss> {
+fn waited_at_a_limit(end: &AgentEnd, failure: &AttemptFailure) -> Option<AttemptFailure> {
     let limit = end.limit.as_ref()?;
-    (miss.kind == FailureKind::Timeout).then(|| Miss::limit(limit))
+    (failure.kind == FailureKind::Timeout).then(|| AttemptFailure::limit(limit))
 }
 
-fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
+fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {
     if let Some(message) = &end.auth {
-        return Miss::new(FailureKind::Auth, message.clone());
+        return AttemptFailure::new(FailureKind::Auth, message.clone());
     }
     if let Some(limit) = &end.limit {
-        return Miss::limit(limit);
+        return AttemptFailure::limit(limit);
     }
     if let Some(message) = &end.overflow {
-        return Miss::overflow(message);
+        return AttemptFailure::overflow(message);
     }
     if let Some(Promise::Failed(reason)) = promise {
-        return Miss::failed(reason);
+        return AttemptFailure::failed(reason);
     }
     let ended_well = match end.exit {
         AgentExit::Code(code) => code == 0,
@@ -152,9 +168,9 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> Miss {
         AgentExit::StoppedByUs => end.final_seen,
     };
     if ended_well && !end.is_error {
-        return Miss::no_signal(end.last_line.as_deref());
+        return AttemptFailure::no_signal(end.last_line.as_deref());
     }
-    Miss::crashed(end)
+    AttemptFailure::crashed(end)
 }
 
 fn odd_exit(exit: AgentExit) -> Option<String> {

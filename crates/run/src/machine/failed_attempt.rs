@@ -1,16 +1,14 @@
 //! A failed attempt: park, restore, then try again, wait or give up.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::attempt::Attempt;
+use super::availability::Pick;
 use super::carry::told_next;
 use super::io::{Effect, TimerKind};
-use super::standby::Pick;
 use super::stories::Current;
-use super::verdict::Miss;
-use super::{Machine, Phase};
+use super::verdict::AttemptFailure;
+use super::{Machine, Phase, later};
 use crate::policy::budget::UsedUp;
 use crate::policy::{Consequence, consequence};
 use crate::records::event::{Event, Outcome};
@@ -21,13 +19,13 @@ const OUTAGES_WAITED_FOR: u32 = 6;
 
 /// A failed attempt on its way to the vault.
 #[derive(Debug)]
-pub(super) struct Setback {
+pub(super) struct FailedAttempt {
     attempt: Attempt,
-    miss: Miss,
+    failure: AttemptFailure,
     duration_ms: u64,
 }
 
-/// What follows a setback.
+/// What follows a failed.
 enum Next {
     Again,
     Skip,
@@ -35,34 +33,34 @@ enum Next {
 }
 
 impl Machine {
-    pub(super) fn fail(&mut self, attempt: Attempt, miss: Miss) -> Phase {
+    pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
         let ticket = self.ask();
         self.emit(Effect::Park {
             ticket,
             attempt: attempt.id.clone(),
-            kind: miss.kind,
-            reason: miss.reason.clone(),
+            kind: failure.kind,
+            reason: failure.reason.clone(),
         });
         let duration_ms = self.ms_since(attempt.started);
-        Phase::Parking(Setback {
+        Phase::Parking(FailedAttempt {
             attempt,
-            miss,
+            failure,
             duration_ms,
         })
     }
 
-    pub(super) fn on_parked(&mut self, setback: Setback, changed_files: usize) -> Phase {
+    pub(super) fn on_parked(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
         let ticket = self.ask();
         self.emit(Effect::Restore { ticket });
-        Phase::Restoring(setback, changed_files)
+        Phase::Restoring(failed, changed_files)
     }
 
-    pub(super) fn on_restored(&mut self, setback: Setback, changed_files: usize) -> Phase {
-        let Setback {
+    pub(super) fn on_restored(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
+        let FailedAttempt {
             attempt,
-            miss,
+            failure,
             duration_ms,
-        } = setback;
+        } = failed;
         let Attempt {
             mut story,
             id,
@@ -70,19 +68,19 @@ impl Machine {
             usage,
             ..
         } = attempt;
-        let next = self.after(&mut story, &choice.agent, &miss);
+        let next = self.after(&mut story, &choice.agent, &failure);
         self.announce(Event::AttemptFailed {
             story: id.story.clone(),
             attempt: id.attempt,
-            kind: miss.kind,
-            reason: miss.reason.clone(),
+            kind: failure.kind,
+            reason: failure.reason.clone(),
             parked: id.to_string(),
             changed_files,
             retrying: matches!(next, Next::Again),
             duration_ms,
             usage,
         });
-        story.previous = told_next(story.previous.take(), miss.kind, miss.told, id);
+        story.previous = told_next(story.previous.take(), failure.kind, failure.told, id);
         match next {
             Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
@@ -90,51 +88,52 @@ impl Machine {
         }
     }
 
-    fn after(&mut self, story: &mut Current, agent: &str, miss: &Miss) -> Next {
+    fn after(&mut self, story: &mut Current, agent: &str, failure: &AttemptFailure) -> Next {
         if self.stop.is_some() {
             return Next::End(Outcome::Stopped);
         }
-        match consequence(miss.kind) {
+        match consequence(failure.kind) {
             Consequence::Stop => {
                 let used_up = self.used_up(&story.view.id, &Usage::default());
-                let reason = used_up.map_or_else(|| miss.reason.clone(), UsedUp::in_full);
+                let reason = used_up.map_or_else(|| failure.reason.clone(), UsedUp::in_full);
                 Next::End(Outcome::Limited { reason })
             }
             Consequence::Skip => Next::Skip,
             _ if self.skip => Next::Skip,
             Consequence::Retry => {
-                self.standby.worked(agent);
-                self.after_miss(story, miss)
+                self.availability.worked(agent);
+                self.after_failure(story, failure)
             }
-            Consequence::Wait => self.after_limit(story, agent, miss),
+            Consequence::Wait => self.after_limit(story, agent, failure),
             Consequence::Replace => {
-                self.standby.refused(agent, &miss.reason);
+                self.availability.refused(agent, &failure.reason);
                 self.go_on(story)
             }
         }
     }
 
-    fn after_miss(&self, story: &mut Current, miss: &Miss) -> Next {
+    fn after_failure(&self, story: &mut Current, failure: &AttemptFailure) -> Next {
         if story.retries_used >= self.policy().max_retries {
             return Next::End(Outcome::Exhausted {
                 story: story.view.id.clone(),
-                kind: miss.kind,
-                reason: miss.reason.clone(),
+                kind: failure.kind,
+                reason: failure.reason.clone(),
             });
         }
         story.retries_used += 1;
         self.go_on(story)
     }
 
-    fn after_limit(&mut self, story: &mut Current, agent: &str, miss: &Miss) -> Next {
-        let limits = self.standby.count_limit(agent);
-        let until = self.wait_until(limits, miss);
-        self.standby.limited(agent, self.now, until, &miss.reason);
-        let is_outage = miss.limit.as_ref().is_some_and(|limit| limit.is_outage);
+    fn after_limit(&mut self, story: &mut Current, agent: &str, failure: &AttemptFailure) -> Next {
+        let limits = self.availability.count_limit(agent);
+        let until = self.wait_until(limits, failure);
+        self.availability
+            .limited(agent, self.now, until, &failure.reason);
+        let is_outage = failure.limit.as_ref().is_some_and(|limit| limit.is_outage);
         // An API that stays away may be one that was never there; while others work, it may.
         let is_alone = !matches!(self.pick(story), Pick::Agent(_));
         if is_outage && limits > OUTAGES_WAITED_FOR && is_alone {
-            return self.after_miss(story, miss);
+            return self.after_failure(story, failure);
         }
         self.go_on(story)
     }
@@ -147,15 +146,15 @@ impl Machine {
             return Next::End(Outcome::Limited { reason });
         }
         match pick {
-            Pick::Nobody(reason) => Next::End(Outcome::Limited { reason }),
+            Pick::NoAgent(reason) => Next::End(Outcome::Limited { reason }),
             Pick::Agent(_) | Pick::Later(..) => Next::Again,
         }
     }
 
     // A reset time that is past, or that did not help the last time, would make a hot loop.
-    fn wait_until(&self, limits: u32, miss: &Miss) -> Timestamp {
+    fn wait_until(&self, limits: u32, failure: &AttemptFailure) -> Timestamp {
         let backed_off = later(self.now, self.policy().backoff.after(limits));
-        let resets_at = miss.limit.as_ref().and_then(|limit| limit.resets_at);
+        let resets_at = failure.limit.as_ref().and_then(|limit| limit.resets_at);
         match resets_at.filter(|at| *at > self.now) {
             None => backed_off,
             Some(at) if limits == 1 => at,
@@ -183,9 +182,4 @@ impl Machine {
         }
         self.start_attempt(story)
     }
-}
-
-/// A moment so much later.
-pub(super) fn later(at: Timestamp, by: Duration) -> Timestamp {
-    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }

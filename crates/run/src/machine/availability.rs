@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::setback::later;
+use super::later;
 use crate::policy::in_words;
 use crate::policy::roster::Choice;
 
 /// What is known of the agents of a run.
 #[derive(Debug, Default)]
-pub(super) struct Standby {
+pub(super) struct Availability {
     agents: BTreeMap<String, State>,
     /// When the first limit was hit since an agent was at work.
     since: Option<Timestamp>,
@@ -44,10 +44,10 @@ pub(super) enum Pick {
     /// Nobody before this moment, for this reason.
     Later(Timestamp, String),
     /// Nobody, for this reason.
-    Nobody(String),
+    NoAgent(String),
 }
 
-impl Standby {
+impl Availability {
     /// Takes note of a limit that will end, as far as one can know, at this moment.
     pub(super) fn limited(&mut self, agent: &str, now: Timestamp, until: Timestamp, reason: &str) {
         self.since.get_or_insert(now);
@@ -114,11 +114,11 @@ impl Standby {
         };
         let limited = asked.iter().filter_map(waiting);
         let Some((until, reason)) = limited.min_by_key(|(until, _)| *until) else {
-            return Pick::Nobody(self.refusal(asked));
+            return Pick::NoAgent(self.refusal(asked));
         };
         match (max_wait, self.since) {
             (Some(most), Some(since)) if until > later(since, most) => {
-                Pick::Nobody(too_long(&reason, until, most))
+                Pick::NoAgent(too_long(&reason, until, most))
             }
             _ => Pick::Later(until, reason),
         }
