@@ -6,8 +6,10 @@
 pub(crate) mod agents;
 mod all;
 pub mod file;
+mod file_text;
 pub mod files;
 mod gate;
+mod key_table;
 pub mod keys;
 mod lines;
 mod notify;

@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use toml::de::DeValue;
 
-use super::keys::{Kind, table};
+use super::key_table::table;
 use super::value;
 use super::value::{
-    Command, Filled, FilledModel, FromTable, Item, Key, Mistake, choices, named, one_of, read,
-    string, tables,
+    Command, Filled, FilledModel, FromTable, Item, Key, Kind, Mistake, choices, named, one_of,
+    read, string, tables,
 };
 use super::{Origin, Settings, SettingsProblem, built_in_agents, nearest};
 use ralph_agents::adapters::{ADAPTERS, adapter};
@@ -132,7 +132,7 @@ choices! {
 }
 
 read! {
-    Output => Self, super::keys::Kind::OneOf(|| {
+    Output => Self, Kind::OneOf(|| {
         Output::NAMES.iter().map(|(name, _)| *name).collect()
     }), |item| one_of(item, &Output::NAMES);
 }

@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 
 use super::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
-use super::file::File;
-use super::keys::{KeyTable, key_info};
+use super::file_text::FileText;
+use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
-use super::value::{FromTable as _, Item, Key, Mistake, Model, Read};
-use super::variables::read_variable;
+use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
 use super::{GateSettings, NotifySettings, OnFinish, SettingsProblem, Sourced};
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
@@ -96,7 +95,7 @@ macro_rules! settings {
             /// Reads a key of the table with this header; false if there is no such key.
             pub(super) fn read_key(
                 &mut self,
-                file: &File<'_>,
+                file: &FileText<'_>,
                 header: &str,
                 key: &Key<'_>,
                 item: &Item<'_>,

@@ -5,14 +5,14 @@
 
 mod claims;
 
-use std::collections::BTreeMap;
-
 use toml::de::DeTable;
 
 use super::all::{SECTIONS, TOP};
+use super::file_text::FileText;
+use super::keys::top_names;
 use super::trust::Claim;
-use super::value::{FromTable, Item, Key, Mistake, table};
-use super::{Origin, PartialSettings, SettingsProblem, Sourced};
+use super::value::{Mistake, table};
+use super::{PartialSettings, SettingsProblem};
 
 /// A file that may ask for things the user has not allowed.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub struct Reading {
 
 /// Reads a file's text; `path` is what messages call the file.
 pub fn parse(path: &str, text: &str) -> Result<PartialSettings, SettingsProblem> {
-    let file = File { path, text };
+    let file = FileText { path, text };
     file.settings(&file.document()?)
 }
 
 /// The same, with what in it has to be allowed by the user.
 pub fn read(path: &str, text: &str) -> Result<Reading, SettingsProblem> {
-    let file = File { path, text };
+    let file = FileText { path, text };
     let mut document = file.document()?;
     Ok(Reading {
         whole: file.settings(&document)?,
@@ -42,13 +42,7 @@ pub fn read(path: &str, text: &str) -> Result<Reading, SettingsProblem> {
     })
 }
 
-/// A file being read: knows where things stand.
-pub(super) struct File<'a> {
-    path: &'a str,
-    text: &'a str,
-}
-
-impl<'a> File<'a> {
+impl<'a> FileText<'a> {
     fn document(&self) -> Result<DeTable<'a>, SettingsProblem> {
         let document = DeTable::parse(self.text).map_err(|error| {
             self.problem(Mistake {
@@ -80,49 +74,9 @@ impl<'a> File<'a> {
                 }
                 None if settings.read_key(self, TOP.header, key, item)? => {}
                 None if key.get_ref() == "isolate" => return Err(Mistake::isolate_removed(key)),
-                None => return Err(Mistake::unknown_key(key, &TOP.names(), TOP.header)),
+                None => return Err(Mistake::unknown_key(key, &top_names(), TOP.header)),
             }
         }
         Ok(settings)
-    }
-
-    /// Tables such as `[agents.mine]`, each with where its name stands.
-    pub(super) fn tables_by_name<T: FromTable>(
-        &self,
-        item: &Item<'_>,
-    ) -> Result<BTreeMap<String, Sourced<T>>, Mistake> {
-        let entries = table(item)?.iter();
-        entries
-            .map(|(key, item)| {
-                let name = key.get_ref().clone().into_owned();
-                Ok((name, self.sourced(key, T::from_table(key, item)?)))
-            })
-            .collect()
-    }
-
-    pub(super) fn sourced<T>(&self, key: &Key<'_>, value: T) -> Sourced<T> {
-        let (line, _) = self.position(key.span().start);
-        let path = self.path.to_owned();
-        Sourced {
-            value,
-            origin: Origin::File { path, line },
-        }
-    }
-
-    fn problem(&self, mistake: Mistake) -> SettingsProblem {
-        let (line, column) = self.position(mistake.offset);
-        SettingsProblem {
-            place: format!("{}:{line}:{column}", self.path),
-            message: mistake.message,
-            hint: mistake.hint,
-        }
-    }
-
-    /// Line and column, both from 1, of a byte offset.
-    fn position(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        (line, column)
     }
 }

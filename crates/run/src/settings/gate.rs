@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::keys::table;
+use super::key_table::table;
 use super::value::{Filled, FromTable, Item, Key, Mistake, choices, tables};
 use ralph_base::duration::TimeLimit;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::keys::{Kind, table};
-use super::value::{Command, FromTable, Item, Key, Mistake, array, choice, choices, read};
+use super::key_table::table;
+use super::value::{Command, FromTable, Item, Key, Kind, Mistake, array, choice, choices, read};
 
 choices! {
     /// Something worth a notification.

@@ -1,6 +1,6 @@
 //! What tokens cost, where the agent does not say.
 
-use super::keys::table;
+use super::key_table::table;
 use super::value::{FromTable, Item, Key, Mistake};
 use ralph_base::allowance::{Price, Rate};
 

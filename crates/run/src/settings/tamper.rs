@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::Kind;
-use super::value::{Item, Mistake, array, choices, filled, read};
+use super::value::{Item, Kind, Mistake, array, choices, filled, read};
 
 choices! {
     /// Something an attempt should leave alone.

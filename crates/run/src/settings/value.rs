@@ -6,8 +6,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::keys::Kind;
-use super::nearest;
+use super::{Origin, SettingsProblem, Sourced, nearest};
 use ralph_base::allowance::{CostLimit, Rate, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
@@ -28,7 +27,7 @@ pub struct Mistake {
 
 impl Mistake {
     pub(super) fn isolate_removed(key: &Key<'_>) -> Self {
-        let problem = super::SettingsProblem::isolate_removed("");
+        let problem = SettingsProblem::isolate_removed("");
         Self {
             offset: key.span().start,
             message: problem.message,
@@ -69,6 +68,64 @@ impl Mistake {
     }
 }
 
+/// What a key takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    Text,
+    OneOf(fn() -> Vec<&'static str>),
+    Agents,
+    Count,
+    Flag,
+    Duration,
+    Size,
+    Money,
+    Tokens,
+    Command,
+    Paths,
+    SomeOf(fn() -> Vec<&'static str>),
+    Environment,
+}
+
+impl Kind {
+    /// What users are told to write.
+    pub fn words(self) -> String {
+        let list = |names: Vec<&str>| {
+            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            quoted.join(", ")
+        };
+        let words = match self {
+            Self::OneOf(names) => return format!("one of {}", list(names())),
+            Self::SomeOf(names) => return format!("a list of {}", list(names())),
+            Self::Text => "a string",
+            Self::Agents => "a name, or a list of names",
+            Self::Count => "a whole number",
+            Self::Flag => "`true` or `false`",
+            Self::Duration => "a duration such as `\"15m\"`",
+            Self::Size => "a size such as `\"50MB\"`",
+            Self::Money => "an amount such as `2.50`",
+            Self::Tokens => "a number such as `500_000` or `\"2M\"`",
+            Self::Command => "a list: program and arguments",
+            Self::Paths => "a list of paths",
+            Self::Environment => "a table of variables",
+        };
+        words.to_owned()
+    }
+
+    /// A value as TOML has it.
+    pub(super) fn toml(self, value: &impl Display) -> String {
+        match self {
+            Self::Flag | Self::Count => value.to_string(),
+            _ => quoted(&value.to_string()),
+        }
+    }
+}
+
+/// A string as TOML has it.
+pub fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
 /// A type of value that keys have.
 pub trait Read {
     /// What the value is kept as: mostly the type itself.
@@ -89,7 +146,7 @@ macro_rules! read {
     ($($type:ty => $value:ty, $kind:expr, $read:expr;)*) => {$(
         impl super::value::Read for $type {
             type Value = $value;
-            const KIND: super::keys::Kind = $kind;
+            const KIND: super::value::Kind = $kind;
 
             fn read(
                 item: &super::value::Item<'_>,
@@ -129,7 +186,7 @@ pub(super) use choices;
 macro_rules! by_name {
     ($type:ident) => {
         super::value::read! {
-            $type => Self, super::keys::Kind::OneOf(|| {
+            $type => Self, super::value::Kind::OneOf(|| {
                 Self::NAMES.iter().map(|(name, _)| *name).collect()
             }), super::value::choice;
         }
@@ -281,4 +338,32 @@ pub(super) fn named<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, Strin
         let known: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
         format!("`{text}` is not one of {}", known.join(", "))
     })
+}
+
+/// Reads the value of a variable that is a setting; types name their own mistakes.
+pub(super) fn read_variable<T: FromStr<Err: Display>>(
+    kind: Kind,
+    name: &'static str,
+    value: &str,
+) -> Result<Sourced<T>, SettingsProblem> {
+    let trimmed = value.trim();
+    let text = match kind {
+        Kind::Flag => match trimmed.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => "true",
+            "0" | "false" | "no" | "off" => "false",
+            _ => "",
+        },
+        Kind::Count => trimmed,
+        _ => value,
+    };
+    let value = text.parse().map_err(|bad: T::Err| {
+        let message = match kind {
+            Kind::Flag => format!("`{value}` is neither `true` nor `false`"),
+            Kind::Count => format!("`{value}` is not a number from 0 to {}", u32::MAX),
+            _ => bad.to_string(),
+        };
+        SettingsProblem::new(name, message)
+    })?;
+    let origin = Origin::Variable(name);
+    Ok(Sourced { value, origin })
 }

@@ -1,11 +1,8 @@
 //! `RALPHTOOL_*` variables become one layer of settings.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::all::VARIABLES;
-use super::keys::Kind;
-use super::{Origin, PartialSettings, SettingsProblem, Sourced, nearest};
+use super::value::{Kind, read_variable};
+use super::{PartialSettings, SettingsProblem, nearest};
 
 /// Names the start of every variable of ours.
 const PREFIX: &str = "RALPHTOOL_";
@@ -71,34 +68,6 @@ pub fn parse<'a>(
     }
     variables.warnings.sort();
     Ok(variables)
-}
-
-/// Reads the value of a variable that is a setting; types name their own mistakes.
-pub(super) fn read_variable<T: FromStr<Err: fmt::Display>>(
-    kind: Kind,
-    name: &'static str,
-    value: &str,
-) -> Result<Sourced<T>, SettingsProblem> {
-    let trimmed = value.trim();
-    let text = match kind {
-        Kind::Flag => match trimmed.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => "true",
-            "0" | "false" | "no" | "off" => "false",
-            _ => "",
-        },
-        Kind::Count => trimmed,
-        _ => value,
-    };
-    let value = text.parse().map_err(|bad: T::Err| {
-        let message = match kind {
-            Kind::Flag => format!("`{value}` is neither `true` nor `false`"),
-            Kind::Count => format!("`{value}` is not a number from 0 to {}", u32::MAX),
-            _ => bad.to_string(),
-        };
-        SettingsProblem::new(name, message)
-    })?;
-    let origin = Origin::Variable(name);
-    Ok(Sourced { value, origin })
 }
 
 /// All variables that a user can set.

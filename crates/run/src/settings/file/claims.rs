@@ -4,12 +4,12 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::File;
+use crate::settings::file_text::FileText;
 use crate::settings::keys::{KeyTable, TABLES};
 use crate::settings::trust::Claim;
 use crate::settings::value::{Item, Key};
 
-impl File<'_> {
+impl FileText<'_> {
     /// Removes everything that has to be allowed, and lists it in the order of its lines. Of a table
     /// that there is once, single keys are removed; of gates the whole list and of agents the whole
     /// agent, because the rest of it could mean something else.

@@ -6,6 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::settings::file;
+use crate::settings::value::Kind;
 
 /// A file with that key and value, and with what else its table needs.
 fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
