@@ -19,6 +19,7 @@ mod perform;
 mod signals;
 mod so_far;
 pub(crate) mod start;
+mod step;
 mod tampering;
 #[cfg(test)]
 mod tests;
@@ -32,9 +33,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 pub(crate) use crate::failure::chain;
-use crate::machine::{
-    Effect, Input, Machine, NO_ANSWER_HINT, StoppedBy, Ticket, Timer, UserCommand,
-};
+use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
 use crate::policy::Gate;
 use crate::records::event::{Event, Record, Request};
 use crate::records::notifier::Herald;
@@ -54,6 +53,7 @@ use agent_run::AgentRun;
 use agents::Agents;
 use gate_run::GateRunning;
 use signals::{Signalled, Signals};
+use step::StepError;
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
@@ -231,7 +231,8 @@ impl Engine {
         }
         // Every step is awaited where it is performed, so its answer would be here by now.
         if let Some(ticket) = self.machine.unanswered(self.running.is_some()) {
-            self.unanswerable(ticket, "nothing is left that could answer it");
+            let lost = StepError::internal("nothing is left that could answer it");
+            self.answer(ticket, Err(lost))?;
         }
         if let Some(input) = self.ready.pop_front() {
             return Ok(input);
@@ -327,8 +328,8 @@ impl Engine {
                 match self.running.take() {
                     Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
                     Some(Running::Gate(gate)) => {
-                        let (asked, ended) = gate.finish().await;
-                        self.gate_ended(asked, ended).await?;
+                        let end = gate.finish().await;
+                        self.gate_ended(end).await?;
                     }
                     None => {}
                 }
@@ -349,27 +350,6 @@ impl Engine {
                 .await?;
         }
         Ok(())
-    }
-
-    /// The answer to a step that nothing else answers: a fault of this program must end the run, not
-    /// leave it waiting for ever.
-    fn unanswerable(&mut self, ticket: Ticket, reason: &str) {
-        self.ready.push_back(Input::StepFailed {
-            ticket,
-            what: "internal error: a step of the loop got no answer".to_owned(),
-            reason: reason.to_owned(),
-            hint: NO_ANSWER_HINT.to_owned(),
-        });
-    }
-
-    /// The answer to a step that did not work.
-    fn failed(&mut self, ticket: Ticket, what: &str, error: &CheckpointError) {
-        self.ready.push_back(Input::StepFailed {
-            ticket,
-            what: what.to_owned(),
-            reason: chain(error),
-            hint: self.hint_about(error),
-        });
     }
 
     /// What to do about a step that did not work, and what is safe.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::Happened;
-use super::gating::Judging;
+use super::step::StepError;
 use crate::gates::gate;
-use crate::machine::{Input, Ticket};
+use crate::machine::{Ground, Ticket};
 use crate::policy::in_words;
 use crate::records::event::GateResult;
 use ralph_process::{ProcessEvent, RunningProcess};
@@ -18,10 +18,26 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 /// What a gate leaves running may end by itself for this long after it.
 const LEAK_GRACE: Duration = Duration::from_millis(300);
 
+/// Which gate runs, and on what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GateTarget {
+    /// The gate, by its place in the policy.
+    pub(super) gate: usize,
+    pub(super) ground: Ground,
+}
+
+/// A gate that is over, with everything it started.
+pub(super) struct GateEnd {
+    pub(super) ticket: Ticket,
+    pub(super) target: GateTarget,
+    pub(super) result: Result<GateResult, StepError>,
+    pub(super) duration: Duration,
+}
+
 /// A running gate.
 pub(super) struct GateRunning {
     ticket: Ticket,
-    judging: Judging,
+    target: GateTarget,
     process: RunningProcess,
     started: Instant,
     limit: Option<Duration>,
@@ -31,13 +47,14 @@ pub(super) struct GateRunning {
 impl GateRunning {
     /// Takes charge of a gate that was just started.
     pub(super) fn new(
-        (ticket, judging): (Ticket, Judging),
+        ticket: Ticket,
+        target: GateTarget,
         process: RunningProcess,
         limit: Option<Duration>,
     ) -> Self {
         Self {
             ticket,
-            judging,
+            target,
             process,
             started: Instant::now(),
             limit,
@@ -79,38 +96,34 @@ impl GateRunning {
     }
 
     /// Ends what the gate left running and says how it went.
-    pub(super) async fn finish(self: Box<Self>) -> ((Ticket, Judging), Input) {
+    pub(super) async fn finish(self: Box<Self>) -> GateEnd {
         let this = *self;
         let duration = this.started.elapsed();
         let ending = this.process.finish(LEAK_GRACE).await;
-        if !ending.swept.survivors.is_empty() {
-            let failed = still_alive(this.ticket, &ending.swept.survivors);
-            return ((this.ticket, this.judging), failed);
-        }
-        let mut result = gate::result(&ending);
-        if let (true, Some(limit)) = (this.timed_out, this.limit) {
-            result = GateResult::Failed {
+        let result = match (&ending.swept.survivors[..], this.timed_out, this.limit) {
+            ([], true, Some(limit)) => Ok(GateResult::Failed {
                 how: format!("stopped after {}", in_words(limit)),
                 tail: ending.stderr_tail,
-            };
-        }
-        let ended = Input::GateEnded {
+            }),
+            ([], ..) => Ok(gate::result(&ending)),
+            (survivors, ..) => Err(still_alive(survivors)),
+        };
+        GateEnd {
             ticket: this.ticket,
+            target: this.target,
             result,
             duration,
-        };
-        ((this.ticket, this.judging), ended)
+        }
     }
 }
 
 /// The tree is not touched while something may write into it.
-fn still_alive(ticket: Ticket, left: &[String]) -> Input {
-    Input::StepFailed {
-        ticket,
-        what: "processes of a gate are still alive and cannot be ended".to_owned(),
-        reason: left.join(", "),
-        hint: "no work was lost: end them (`kill -9 PID`), then run `ralphtool resume`".to_owned(),
-    }
+fn still_alive(survivors: &[String]) -> StepError {
+    StepError::new(
+        "processes of a gate are still alive and cannot be ended",
+        survivors.join(", "),
+        "no work was lost: end them (`kill -9 PID`), then run `ralphtool resume`",
+    )
 }
 
 async fn until(due: Option<Instant>) {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent_run::AgentRun;
-use super::perform::on_thread;
-use super::{Engine, EngineError, Running, chain};
+use super::step::{Answer, StepError};
+use super::{Engine, Running, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
 use crate::machine::{AgentStart, Input, Previous, Ticket};
@@ -13,13 +13,15 @@ use crate::policy::roster::Choice;
 use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::hearing::EventBatch;
-use ralph_base::files::{FileError, create_private_folder, write_whole};
+use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::{AttemptId, StoryId};
 use ralph_base::shell::quoted;
-use ralph_plan::source::{self, SourceError};
+use ralph_plan::source;
 use ralph_process::RunningProcess;
 use ralph_process::leftovers::ProcessIdentity;
-use ralph_vault::session::{CheckpointError, Checkpoints};
+use ralph_vault::session::Checkpoints;
+
+const NOT_STARTED: &str = "could not start an attempt";
 
 /// Name of the file that says which process an attempt is.
 const PROCESS_FILE: &str = "process.json";
@@ -42,115 +44,77 @@ pub(crate) fn outside_of_last(checkpoints: &Checkpoints) -> Option<PathBuf> {
 }
 
 /// What an attempt is told beyond its story.
-pub struct Told {
+pub(super) struct Briefing {
     /// How the attempt before it failed.
-    pub previous: Option<Previous>,
+    pub(super) previous: Option<Previous>,
     /// What the user wants it to know.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Engine {
-    /// Starts an agent; what cannot be started is answered as a failed step.
-    pub async fn start_agent(
+    /// Starts an agent; its end is the second answer.
+    pub(super) async fn start_agent(
         &mut self,
         ticket: Ticket,
         attempt: AttemptId,
         choice: &Choice,
-        told: Told,
-    ) -> Result<(), EngineError> {
+        briefing: Briefing,
+    ) -> Answer {
         let agent = self.job.agents.agent(choice);
-        if let Err(error) = self.take_in_meanwhile(&attempt.story).await? {
-            self.not_started(ticket, error);
-            return Ok(());
-        }
-        match self.try_start_agent(ticket, &attempt, &agent, &told).await {
-            Ok(folder) => {
-                let start = AgentStart {
-                    transcript: folder.to_string_lossy().into_owned(),
-                    base: self.checkpoints.checkpoint_commit(),
-                    output: agent.output(),
-                };
-                self.ready.push_back(Input::AgentStarted { ticket, start });
-                self.checkpoints.use_the_time();
-            }
-            Err(error) => self.not_started(ticket, error),
-        }
-        Ok(())
-    }
-
-    pub fn not_started(&mut self, ticket: Ticket, error: StartError) {
-        match error {
-            StartError::Checkpoint(error) => {
-                self.failed(ticket, "could not start an attempt", &error);
-            }
-            StartError::Source(error) => {
-                self.source_failed(ticket, "could not read the change again", &error);
-            }
-            StartError::Gone => self.ready.push_back(Input::StepFailed {
-                ticket,
-                what: "could not start an attempt".to_owned(),
-                reason: "the story was removed from the change meanwhile".to_owned(),
-                hint: "start ralphtool again: it goes on with the stories there are".to_owned(),
-            }),
-            StartError::Other(error) => self.ready.push_back(Input::StepFailed {
-                ticket,
-                what: "could not start the agent".to_owned(),
-                reason: chain(error.as_ref()),
-                hint: "check the agent's command, then start ralphtool again".to_owned(),
-            }),
-        }
+        self.include_user_changes(&attempt.story).await?;
+        let folder = self
+            .start_process(ticket, &attempt, &agent, &briefing)
+            .await?;
+        self.checkpoints.use_the_time();
+        Ok(Input::AgentStarted {
+            ticket,
+            start: AgentStart {
+                transcript: folder.to_string_lossy().into_owned(),
+                base: self.checkpoints.checkpoint_commit(),
+                output: agent.output(),
+            },
+        })
     }
 
     /// What the user changed since the last attempt belongs to the next one's start, the tasks too.
-    pub async fn take_in_meanwhile(
-        &mut self,
-        story: &StoryId,
-    ) -> Result<Result<(), StartError>, EngineError> {
-        let meanwhile = match self.checkpoints.take_in_meanwhile() {
-            Ok(meanwhile) => meanwhile,
-            Err(error) => return Ok(Err(StartError::Checkpoint(error))),
-        };
+    pub(super) async fn include_user_changes(&mut self, story: &StoryId) -> Result<(), StepError> {
+        let meanwhile = self.checkpoints.take_in_meanwhile();
+        let meanwhile = meanwhile.map_err(|error| self.failed(NOT_STARTED, &error))?;
         self.warn(meanwhile.notices).await?;
         if !meanwhile.changed {
-            return Ok(Ok(()));
+            return Ok(());
         }
-        let change = self.job.change.clone();
-        let surroundings = self.job.surroundings.clone();
-        match on_thread(move || source::read_again(&change, &surroundings)).await {
-            Ok(change) if change.story(story).is_none() => Ok(Err(StartError::Gone)),
-            Ok(change) => {
-                self.job.change = change.clone();
-                self.story_base = Some(change);
-                Ok(Ok(()))
-            }
-            Err(error) => Ok(Err(StartError::Source(error))),
+        self.read_plan_again()?;
+        match self.job.change.story(story) {
+            Some(_) => Ok(()),
+            None => Err(StepError::new(
+                NOT_STARTED,
+                "the story was removed from the change meanwhile",
+                "run `ralphtool resume`: it works on the stories that are there",
+            )),
         }
     }
 
-    async fn try_start_agent(
+    async fn start_process(
         &mut self,
         ticket: Ticket,
         attempt: &AttemptId,
         agent: &Agent,
-        told: &Told,
-    ) -> Result<PathBuf, StartError> {
+        briefing: &Briefing,
+    ) -> Result<PathBuf, StepError> {
         let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
-        create_private_folder(&folder.join("git")).map_err(StartError::other)?;
+        create_private_folder(&folder.join("git")).map_err(not_started)?;
         let learnings =
             crate::learnings::file::path(self.checkpoints.vault_folder(), &self.job.change.name);
-        let text = self.prompt_for(attempt, told, &learnings)?;
-        write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600)
-            .map_err(StartError::other)?;
-        if let Some(base) = self.story_base.clone() {
-            let top = self.checkpoints.repository().work_tree.clone();
-            let kept = folder.join(OUTSIDE_FOLDER);
-            on_thread(move || source::keep_outside(&base, &top, &kept))
-                .await
-                .map_err(StartError::other)?;
+        let text = self.prompt_for(attempt, briefing, &learnings)?;
+        write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600).map_err(not_started)?;
+        if let Some(base) = &self.story_base {
+            let top = &self.checkpoints.repository().work_tree;
+            source::keep_outside(base, top, &folder.join(OUTSIDE_FOLDER)).map_err(not_started)?;
         }
         self.checkpoints
             .attempt_started(attempt)
-            .map_err(StartError::Checkpoint)?;
+            .map_err(|error| self.failed(NOT_STARTED, &error))?;
         let work = Work {
             run: &self.job.run,
             attempt,
@@ -160,12 +124,12 @@ impl Engine {
             transcript: &folder,
             prompt: &text,
         };
-        let process = agent.process(work).map_err(StartError::other)?;
-        let process = self.start_watched(process).map_err(StartError::other)?;
+        let process = agent.process(work).map_err(not_started)?;
+        let process = self.start_watched(process).map_err(not_started)?;
         if let Err(error) = note_process(&folder, &process) {
             // Nothing of it may go on, in a session of its own or not, while the tree is restored.
             self.end_started(process).await;
-            return Err(StartError::other(error));
+            return Err(error);
         }
         let mut reader = agent.output().reader(&jiff::Zoned::now());
         reader.set_folder(&self.checkpoints.repository().work_tree.to_string_lossy());
@@ -192,18 +156,18 @@ impl Engine {
     fn prompt_for(
         &self,
         attempt: &AttemptId,
-        told: &Told,
+        briefing: &Briefing,
         learnings: &Path,
-    ) -> Result<String, StartError> {
+    ) -> Result<String, StepError> {
         let change = &self.job.change;
         let Some(story) = change.story(&attempt.story) else {
-            return Err(StartError::other(std::io::Error::other(format!(
+            return Err(not_started(std::io::Error::other(format!(
                 "the change has no story {}",
                 attempt.story
             ))));
         };
-        let notes = newest(learnings, self.job.learnings_limit).map_err(StartError::other)?;
-        let previous = told.previous.as_ref();
+        let notes = newest(learnings, self.job.learnings_limit).map_err(not_started)?;
+        let previous = briefing.previous.as_ref();
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
             .job
@@ -219,7 +183,7 @@ impl Engine {
             learnings: notes.as_deref(),
             learnings_path: &learnings.to_string_lossy(),
             previous: previous.as_ref(),
-            notes: &told.notes,
+            notes: &briefing.notes,
             strict_tasks: self.job.strict_tasks,
             tamper: &self.job.tamper,
         }))
@@ -239,26 +203,20 @@ impl Engine {
     }
 }
 
-/// Why an agent could not be started.
-pub enum StartError {
-    Checkpoint(CheckpointError),
-    Source(SourceError),
-    /// The story is not in the change any more.
-    Gone,
-    Other(Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl StartError {
-    fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Other(Box::new(error))
-    }
+/// The answer where it is the agent that could not be started.
+fn not_started(error: impl std::error::Error + 'static) -> StepError {
+    StepError::new(
+        "could not start the agent",
+        chain(&error),
+        "check the agent's command, then run `ralphtool resume`",
+    )
 }
 
 /// Writes down which process it is, so that the next start can end it should this one crash.
-fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), FileError> {
+fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), StepError> {
     let Some(identity) = process.identity() else {
         return Ok(());
     };
-    let text = serde_json::to_vec(&identity).unwrap_or_default();
-    write_whole(&folder.join(PROCESS_FILE), &text, 0o600)
+    let text = serde_json::to_vec(&identity).map_err(not_started)?;
+    write_whole(&folder.join(PROCESS_FILE), &text, 0o600).map_err(not_started)
 }

@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// What an attempt changed that it should not have.
-    pub async fn findings(
+    pub fn findings(
         &self,
         (before, check): (&Change, &StoryCheck),
         mut watch: Watch,
@@ -54,33 +54,44 @@ impl Engine {
         let boxes = check.foreign.iter();
         let boxes = boxes.map(|it| self.place(&it.edit.path)).collect();
         let boxes = tamper::foreign_boxes(check, &boxes);
-        let elsewhere: Vec<_> = before
+        let elsewhere = before
             .task_files
             .iter()
-            .filter(|file| self.checkpoints.path_in_tree(&file.path).is_none())
-            .cloned()
-            .collect();
+            .filter(|file| self.checkpoints.path_in_tree(&file.path).is_none());
         watch.tops = changed.tops;
         let mut paths = changed.paths;
-        let look = move || {
-            for file in elsewhere {
-                let now = read_if_present(&file.path).ok().flatten();
-                let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
-                paths.push(ChangedPath {
-                    path: file.path.to_string_lossy().into_owned(),
-                    was_there: true,
-                    is_there: now.is_some(),
-                    before: text(file.bytes),
-                    after: now.and_then(text),
-                    ..ChangedPath::default()
-                });
-            }
-            tamper::check(&watch, &paths)
-        };
-        let found = match tokio::task::spawn_blocking(look).await {
-            Ok(found) => found,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        };
+        for file in elsewhere {
+            let now = read_if_present(&file.path).ok().flatten();
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
+            paths.push(ChangedPath {
+                path: file.path.to_string_lossy().into_owned(),
+                was_there: true,
+                is_there: now.is_some(),
+                before: text(file.bytes.clone()),
+                after: now.and_then(text),
+                ..ChangedPath::default()
+            });
+        }
+        let found = tamper::check(&watch, &paths);
         boxes.into_iter().chain(found).collect()
     }
+}
+
+/// Tasks the attempt removed, or set aside by itself: neither is doing them.
+pub(super) fn lost_tasks(check: &StoryCheck) -> Vec<String> {
+    let set_aside = check
+        .set_aside
+        .iter()
+        .map(|task| format!("{task} (set aside)"));
+    let elsewhere = check
+        .foreign_missing
+        .iter()
+        .map(|task| format!("{task} (of another story)"));
+    check
+        .missing
+        .iter()
+        .cloned()
+        .chain(set_aside)
+        .chain(elsewhere)
+        .collect()
 }

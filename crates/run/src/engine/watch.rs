@@ -16,7 +16,7 @@ impl Engine {
     pub fn post_watchman(&mut self) {
         match os::own_program().and_then(|program| Watchman::start(&program)) {
             Ok(watchman) => self.watchman = Some(watchman),
-            Err(error) => self.is_unwatched(&format!("could not start the watchman: {error}")),
+            Err(error) => self.warn_unwatched(&format!("could not start the watchman: {error}")),
         }
     }
 
@@ -49,11 +49,11 @@ impl Engine {
             if let Some(watchman) = self.watchman.take() {
                 watchman.dismiss();
             }
-            self.is_unwatched(&format!("the watchman is gone: {error}"));
+            self.warn_unwatched(&format!("the watchman is gone: {error}"));
         }
     }
 
-    fn is_unwatched(&mut self, why: &str) {
+    fn warn_unwatched(&mut self, why: &str) {
         self.unsaid.push(Event::Warning {
             code: "watchman".to_owned(),
             message: format!("{why}; {WHAT_IS_LOST}"),
