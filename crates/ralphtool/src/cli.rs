@@ -1,16 +1,27 @@
-//! How it is called: clap types, one file a command, no logic.
+//! The command line: what the user types, and which part of ralphtool does it.
+//!
+//! Each command has a file of its own, with its clap arguments and a function `run`. A file imports
+//! only files of the rows above it:
+//!
+//! | files | what |
+//! | --- | --- |
+//! | `flags`, `terminal`, `context`, `output` | shared flags, the terminal, where a command works, standard output |
+//! | `repository`, `runtime`, `reporter` | the repository at hand, the async runtime, who shows a run |
+//! | `launch`, `tui`, `start` | prepare a run; the terminal UI; run and show it |
+//! | `list`, `loop_command`, … | one file per command |
+//! | `arguments` | the list of commands |
 
 mod afterwards;
 mod arguments;
 mod attach;
 mod attempts;
-mod audience;
 mod completions;
 mod context;
 mod crash;
 mod demo;
 mod doctor;
 mod finish;
+mod flags;
 mod gc;
 mod init;
 mod launch;
@@ -21,9 +32,13 @@ mod loop_command;
 mod man;
 mod output;
 mod prompt;
+mod reporter;
+mod repository;
 mod resume;
 mod rewind;
+mod runtime;
 mod show;
+mod start;
 mod status;
 mod terminal;
 mod trust;
@@ -39,8 +54,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::ui::failure::write_failure;
-use arguments::{Arguments, ColorArgument, Command, GlobalArguments};
+use arguments::{Arguments, Command};
 use context::{Context, unfit};
+use flags::{ColorArgument, GlobalArguments};
 use ralph_base::os;
 use ralph_process::guard;
 use ralph_process::watchman::duty;
@@ -92,7 +108,7 @@ fn parse_and_run(args: &[OsString]) -> ExitCode {
 
 fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
     match &arguments.command {
-        None if tui::is_possible(context) => tui::pick(context),
+        None if context.has_screen() => tui::pick(context),
         None => list::run(&list::ListArguments::default(), context),
         Some(Command::Loop(given)) => loop_command::run(given, context),
         Some(Command::Resume(given)) => resume::run(given, context),
@@ -112,8 +128,8 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Init(given)) => init::run(given, context),
         Some(Command::Trust(given)) => trust::run(given, context),
         Some(Command::Gc(given)) => gc::run(given, context),
-        Some(Command::Completions(given)) => completions::run(given),
-        Some(Command::Man(given)) => man::run(given),
+        Some(Command::Completions(given)) => completions::run(given, Arguments::command()),
+        Some(Command::Man(given)) => man::run(given, Arguments::command()),
     }
 }
 

@@ -1,9 +1,6 @@
-//! The command line as a whole: what all commands share, and the list of commands.
+//! The command line as a whole: the list of commands, each with its arguments.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use super::attach::AttachArguments;
 use super::attempts::AttemptsArguments;
@@ -11,6 +8,7 @@ use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
 use super::finish::FinishArguments;
+use super::flags::{EXIT_CODES, GlobalArguments};
 use super::gc::GcArguments;
 use super::init::InitArguments;
 use super::learnings::LearningsArguments;
@@ -25,17 +23,6 @@ use super::show::ShowArguments;
 use super::status::StatusArguments;
 use super::trust::TrustArguments;
 use super::undo::UndoArguments;
-
-/// Exit codes, shown below the help of every command that can have them.
-pub(super) const EXIT_CODES: &str = "\
-Exit codes:
-  0    all stories are done, or there was nothing left to do
-  1    a story used up its retries, or was skipped on request
-  2    bad usage, or refused to start; nothing was touched
-  3    a limit ended the run: the budget, a wait that would take too long, or not logged in
-  4    git or the system failed; state is safe, the message says how to go on
-  130  stopped by SIGINT (Ctrl-C)
-  143  stopped by SIGTERM";
 
 const EXAMPLES: &str = "\
 The way:
@@ -74,62 +61,6 @@ pub(super) struct Arguments {
     pub(super) global: GlobalArguments,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
-}
-
-/// Flags of every command.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Global options")]
-pub(super) struct GlobalArguments {
-    /// Work in this directory instead of the current one
-    #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub(super) directory: Option<PathBuf>,
-    /// Read this configuration instead of `ralphtool.toml` and the user's own
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(super) config: Option<PathBuf>,
-    /// When to colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
-    pub(super) color: ColorArgument,
-}
-
-/// When to colour the output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorArgument {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-impl ColorArgument {
-    /// What the arguments ask for, found before they are parsed: errors have colours too.
-    pub(super) fn find(args: &[OsString]) -> Self {
-        let words = args.iter().map(|arg| arg.to_str().unwrap_or_default());
-        let mut found = Self::Auto;
-        let mut expecting = false;
-        for word in words.take_while(|word| *word != "--") {
-            let value = match word.strip_prefix("--color=") {
-                Some(value) => value,
-                None if expecting => word,
-                None => "",
-            };
-            found = Self::from_str(value, false).unwrap_or(found);
-            expecting = word == "--color";
-        }
-        found
-    }
-}
-
-impl From<ColorArgument> for clap::ColorChoice {
-    fn from(color: ColorArgument) -> Self {
-        match color {
-            ColorArgument::Auto => Self::Auto,
-            ColorArgument::Always => Self::Always,
-            ColorArgument::Never => Self::Never,
-        }
-    }
 }
 
 /// What to do.
@@ -249,6 +180,7 @@ pub(super) enum Command {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::PathBuf;
 
     use super::*;
     use clap::CommandFactory as _;
@@ -258,20 +190,6 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn the_colour_is_found_before_parsing() {
-        #[track_caller]
-        fn case(args: &[&str], want: ColorArgument) {
-            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-            assert_eq!(ColorArgument::find(&args), want);
-        }
-        case(&["ralphtool", "list"], ColorArgument::Auto);
-        case(&["ralphtool", "--color", "never"], ColorArgument::Never);
-        case(&["ralphtool", "x", "--color=always"], ColorArgument::Always);
-        case(&["ralphtool", "--", "--color=always"], ColorArgument::Auto);
-        case(&["ralphtool", "--color", "purple"], ColorArgument::Auto);
     }
 
     #[test]

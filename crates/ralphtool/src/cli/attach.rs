@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::launch::on_runtime;
+use super::runtime::on_runtime;
 use super::{status, tui};
 use ralph_run::failure::Failure;
 use ralph_run::status::State;
@@ -23,7 +23,7 @@ pub(super) struct AttachArguments {}
 
 /// Shows the run.
 pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Failure> {
-    if !tui::is_possible(context) {
+    if !context.has_screen() {
         return Err(Failure::refused("there is no terminal to show the run on")
             .hint("`ralphtool status --watch` follows it line by line"));
     }

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 
 use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
-use super::launch::{on_runtime, repository_to_read};
 use super::output;
+use super::repository::repository_to_read;
+use super::runtime::on_runtime;
 use crate::ui::attempts::{self, AttemptRow, AttemptView};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;

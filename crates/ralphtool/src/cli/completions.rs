@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::arguments::Arguments;
 use super::output;
 use ralph_run::failure::Failure;
 
@@ -21,10 +20,12 @@ pub(super) struct CompletionsArguments {
     pub(super) shell: Shell,
 }
 
-/// Prints the script.
-pub(super) fn run(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+/// Prints the script for the `whole` program.
+pub(super) fn run(
+    arguments: &CompletionsArguments,
+    mut whole: clap::Command,
+) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    let mut command = Arguments::command();
-    clap_complete::generate(arguments.shell, &mut command, "ralphtool", &mut script);
+    clap_complete::generate(arguments.shell, &mut whole, "ralphtool", &mut script);
     output::print(&script)
 }

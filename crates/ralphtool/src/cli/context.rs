@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use super::arguments::{ColorArgument, GlobalArguments};
+use super::flags::{ColorArgument, GlobalArguments};
 use super::terminal;
 use crate::ui::style::Paint;
 use ralph_plan::change::Change;
@@ -40,6 +40,13 @@ impl Context {
     /// Whether text for a stream is coloured.
     pub(super) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
         terminal::paint(self.color, stream.is_terminal(), &self.environment)
+    }
+
+    /// Whether there is a terminal that can show screens and take keys.
+    pub(super) fn has_screen(&self) -> bool {
+        std::io::stdin().is_terminal()
+            && std::io::stdout().is_terminal()
+            && !terminal::is_dumb(&self.environment)
     }
 
     /// The directory to work in, whole and without links.

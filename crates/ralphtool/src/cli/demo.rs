@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
-use super::launch::no_repository;
-use super::{launch, output, terminal};
+use super::repository::no_repository;
+use super::runtime::on_runtime;
+use super::{output, reporter, start};
 use crate::ui::demo::{self, DemoView};
 use crate::ui::plain::{NextSteps, Verbosity};
 use ralph_plan::source::{self, Surroundings};
@@ -32,7 +33,7 @@ pub(super) struct DemoArguments {
 
 /// Makes the repository and runs the loop in it.
 pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
-    launch::on_runtime(play(arguments, context))
+    on_runtime(play(arguments, context))
 }
 
 async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
@@ -61,8 +62,8 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
     } else {
         Verbosity::Normal
     };
-    let face = terminal::plain(verbosity, NextSteps::Untold, context);
-    let code = launch::show_run(ready, face).await?;
+    let face = reporter::plain(verbosity, NextSteps::Untold, context);
+    let code = start::show_run(ready, face).await?;
     if code != 0 {
         output::present(|out| demo::write_cut_short(out, paint, &view))?;
         return Ok(code.into());

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
-use super::launch::on_runtime;
 use super::output;
+use super::runtime::on_runtime;
 use crate::ui::doctor;
 use ralph_run::doctor::checks::{Patient, examine};
 use ralph_run::failure::Failure;

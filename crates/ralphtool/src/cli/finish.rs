@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::afterwards::{Saying, ask, carry_out, open_to, with_recovered};
 use super::context::Context;
-use super::launch::on_runtime;
+use super::runtime::on_runtime;
 use crate::ui::afterwards as words;
 use ralph_run::afterwards::perform::Afterwards;
 use ralph_run::failure::Failure;

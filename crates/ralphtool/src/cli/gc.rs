@@ -8,8 +8,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::launch::on_runtime;
 use super::output;
+use super::runtime::on_runtime;
 use crate::ui::gc;
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;

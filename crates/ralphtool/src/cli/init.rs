@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
-use super::launch::no_repository;
 use super::output;
+use super::repository::no_repository;
 use crate::ui::init;
 use ralph_base::files::write_new;
 use ralph_run::failure::Failure;

@@ -4,16 +4,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::audience;
 use super::context::{Context, unfit};
-use super::loop_command::RunArguments;
-use super::{output, terminal, trust, tui};
-use crate::ui::Face;
+use super::flags::RunArguments;
+use super::repository::no_usable_repository;
+use super::{output, trust};
 use crate::ui::list::{self, ChangeRow, ChangeState};
 use crate::ui::plain::Verbosity;
 use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::style::DIM;
-use crate::ui::words;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, SourceKind, StoryState};
 use ralph_plan::source::{self, Surroundings};
@@ -24,9 +22,9 @@ use ralph_run::records::event::Event;
 use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
 use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
-use ralph_vault::git::repository::{Repository, RepositoryError};
-use ralph_vault::session::{OpenRun, peek, peek_last, told_damaged, unfinished_at};
-use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::git::repository::Repository;
+use ralph_vault::session::{OpenRun, peek, peek_last};
+use ralph_vault::store::state_directory;
 
 /// What a run is asked for.
 pub(super) struct Wish<'a> {
@@ -87,43 +85,6 @@ pub(super) enum Which<'a> {
     Only,
     /// That of the open run, else of the kept one.
     Last,
-}
-
-/// Runs the loop, or says what it would do.
-pub(super) fn run(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(start(wish, context))
-}
-
-/// Waits for something on this thread.
-pub(super) fn on_runtime(
-    work: impl Future<Output = Result<ExitCode, Failure>>,
-) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::system("could not start").because(error))?;
-    let code = runtime.block_on(work);
-    // Whatever is still on a blocking thread must not hold up the exit.
-    runtime.shutdown_background();
-    code
-}
-
-async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
-    // To find the time zone for the first time means to list all there are; git is at work meanwhile.
-    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
-    match outlook(wish, context).await? {
-        Outlook::Told(code) => Ok(code),
-        Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
-        // Only a screen is answered so.
-        Outlook::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
-        Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
-        Outlook::Ready(ready) => {
-            let face = terminal::face(wish.flags, context);
-            let face = terminal::with_bell(face, ready.caller(), wish.flags, context);
-            let code = show_run(ready, face).await?;
-            Ok(code.into())
-        }
-    }
 }
 
 /// Makes a run ready, or says why there is none.
@@ -272,24 +233,6 @@ fn hint_at_gates(
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Runs what is ready while a face shows it; gives the run's exit code.
-pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
-    let (audience, shown) = audience::start(face);
-    let end = Box::pin(ready.run(audience, None)).await;
-    finish_showing(shown)?;
-    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
-    Ok(end.exit_code)
-}
-
-fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
-    match shown.join() {
-        Ok(result) => {
-            result.map_err(|error| Failure::system("could not write the output").because(error))
-        }
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
 /// The run to go on with.
 fn last_run(context: &Context, repository: &Repository) -> Result<OpenRun, Failure> {
     peek_last(&state_directory(&context.environment)?, repository)
@@ -337,21 +280,6 @@ fn said(rows: &[ChangeRow]) -> String {
     targets.join(", ")
 }
 
-fn nothing_left(
-    change: &Change,
-    flags: &RunArguments,
-    mended: &[Event],
-) -> Result<ExitCode, Failure> {
-    let tally = change.story_tally();
-    let mut lines: Vec<String> = mended.iter().filter_map(told).collect();
-    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
-    if flags.json {
-        // Only records may appear on stdout, and no run took place.
-        return Ok(ExitCode::SUCCESS);
-    }
-    output::print(format!("{}\n", lines.join("\n")).as_bytes())
-}
-
 fn dry_run(
     change: &Change,
     settings: &Settings,
@@ -388,69 +316,6 @@ fn dry_run(
     };
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| plan::write(out, paint, &view))
-}
-
-/// The repository at hand, for commands that only read what the vault has of it.
-pub(super) async fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
-    let (repository, warning) = readable_repository(context).await?;
-    output::warn(context, warning.as_deref());
-    Ok(repository)
-}
-
-/// The same, and a warning where an interrupted attempt left a git directory that git cannot use:
-/// the vault can be read nevertheless.
-pub(super) async fn readable_repository(
-    context: &Context,
-) -> Result<(Repository, Option<String>), Failure> {
-    let directory = context.folder()?;
-    let error = match Repository::discover(&directory) {
-        Ok(repository) => return Ok((repository, None)),
-        Err(error) => error,
-    };
-    let state = state_directory(&context.environment)?;
-    let Some(repository) = unfinished_at(&directory, &state) else {
-        return Err(no_repository(&error));
-    };
-    let (what, hint) = told_damaged(&repository);
-    let vault = Vault::unlocked(&Vault::folder_for(&state, &repository));
-    if !vault.belongs_to(&repository).unwrap_or(false) {
-        // What shows that the two belong together is gone.
-        return Err(Failure::refused(what).hint(hint));
-    }
-    Ok((repository, Some(format!("{what}; {hint}"))))
-}
-
-/// There is none, or one that the next run repairs.
-pub(super) fn no_usable_repository(
-    error: &RepositoryError,
-    directory: &Path,
-    context: &Context,
-) -> Failure {
-    let state = state_directory(&context.environment).ok();
-    let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
-        return no_repository(error);
-    };
-    let (what, hint) = told_damaged(&repository);
-    Failure::refused(what).hint(hint)
-}
-
-pub(super) fn no_repository(error: &RepositoryError) -> Failure {
-    let hint = match error {
-        RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
-        RepositoryError::Bare(_) => {
-            Some("clone it, or add a work tree with `git worktree add DIR`")
-        }
-        RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
-        RepositoryError::Pipe(_) => {
-            Some("run `ralphtool resume` where a run was interrupted; it moves the pipe aside")
-        }
-        RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
-    };
-    let failure = Failure::refused(error.to_string());
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }
 
 fn broken_git(error: ralph_vault::git::process::GitError) -> Failure {

@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::context::Context;
-use super::launch::{on_runtime, only_change, repository_to_read};
+use super::launch::only_change;
 use super::output;
+use super::repository::repository_to_read;
+use super::runtime::on_runtime;
 use crate::ui::text::clean;
 use crate::ui::words::shell;
 use ralph_base::files::FileError;

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::context::Context;
-use super::launch::{on_runtime, repository_to_read};
 use super::output;
+use super::repository::repository_to_read;
+use super::runtime::on_runtime;
 use super::tui;
 use crate::ui::json::Json;
 use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
@@ -99,7 +100,7 @@ fn show_receipt(
 }
 
 async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
-    if !tui::is_possible(context) {
+    if !context.has_screen() {
         return Err(Failure::refused("there is no terminal to show the run on")
             .hint("leave out `--tui` for a log"));
     }

@@ -3,11 +3,10 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::arguments::Arguments;
 use super::output;
 use ralph_run::failure::Failure;
 use ralph_run::settings::keys::TABLES;
@@ -49,9 +48,8 @@ pub(super) struct ManArguments {
     pub(super) command: Option<String>,
 }
 
-/// Prints the page.
-pub(super) fn run(arguments: &ManArguments) -> Result<ExitCode, Failure> {
-    let mut whole = Arguments::command();
+/// Prints the page of a command of the `whole` program.
+pub(super) fn run(arguments: &ManArguments, mut whole: clap::Command) -> Result<ExitCode, Failure> {
     whole.build();
     let command = match &arguments.command {
         None => whole,

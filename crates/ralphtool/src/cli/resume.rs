@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::arguments::EXIT_CODES;
 use super::context::Context;
-use super::launch::{self, Consent, Which, Wish};
-use super::loop_command::RunArguments;
+use super::flags::{EXIT_CODES, RunArguments};
+use super::launch::{Consent, Which, Wish};
+use super::start;
 use ralph_run::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -33,8 +33,8 @@ pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<Exit
         fresh: false,
         flags: &arguments.run,
         chosen: None,
-        attended: arguments.run.is_attended(context),
+        attended: arguments.run.allow_screen() && context.has_screen(),
         consent: Consent::of(&arguments.run),
     };
-    launch::run(&wish, context)
+    start::run(&wish, context)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
-use super::launch::on_runtime;
+use super::runtime::on_runtime;
 use ralph_base::ids::StoryId;
 use ralph_run::failure::Failure;
 

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::context::Context;
-use super::launch::{on_runtime, repository_to_read};
+use super::repository::repository_to_read;
+use super::runtime::on_runtime;
 use super::terminal;
 use crate::ui::run_status::{self, View};
 use ralph_run::failure::Failure;

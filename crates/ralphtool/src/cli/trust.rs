@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::afterwards::ask;
 use super::context::Context;
-use super::launch::no_repository;
 use super::output;
+use super::repository::no_repository;
 use crate::ui::trust as words;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{REPOSITORY_FILE, RepositoryFile};

@@ -14,7 +14,6 @@ mod readers;
 mod screen_guard;
 mod show;
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -25,9 +24,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::context::Context;
+use super::flags::RunArguments;
 use super::launch::{self, Consent, Outlook, Which, Wish};
-use super::loop_command::RunArguments;
-use super::{output, terminal};
+use super::output;
+use super::runtime::on_runtime;
 use crate::ui::style::Paint;
 use crate::ui::tui::app::{App, Home, Terminal};
 use crate::ui::tui::message::{Asked, Msg, RunOver, Start};
@@ -63,16 +63,9 @@ enum Ask {
     Start(Box<Start>, Receiver<UserCommand>),
 }
 
-/// Whether there is a terminal to show it on.
-pub(super) fn is_possible(context: &Context) -> bool {
-    std::io::stdin().is_terminal()
-        && std::io::stdout().is_terminal()
-        && !terminal::is_dumb(&context.environment)
-}
-
 /// Opens the list of changes.
 pub(super) fn pick(context: &Context) -> Result<ExitCode, Failure> {
-    launch::on_runtime(async {
+    on_runtime(async {
         let mut stage = Stage::open(context, Home::Changes, None)?;
         stage.serve(context).await?;
         stage.close(context)

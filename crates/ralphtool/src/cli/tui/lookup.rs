@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::{Context, unfit};
-use crate::cli::launch::{no_usable_repository, readable_repository};
+use crate::cli::repository::{no_usable_repository, readable_repository};
 use crate::cli::trust;
 use crate::ui::list;
 use crate::ui::tui::message::{

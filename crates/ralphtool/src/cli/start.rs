@@ -1,0 +1,120 @@
+//! Starts a run and shows it: on the screen, or with a reporter on a thread of its own, so that a
+//! slow terminal never holds up the loop.
+
+use std::process::ExitCode;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use super::context::Context;
+use super::flags::RunArguments;
+use super::launch::{self, Outlook, Wish};
+use super::runtime::on_runtime;
+use super::{output, reporter, tui};
+use crate::ui::Face;
+use crate::ui::words;
+use ralph_plan::change::Change;
+use ralph_run::engine::Audience;
+use ralph_run::engine::launch::Ready;
+use ralph_run::failure::Failure;
+use ralph_run::records::event::{Event, Record};
+
+/// How many times records may wait to be shown.
+const WAITING: usize = 256;
+
+/// How often a face may draw again.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs the loop, or says what it would do.
+pub(super) fn run(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(wish, context))
+}
+
+async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    // To find the time zone for the first time means to list all there are; git is at work meanwhile.
+    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
+    match launch::outlook(wish, context).await? {
+        Outlook::Told(code) => Ok(code),
+        Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
+        // Only a screen is answered so.
+        Outlook::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
+        Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
+        Outlook::Ready(ready) => {
+            let face = reporter::face(wish.flags, context);
+            let face = reporter::with_bell(face, ready.caller(), wish.flags, context);
+            let code = show_run(ready, face).await?;
+            Ok(code.into())
+        }
+    }
+}
+
+fn nothing_left(
+    change: &Change,
+    flags: &RunArguments,
+    mended: &[Event],
+) -> Result<ExitCode, Failure> {
+    let tally = change.story_tally();
+    let mut lines: Vec<String> = mended.iter().filter_map(launch::told).collect();
+    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
+    if flags.json {
+        // Only records may appear on stdout, and no run took place.
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::print(format!("{}\n", lines.join("\n")).as_bytes())
+}
+
+/// Runs what is ready while a face shows it; gives the run's exit code.
+pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
+    let (audience, shown) = report(face);
+    let end = Box::pin(ready.run(audience, None)).await;
+    finish_showing(shown)?;
+    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
+    Ok(end.exit_code)
+}
+
+fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
+    match shown.join() {
+        Ok(result) => {
+            result.map_err(|error| Failure::system("could not write the output").because(error))
+        }
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Starts a thread that reports; it ends when the audience is dropped.
+fn report(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
+    let (records, receiver) = channel(WAITING);
+    let detail_level = face.detail_level();
+    let shown = std::thread::spawn(move || write_all(face, receiver));
+    let audience = Audience {
+        records,
+        detail_level,
+    };
+    (audience, shown)
+}
+
+fn write_all(
+    mut face: Box<dyn Face + Send>,
+    mut receiver: Receiver<Vec<Record>>,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    runtime.block_on(async {
+        loop {
+            match tokio::time::timeout(TICK, receiver.recv()).await {
+                Ok(Some(records)) => {
+                    let now = Timestamp::now();
+                    for record in &records {
+                        face.show(record, now)?;
+                    }
+                    face.flush()?;
+                }
+                Ok(None) => return face.close(),
+                Err(_elapsed) => face.tick(Timestamp::now())?,
+            }
+        }
+    })
+}
