@@ -12,10 +12,11 @@ pub(crate) mod gaps;
 mod gate_run;
 mod gating;
 pub mod housekeeping;
-pub mod launch;
-pub mod mend;
 pub(crate) mod outside;
 mod perform;
+pub mod prepare;
+pub(crate) mod refusal;
+pub mod repair;
 mod signals;
 mod so_far;
 pub(crate) mod start;
@@ -34,24 +35,20 @@ use tokio::sync::mpsc;
 
 pub(crate) use crate::failure::chain;
 use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
-use crate::policy::Gate;
+use crate::policy::Policy;
 use crate::records::event::{Event, Record, Request};
-use crate::records::notifier::Herald;
-use crate::settings::NotifySettings;
-use crate::tamper::TamperPolicy;
+use crate::records::notifier::Notifier;
 use ralph_agents::hearing::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
-use ralph_base::size::SizeLimit;
 use ralph_plan::change::Change;
-use ralph_plan::source::Surroundings;
 use ralph_process::watchman::Watchman;
 use ralph_vault::session::{CheckpointError, Checkpoints, FinishReport, Notice};
 
 use crate::records::recorder::Recorder;
 use agent_run::AgentRun;
-use agents::Agents;
 use gate_run::GateRunning;
+use prepare::{PreparedRun, Run};
 use signals::{Signalled, Signals};
 use step::StepError;
 use timers::Timers;
@@ -61,36 +58,6 @@ pub(crate) const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::fro
 
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
-
-/// Everything a run needs.
-pub struct Job {
-    /// The run's id.
-    pub run: RunId,
-    /// The change, as read just now.
-    pub change: Change,
-    /// Where changes are looked for.
-    pub surroundings: Surroundings,
-    /// The agents it may use.
-    pub agents: Agents,
-    /// The gates of the policy.
-    pub gates: Vec<Gate>,
-    /// A box the agent left open fails the attempt.
-    pub strict_tasks: bool,
-    /// What attempts had better leave alone.
-    pub tamper: TamperPolicy,
-    /// The shell for gates.
-    pub shell: std::ffi::OsString,
-    /// How large the vault may get.
-    pub vault_limit: SizeLimit,
-    /// How much of the agents' notes goes into a prompt.
-    pub learnings_limit: SizeLimit,
-    /// This goes on with an open run.
-    pub resumed: bool,
-    /// Whom to tell of what.
-    pub notify: NotifySettings,
-    /// What was said before the machine started: warnings, recoveries.
-    pub preface: Vec<Event>,
-}
 
 /// Who is told what happens in a run.
 #[derive(Debug)]
@@ -129,7 +96,10 @@ enum Running {
 pub struct Engine {
     machine: Machine,
     checkpoints: Checkpoints,
-    job: Job,
+    id: RunId,
+    run: Run,
+    /// An open run goes on.
+    resumed: bool,
     recorder: Recorder,
     detail_level: DetailLevel,
     signals: Signals,
@@ -153,26 +123,35 @@ pub struct Engine {
 impl Engine {
     /// Makes the loop; records go to `audience` after they are written, commands come from `user`.
     pub fn new(
-        machine: Machine,
-        checkpoints: Checkpoints,
-        job: Job,
+        prepared: PreparedRun,
         audience: Audience,
         user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<Self, EngineError> {
-        let folder: PathBuf = checkpoints.run_folder(&job.run);
+        let folder = prepared.run_folder();
+        let PreparedRun {
+            id,
+            run,
+            machine,
+            checkpoints,
+            resumed,
+            preface,
+        } = prepared;
+        let work_tree = checkpoints.repository().work_tree.clone();
+        let notifier = Notifier::of(&run.settings.notify.value, work_tree);
         Ok(Self {
             detail_level: audience.detail_level,
-            recorder: Recorder::open(&folder, job.run.clone(), audience.records)?.with_herald(
-                Herald::of(&job.notify, checkpoints.repository().work_tree.clone()),
-            ),
+            recorder: Recorder::open(&folder, id.clone(), audience.records)?
+                .with_notifier(notifier),
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
             checkpoints,
-            job,
+            id,
+            run,
+            resumed,
             running: None,
             watchman: None,
-            unsaid: Vec::new(),
+            unsaid: preface,
             ready: VecDeque::new(),
             story_base: None,
             user,
@@ -192,7 +171,6 @@ impl Engine {
     }
 
     async fn work(&mut self) -> Result<End, EngineError> {
-        self.unsaid = std::mem::take(&mut self.job.preface);
         self.post_watchman();
         self.say_unsaid().await?;
         let mut effects = self.machine.start(Timestamp::now());
@@ -339,6 +317,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The rules of the run.
+    fn policy(&self) -> &Policy {
+        self.machine.policy()
+    }
+
     /// Announces what an edge found worth saying.
     async fn warn(&mut self, notices: Vec<Notice>) -> Result<(), EngineError> {
         for notice in notices {
@@ -354,12 +337,19 @@ impl Engine {
 
     /// What to do about a step that did not work, and what is safe.
     fn hint_about(&self, error: &CheckpointError) -> String {
+        let gone = self.vault_gone();
+        gone.or_else(|| error.hint())
+            .unwrap_or_else(|| NOTHING_LOST.to_owned())
+    }
+
+    /// What to know where the vault was removed during the run: the cause of whatever failed.
+    fn vault_gone(&self) -> Option<String> {
         let vault = self.checkpoints.vault_folder();
-        if !vault.join("journal").exists() {
-            let branch = self.checkpoints.open_run().map(|open| open.branch);
-            return vault_gone(vault, branch.as_deref());
+        if vault.join("journal").exists() {
+            return None;
         }
-        error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned())
+        let branch = self.checkpoints.open_run().map(|open| open.branch);
+        Some(vault_gone(vault, branch.as_deref()))
     }
 }
 

@@ -469,7 +469,7 @@ impl Machine {
         self.pending.filter(|_| is_lost)
     }
 
-    fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &Policy {
         &self.setup.policy
     }
 

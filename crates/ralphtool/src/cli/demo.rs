@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::context::Context;
-use super::repository::no_repository;
 use super::runtime::on_runtime;
 use super::{output, reporter, start};
 use crate::ui::demo::{self, DemoView};
@@ -13,11 +12,11 @@ use crate::ui::plain::{NextSteps, Verbosity};
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::agent::find_program;
 use ralph_run::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
-use ralph_run::engine::launch::{Order, Prepared, prepare};
+use ralph_run::engine::prepare::{PreparedRun, Run};
+use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{self, Places};
 use ralph_run::settings::{PartialSettings, SettingsProblem};
-use ralph_vault::git::repository::Repository;
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
@@ -38,9 +37,15 @@ pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCo
 
 async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut stage = Stage::make().await.map_err(no_stage)?;
-    let order = order(&stage, context)?;
-    let stories = order.change.stories.len();
-    let Prepared::Ready(ready) = prepare(order)? else {
+    let run = run_of(&stage, context)?;
+    let stories = run.change.stories.len();
+    let vault = OpenVault::open(RepairRequest {
+        directory: &stage.repository,
+        state: &stage.state,
+        change: None,
+        fresh: false,
+    });
+    let Some(ready) = PreparedRun::new(vault.await?, run)? else {
         return Err(Failure::system("the demo has nothing to do"));
     };
     // From here on there is something to look at, whatever happens.
@@ -63,7 +68,7 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         Verbosity::Normal
     };
     let face = reporter::plain(verbosity, NextSteps::Untold, context);
-    let code = start::show_run(ready, face).await?;
+    let code = start::show_run(Box::new(ready), face).await?;
     if code != 0 {
         output::present(|out| demo::write_cut_short(out, paint, &view))?;
         return Ok(code.into());
@@ -90,9 +95,8 @@ fn program(context: &Context) -> String {
 }
 
 /// The run of the demo's change, by the repository's own configuration and nobody else's.
-fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
+fn run_of(stage: &Stage, context: &Context) -> Result<Run, Failure> {
     let directory = stage.repository.clone();
-    let repository = Repository::discover(&directory).map_err(|error| no_repository(&error))?;
     let places = Places {
         root: &directory,
         home: None,
@@ -110,18 +114,14 @@ fn order(stage: &Stage, context: &Context) -> Result<Order, Failure> {
         config_home: None,
         feature: None,
     };
-    Ok(Order {
-        state: stage.state.clone(),
+    Ok(Run {
         change: source::read_target(CHANGE, &surroundings)?,
         settings: loaded.allowed(PartialSettings::default()).map_err(unfit)?,
         only_story: None,
         reopen: false,
-        mended: Vec::new(),
-        lock: None,
         warnings: Vec::new(),
         environment: context.environment.clone(),
         surroundings,
-        repository,
         attended: false,
     })
 }

@@ -15,8 +15,8 @@ use crate::ui::style::DIM;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, SourceKind, StoryState};
 use ralph_plan::source::{self, Surroundings};
-use ralph_run::engine::launch::{Order, Prepared, Ready, prepare};
-use ralph_run::engine::mend::{Mended, Mending, mend};
+use ralph_run::engine::prepare::{PreparedRun, Run};
+use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
 use ralph_run::records::event::Event;
 use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
@@ -26,17 +26,15 @@ use ralph_vault::git::repository::Repository;
 use ralph_vault::session::{OpenRun, peek, peek_last};
 use ralph_vault::store::state_directory;
 
-/// What a run is asked for.
-pub(super) struct Wish<'a> {
-    /// The change.
-    pub(super) which: Which<'a>,
-    /// An open run is not gone on with.
+/// A run as the user asks for it.
+pub(super) struct RunRequest<'a> {
+    pub(super) change: ChangeSelector<'a>,
+    /// An open run is kept and not resumed.
     pub(super) fresh: bool,
-    /// The flags.
     pub(super) flags: &'a RunArguments,
     /// What was chosen on the screen, over the flags.
     pub(super) chosen: Option<&'a PartialSettings>,
-    /// Somebody looks at the screen and can be asked.
+    /// A user looks at the screen and can be asked.
     pub(super) attended: bool,
     /// How the user is asked whether the repository's own file may run things.
     pub(super) consent: Consent<'a>,
@@ -64,130 +62,174 @@ impl Consent<'_> {
     }
 }
 
-/// What comes of a wish.
-pub(super) enum Outlook {
-    /// A loop that can run.
-    Ready(Box<Ready>),
-    /// There is nothing left to do in the change; this was mended on the way.
+/// What comes of a request.
+pub(super) enum LaunchOutcome {
+    Ready(Box<PreparedRun>),
+    /// There is nothing left to do in the change; this was repaired on the way.
     NothingLeft(Box<Change>, Vec<Event>),
-    /// It was only to be said what would be done.
-    Told(ExitCode),
-    /// The screen has to ask first; this was mended on the way.
+    /// A dry run: the plan was shown.
+    Shown(ExitCode),
+    /// The screen has to ask first; this was repaired on the way.
     Asks(Box<TrustQuestion>, Vec<Event>),
 }
 
 /// The change a run is asked for.
 #[derive(Clone, Copy)]
-pub(super) enum Which<'a> {
-    /// This one.
+pub(super) enum ChangeSelector<'a> {
     Named(&'a str),
     /// The only one with work left.
-    Only,
+    OnlyOpen,
     /// That of the open run, else of the kept one.
-    Last,
+    LastRun,
 }
 
-/// Makes a run ready, or says why there is none.
-pub(super) async fn outlook(wish: &Wish<'_>, context: &Context) -> Result<Outlook, Failure> {
-    let directory = context.folder()?;
-    let mended = mend_first(wish, context, &directory).await?;
-    let started = start_in(wish, context, &mended);
-    // What was mended is told by the run; where there is none, it must not go unsaid.
-    let told = mended.said.iter().filter_map(told);
-    started.map_err(|failure| told.fold(failure, Failure::hint))
-}
-
-/// Mends an interrupted run, before anything in the tree is believed.
-async fn mend_first(
-    wish: &Wish<'_>,
+/// Prepares a run, or says why there is none. What an interrupted run left is repaired before
+/// anything in the tree is believed; a dry run repairs nothing.
+pub(super) async fn prepare(
+    request: &RunRequest<'_>,
     context: &Context,
-    directory: &Path,
-) -> Result<Mended, Failure> {
-    if wish.flags.dry_run {
-        let repository = match Repository::discover(directory) {
-            Ok(repository) => repository,
-            Err(error) => return Err(no_usable_repository(&error, directory, context)),
-        };
-        return Ok(Mended {
-            said: Vec::new(),
-            repository,
-            lock: None,
-        });
+) -> Result<LaunchOutcome, Failure> {
+    if request.flags.dry_run {
+        return show_plan(request, context).map(LaunchOutcome::Shown);
     }
+    let vault = open_vault(request, context).await?;
+    let repaired = vault.repaired.clone();
+    let prepared = prepare_in(vault, request, context);
+    // The run reports what was repaired; where there is none, it must not go unsaid.
+    let said = repaired.iter().filter_map(recovered);
+    prepared.map_err(|failure| said.fold(failure, Failure::hint))
+}
+
+async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenVault, Failure> {
     let surroundings = context.surroundings()?;
-    let change = match wish.which {
-        Which::Named(target) => Some(source::name_of(target, &surroundings)),
-        Which::Only | Which::Last => None,
+    let change = match request.change {
+        ChangeSelector::Named(target) => Some(source::name_of(target, &surroundings)),
+        ChangeSelector::OnlyOpen | ChangeSelector::LastRun => None,
     };
-    let mending = Mending {
-        directory,
+    let repair = RepairRequest {
+        directory: &context.folder()?,
         state: &state_directory(&context.environment)?,
         change: change.as_deref(),
-        fresh: wish.fresh,
+        fresh: request.fresh,
     };
-    mend(mending).await
+    OpenVault::open(repair).await
 }
 
-pub(super) fn told(event: &Event) -> Option<String> {
+pub(super) fn recovered(event: &Event) -> Option<String> {
     match event {
         Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
         _ => None,
     }
 }
 
-fn start_in(wish: &Wish<'_>, context: &Context, mended: &Mended) -> Result<Outlook, Failure> {
-    let flags = wish.flags;
-    let repository = mended.repository.clone();
-    let last = match wish.which {
-        Which::Last => Some(last_run(context, &repository)?),
-        Which::Named(_) | Which::Only => None,
+/// The settings and the change of a request.
+struct Inputs {
+    loaded: Loaded,
+    /// What flags and screen say, over all files.
+    layer: PartialSettings,
+    settings: Settings,
+    surroundings: Surroundings,
+    change: Change,
+}
+
+impl Inputs {
+    /// `last` is the run to resume, where one is asked for.
+    fn read(
+        request: &RunRequest<'_>,
+        context: &Context,
+        work_tree: &Path,
+        last: Option<&OpenRun>,
+    ) -> Result<Self, Failure> {
+        let flags = request.flags;
+        let layer = match request.chosen {
+            Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
+            None => flags.settings(),
+        };
+        let loaded = context.load(work_tree, flags.trust)?;
+        let settings = loaded.shown(layer.clone()).map_err(unfit)?;
+        let surroundings = context.surroundings()?;
+        let change = match (request.change, last) {
+            (ChangeSelector::Named(target), _) => context.change(target)?,
+            (_, Some(last)) => change_of(last, context, &surroundings)?,
+            (_, None) => only_change(&surroundings)?,
+        };
+        if change.task_tally().total == 0 {
+            return Err(Failure::refused(format!("`{}` has no tasks", change.name))
+                .hint(change.source.example()));
+        }
+        Ok(Self {
+            loaded,
+            layer,
+            settings,
+            surroundings,
+            change,
+        })
+    }
+}
+
+fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    let directory = context.folder()?;
+    let repository = Repository::discover(&directory)
+        .map_err(|error| no_usable_repository(&error, &directory, context))?;
+    let last = match request.change {
+        ChangeSelector::LastRun => {
+            let last = peek_last(&state_directory(&context.environment)?, &repository)
+                .map_err(|error| Failure::system("could not look for a run").because(error))?;
+            Some(last.ok_or_else(nothing_to_resume)?)
+        }
+        ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => None,
     };
-    let layer = match wish.chosen {
-        Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
-        None => flags.settings(),
+    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+    let Inputs {
+        loaded,
+        settings,
+        change,
+        ..
+    } = &inputs;
+    output::warn(context, loaded.warnings.iter().map(String::as_str));
+    output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
+    let only = request.flags.story.as_deref();
+    dry_run(change, settings, context, (&repository, only, last))
+}
+
+fn prepare_in(
+    vault: OpenVault,
+    request: &RunRequest<'_>,
+    context: &Context,
+) -> Result<LaunchOutcome, Failure> {
+    let last = match request.change {
+        ChangeSelector::LastRun => Some(vault.last_run().ok_or_else(nothing_to_resume)?),
+        ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => None,
     };
-    let mut loaded = context.load(&repository.work_tree, flags.trust)?;
-    let settings = loaded.shown(layer.clone()).map_err(unfit)?;
-    let surroundings = context.surroundings()?;
-    let change = match (wish.which, &last) {
-        (Which::Named(target), _) => context.change(target)?,
-        (_, Some(last)) => change_of(last, context, &surroundings)?,
-        (_, None) => only_change(&surroundings)?,
-    };
-    if change.task_tally().total == 0 {
-        return Err(Failure::refused(format!("`{}` has no tasks", change.name))
-            .hint(change.source.example()));
+    let repository = vault.repository();
+    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+    let Inputs {
+        mut loaded,
+        layer,
+        settings,
+        surroundings,
+        change,
+    } = inputs;
+    if !request.attended {
+        hint_at_gates(&settings, context, repository, request.flags);
     }
-    if flags.dry_run {
-        output::warn(context, loaded.warnings.iter().map(String::as_str));
-        output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
-        let only = flags.story.as_deref();
-        let told = dry_run(&change, &settings, context, (&repository, only, last))?;
-        return Ok(Outlook::Told(told));
+    if let Some(question) = allow(&mut loaded, request, context)? {
+        return Ok(LaunchOutcome::Asks(Box::new(question), vault.repaired));
     }
-    if !wish.attended {
-        hint_at_gates(&settings, context, &repository, flags);
-    }
-    if let Some(question) = allow(&mut loaded, wish, context)? {
-        return Ok(Outlook::Asks(Box::new(question), mended.said.clone()));
-    }
-    let order = Order {
-        state: state_directory(&context.environment)?,
-        environment: context.environment.clone(),
-        only_story: flags.story.clone().map(StoryId),
-        reopen: last.is_some(),
-        mended: mended.said.clone(),
-        lock: mended.lock.clone(),
+    let repaired = vault.repaired.clone();
+    let run = Run {
         change: change.clone(),
-        repository,
         surroundings,
         settings: loaded.allowed(layer).map_err(unfit)?,
+        only_story: request.flags.story.clone().map(StoryId),
+        reopen: last.is_some(),
         warnings: loaded.warnings,
-        attended: wish.attended,
+        environment: context.environment.clone(),
+        attended: request.attended,
     };
-    Ok(match prepare(order)? {
-        Prepared::NothingLeft => Outlook::NothingLeft(Box::new(change), mended.said.clone()),
-        Prepared::Ready(ready) => Outlook::Ready(ready),
+    Ok(match PreparedRun::new(vault, run)? {
+        Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
+        None => LaunchOutcome::NothingLeft(Box::new(change), repaired),
     })
 }
 
@@ -195,13 +237,13 @@ fn start_in(wish: &Wish<'_>, context: &Context, mended: &Mended) -> Result<Outlo
 /// to ask it; whoever says no, and whoever cannot be asked, is refused.
 fn allow(
     loaded: &mut Loaded,
-    wish: &Wish<'_>,
+    request: &RunRequest<'_>,
     context: &Context,
 ) -> Result<Option<TrustQuestion>, Failure> {
     let Some(file) = loaded.unallowed() else {
         return Ok(None);
     };
-    match wish.consent {
+    match request.consent {
         Consent::Nobody => return Err(trust::refusal(file, context)),
         Consent::Terminal => trust::ask_for(file, context)?,
         Consent::Screen(Some(token)) if token == file.allowance.token() => {
@@ -233,15 +275,10 @@ fn hint_at_gates(
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The run to go on with.
-fn last_run(context: &Context, repository: &Repository) -> Result<OpenRun, Failure> {
-    peek_last(&state_directory(&context.environment)?, repository)
-        .map_err(|error| Failure::system("could not look for a run").because(error))?
-        .ok_or_else(|| {
-            Failure::refused("there is no run to resume here")
-                .hint("start one with `ralphtool loop CHANGE`")
-                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
-        })
+fn nothing_to_resume() -> Failure {
+    Failure::refused("there is no run to resume here")
+        .hint("start one with `ralphtool loop CHANGE`")
+        .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
 }
 
 /// The change of a run, from where the run read it.

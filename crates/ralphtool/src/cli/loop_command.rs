@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::flags::{EXIT_CODES, RunArguments};
-use super::launch::{Consent, Which, Wish};
+use super::launch::{ChangeSelector, Consent, RunRequest};
 use super::start;
 use ralph_run::failure::Failure;
 
@@ -43,18 +43,18 @@ pub(super) struct LoopArguments {
 
 /// Runs the loop.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let wish = Wish {
-        which: arguments
+    let request = RunRequest {
+        change: arguments
             .change
             .as_deref()
-            .map_or(Which::Only, Which::Named),
+            .map_or(ChangeSelector::OnlyOpen, ChangeSelector::Named),
         fresh: arguments.fresh,
         flags: &arguments.run,
         chosen: None,
         attended: arguments.run.allow_screen() && context.has_screen(),
         consent: Consent::of(&arguments.run),
     };
-    start::run(&wish, context)
+    start::run(&request, context)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::context::Context;
 use super::flags::{EXIT_CODES, RunArguments};
-use super::launch::{Consent, Which, Wish};
+use super::launch::{ChangeSelector, Consent, RunRequest};
 use super::start;
 use ralph_run::failure::Failure;
 
@@ -28,13 +28,13 @@ pub(super) struct ResumeArguments {
 
 /// Goes on with the last run.
 pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let wish = Wish {
-        which: Which::Last,
+    let request = RunRequest {
+        change: ChangeSelector::LastRun,
         fresh: false,
         flags: &arguments.run,
         chosen: None,
         attended: arguments.run.allow_screen() && context.has_screen(),
         consent: Consent::of(&arguments.run),
     };
-    start::run(&wish, context)
+    start::run(&request, context)
 }

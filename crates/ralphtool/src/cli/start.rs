@@ -10,14 +10,14 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::context::Context;
 use super::flags::RunArguments;
-use super::launch::{self, Outlook, Wish};
+use super::launch::{self, LaunchOutcome, RunRequest};
 use super::runtime::on_runtime;
 use super::{output, reporter, tui};
 use crate::ui::Face;
 use crate::ui::words;
 use ralph_plan::change::Change;
 use ralph_run::engine::Audience;
-use ralph_run::engine::launch::Ready;
+use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::records::event::{Event, Record};
 
@@ -28,22 +28,24 @@ const WAITING: usize = 256;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the loop, or says what it would do.
-pub(super) fn run(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(start(wish, context))
+pub(super) fn run(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(start(request, context))
 }
 
-async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> {
+async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     // To find the time zone for the first time means to list all there are; git is at work meanwhile.
     drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
-    match launch::outlook(wish, context).await? {
-        Outlook::Told(code) => Ok(code),
-        Outlook::NothingLeft(change, mended) => nothing_left(&change, wish.flags, &mended),
+    match launch::prepare(request, context).await? {
+        LaunchOutcome::Shown(code) => Ok(code),
+        LaunchOutcome::NothingLeft(change, repaired) => {
+            nothing_left(&change, request.flags, &repaired)
+        }
         // Only a screen is answered so.
-        Outlook::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
-        Outlook::Ready(ready) if wish.attended => Box::pin(tui::run(ready, context)).await,
-        Outlook::Ready(ready) => {
-            let face = reporter::face(wish.flags, context);
-            let face = reporter::with_bell(face, ready.caller(), wish.flags, context);
+        LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
+        LaunchOutcome::Ready(ready) if request.attended => Box::pin(tui::run(ready, context)).await,
+        LaunchOutcome::Ready(ready) => {
+            let face = reporter::face(request.flags, context);
+            let face = reporter::with_bell(face, ready.caller(), request.flags, context);
             let code = show_run(ready, face).await?;
             Ok(code.into())
         }
@@ -53,10 +55,10 @@ async fn start(wish: &Wish<'_>, context: &Context) -> Result<ExitCode, Failure> 
 fn nothing_left(
     change: &Change,
     flags: &RunArguments,
-    mended: &[Event],
+    repaired: &[Event],
 ) -> Result<ExitCode, Failure> {
     let tally = change.story_tally();
-    let mut lines: Vec<String> = mended.iter().filter_map(launch::told).collect();
+    let mut lines: Vec<String> = repaired.iter().filter_map(launch::recovered).collect();
     lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     if flags.json {
         // Only records may appear on stdout, and no run took place.
@@ -66,7 +68,10 @@ fn nothing_left(
 }
 
 /// Runs what is ready while a face shows it; gives the run's exit code.
-pub(super) async fn show_run(ready: Box<Ready>, face: Box<dyn Face + Send>) -> Result<u8, Failure> {
+pub(super) async fn show_run(
+    ready: Box<PreparedRun>,
+    face: Box<dyn Face + Send>,
+) -> Result<u8, Failure> {
     let (audience, shown) = report(face);
     let end = Box::pin(ready.run(audience, None)).await;
     finish_showing(shown)?;

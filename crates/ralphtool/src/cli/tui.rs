@@ -25,7 +25,7 @@ use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbo
 
 use super::context::Context;
 use super::flags::RunArguments;
-use super::launch::{self, Consent, Outlook, Which, Wish};
+use super::launch::{self, ChangeSelector, Consent, LaunchOutcome, RunRequest};
 use super::output;
 use super::runtime::on_runtime;
 use crate::ui::style::Paint;
@@ -33,7 +33,7 @@ use crate::ui::tui::app::{App, Home, Terminal};
 use crate::ui::tui::message::{Asked, Msg, RunOver, Start};
 use ralph_agents::hearing::DetailLevel;
 use ralph_run::engine::Audience;
-use ralph_run::engine::launch::Ready;
+use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::Record;
@@ -73,7 +73,7 @@ pub(super) fn pick(context: &Context) -> Result<ExitCode, Failure> {
 }
 
 /// Shows a run that is ready.
-pub(super) async fn run(ready: Box<Ready>, context: &Context) -> Result<ExitCode, Failure> {
+pub(super) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<ExitCode, Failure> {
     let (sender, commands) = mpsc::channel(COMMANDS);
     let mut stage = Stage::open(context, Home::Run, Some(sender))?;
     let over = stage.play(ready, commands).await;
@@ -226,27 +226,27 @@ impl Stage {
         context: &Context,
     ) -> RunOver {
         let flags = RunArguments::default();
-        let wish = Wish {
-            which: Which::Named(&start.change),
+        let request = RunRequest {
+            change: ChangeSelector::Named(&start.change),
             fresh: start.fresh,
             flags: &flags,
             chosen: Some(&start.chosen),
             attended: true,
             consent: Consent::Screen(start.allowed.as_deref()),
         };
-        match Box::pin(launch::outlook(&wish, context)).await {
-            Ok(Outlook::Ready(ready)) => self.play(ready, commands).await,
-            Ok(Outlook::NothingLeft(..) | Outlook::Told(_)) => RunOver::NothingLeft,
-            Ok(Outlook::Asks(question, mended)) => RunOver::Asks(Box::new(Asked {
+        match Box::pin(launch::prepare(&request, context)).await {
+            Ok(LaunchOutcome::Ready(ready)) => self.play(ready, commands).await,
+            Ok(LaunchOutcome::NothingLeft(..) | LaunchOutcome::Shown(_)) => RunOver::NothingLeft,
+            Ok(LaunchOutcome::Asks(question, repaired)) => RunOver::Asks(Box::new(Asked {
                 question: *question,
-                recovered: mended.iter().filter_map(launch::told).collect(),
+                recovered: repaired.iter().filter_map(launch::recovered).collect(),
                 start: start.clone(),
             })),
             Err(failure) => RunOver::Failed(lookup::told(&failure)),
         }
     }
 
-    async fn play(&mut self, ready: Box<Ready>, commands: Receiver<UserCommand>) -> RunOver {
+    async fn play(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
         let (sender, records) = mpsc::channel(RECORDS);
         let audience = Audience {
             records: sender,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::afterwards::{Deed, Done, Plan, Recovered};
 use crate::engine::attempts::find;
 use crate::engine::gaps::append;
-use crate::engine::launch::refusal;
-use crate::engine::mend::mend_with;
+use crate::engine::refusal::refusal;
+use crate::engine::repair::repair;
 use crate::engine::{MENDING_TIMEOUT, chain, outside};
 use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice};
@@ -60,7 +60,7 @@ impl Afterwards {
                 recovered: Vec::new(),
             });
         }
-        let said = mend_with(&mut checkpoints, None, false).await?;
+        let said = repair(&mut checkpoints, None, false).await?;
         let recovered = said.into_iter().filter_map(|event| match event {
             Event::Recovered { found, done } => Some(Recovered { found, done }),
             _ => None,

@@ -14,20 +14,20 @@ use ralph_process::EnvChange;
 
 /// The agents of a run, as its settings describe them.
 #[derive(Debug, Clone)]
-pub struct Agents {
+pub(crate) struct Agents {
     own: BTreeMap<String, Sourced<AgentSettings>>,
 }
 
 impl Agents {
     /// The agents the settings know.
-    pub fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             own: settings.agents.clone(),
         }
     }
 
     /// The agent of a choice; whether there is one was checked when the settings were read.
-    pub fn agent(&self, choice: &Choice) -> Agent {
+    pub(crate) fn agent(&self, choice: &Choice) -> Agent {
         let Some(Sourced { value: own, .. }) = self.own.get(&choice.agent) else {
             return built_in(&choice.agent, &[], choice.model.clone(), Vec::new());
         };

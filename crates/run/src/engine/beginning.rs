@@ -2,30 +2,29 @@
 //! earlier run of the same change left, whose red would else count as "before".
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::history::lookup::read_run;
 use crate::records::event::{FinishChoice, Outcome};
 use crate::records::progress::Progress;
 use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::Standing;
-use ralph_vault::look::look;
+use ralph_vault::session::Checkpoints;
 
 /// The gates of earlier runs whose work a run of the change goes on from, and whether each was red
-/// where they began. `run` is the one that goes on, if it has begun already.
+/// where they began. `run` is the one that is prepared.
 pub(super) fn gates_where_work_began(
-    vault: &Path,
+    checkpoints: &Checkpoints,
     change: &str,
-    run: Option<&RunId>,
+    run: &RunId,
 ) -> BTreeMap<String, bool> {
     let mut gates = BTreeMap::new();
     // What cannot be read is not known: the gates are asked again.
-    let runs = look(vault).map(|look| look.runs).unwrap_or_default();
-    let earlier = runs.iter().position(|past| Some(&past.run) == run);
+    let runs = checkpoints.past_runs().unwrap_or_default();
+    let earlier = runs.iter().position(|past| past.run == *run);
     let earlier = runs.iter().take(earlier.unwrap_or(runs.len()));
     for past in earlier.rev() {
         let mut progress = Progress::default();
-        for record in read_run(vault, &past.run) {
+        for record in read_run(checkpoints.vault_folder(), &past.run) {
             progress.apply(&record);
         }
         let finish = progress.finish.as_ref().map(|finish| finish.choice);

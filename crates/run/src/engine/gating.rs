@@ -1,12 +1,13 @@
 //! Gates: started, remembered, and what they change in the tree undone.
 
 use std::error::Error;
+use std::ffi::OsString;
 
 use super::gate_run::{GateEnd, GateRunning, GateTarget};
 use super::step::{Answer, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
-use crate::gates::gate::GateRun;
+use crate::gates::gate::{self, GateRun};
 use crate::gates::verdicts::Verdicts;
 use crate::machine::{Ground, Input, Ticket};
 use crate::policy::{Gate, When};
@@ -41,7 +42,7 @@ impl Engine {
             .checkpoint_tree()
             .map_err(|error| self.failed("could not start an attempt", &error))?;
         let verdicts = Verdicts::read(self.checkpoints.vault_folder());
-        let gates = self.job.gates.iter().enumerate();
+        let gates = self.policy().gates.iter().enumerate();
         let green = gates.filter(|(_, gate)| verdicts.has(&tree, &gate.run));
         Ok(Input::Looked {
             ticket,
@@ -52,13 +53,16 @@ impl Engine {
 
     /// Whether gates judge every attempt.
     pub(super) fn has_story_gates(&self) -> bool {
-        self.job.gates.iter().any(|gate| gate.when == When::Story)
+        self.policy()
+            .gates
+            .iter()
+            .any(|gate| gate.when == When::Story)
     }
 
     fn gate(&self, target: GateTarget) -> Result<Gate, StepError> {
-        let gate = self.job.gates.get(target.gate).cloned();
+        let gate = self.policy().gates.get(target.gate).cloned();
         gate.ok_or_else(|| {
-            let count = self.job.gates.len();
+            let count = self.policy().gates.len();
             StepError::internal(format!("gate {} of {count} was asked for", target.gate + 1))
         })
     }
@@ -99,18 +103,18 @@ impl Engine {
         story: &StoryId,
         name: &str,
     ) -> Result<RunningProcess, Box<dyn Error>> {
-        let folder = gate_logs(&self.checkpoints, &self.job.run);
+        let folder = gate_logs(&self.checkpoints, &self.id);
         create_private_folder(&folder)?;
         let run = GateRun {
             line: &gate.run,
             root: &self.checkpoints.repository().work_tree,
             log: &folder.join(format!("{name}.log")),
-            run: &self.job.run,
-            change: &self.job.change.name,
+            run: &self.id,
+            change: &self.run.change.name,
             story,
             name,
         };
-        let process = run.process(self.job.shell.clone())?;
+        let process = run.process(shell(&self.run.environment))?;
         Ok(self.start_watched(process)?)
     }
 
@@ -193,7 +197,7 @@ impl Engine {
         self.checkpoints
             .reopening_begins()
             .map_err(|error| self.failed("could not write to the journal", &error))?;
-        source::read_again(&self.job.change, &self.job.surroundings)
+        source::read_again(&self.run.change, &self.run.surroundings)
             .and_then(|change| source::open_story(&change, &reopening.story))
             .map_err(|error| StepError::source("could not open the story's boxes again", &error))?;
         let report = self.checkpoints.save_reopened(reopening);
@@ -210,4 +214,12 @@ impl Engine {
 fn quoted(tasks: &[String]) -> String {
     let tasks: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
     tasks.join(", ")
+}
+
+fn shell(environment: &[(OsString, OsString)]) -> OsString {
+    let own = environment
+        .iter()
+        .find(|(name, _)| name == "SHELL")
+        .map(|(_, value)| value.as_os_str());
+    gate::shell(own)
 }

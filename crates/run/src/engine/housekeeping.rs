@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::launch::refusal;
+use super::refusal::refusal;
 use super::{MENDING_TIMEOUT, chain};
 use crate::failure::Failure;
 use ralph_base::ids::RunId;

@@ -109,30 +109,30 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
 impl Engine {
     fn read_backlog(&mut self, ticket: Ticket) -> Answer {
         self.read_plan_again()?;
-        let stories = self.job.change.stories.iter().map(view).collect();
+        let stories = self.run.change.stories.iter().map(view).collect();
         Ok(Input::Backlog { ticket, stories })
     }
 
     /// Reads the change as it is now; the story at hand is compared with that.
     pub(super) fn read_plan_again(&mut self) -> Result<(), StepError> {
-        let change = source::read_again(&self.job.change, &self.job.surroundings)
+        let change = source::read_again(&self.run.change, &self.run.surroundings)
             .map_err(|error| StepError::source("could not read the change again", &error))?;
-        self.job.change = change.clone();
+        self.run.change = change.clone();
         self.story_base = Some(change);
         Ok(())
     }
 
     async fn begin(&mut self, ticket: Ticket) -> Answer {
-        let begun = if self.job.resumed {
+        let begun = if self.resumed {
             self.checkpoints.adopt()
         } else {
-            let place = source::place_of(&self.job.change);
+            let place = source::place_of(&self.run.change);
             let folder = place.as_deref().and_then(|place| {
-                let folder = source::folder_of_plan(Path::new(place), &self.job.change.name);
+                let folder = source::folder_of_plan(Path::new(place), &self.run.change.name);
                 folder.to_str().map(str::to_owned)
             });
             self.checkpoints.set_plan(place, folder);
-            self.checkpoints.begin(&self.job.run, &self.job.change.name)
+            self.checkpoints.begin(&self.id, &self.run.change.name)
         };
         let begun =
             begun.map_err(|error| self.failed("could not make the checkpoint branch", &error))?;
@@ -192,7 +192,7 @@ impl Engine {
     }
 
     async fn save(&mut self, ticket: Ticket, save: Save) -> Answer {
-        let passed = self.job.gates.iter();
+        let passed = self.policy().gates.iter();
         let passed = passed.filter(|gate| save.gates.contains(&gate.name));
         let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
         let story = StoryNote {
@@ -262,7 +262,7 @@ impl Engine {
             }
         };
         self.warn(report.notices).await?;
-        let tidied = tidy(&mut self.checkpoints, self.job.vault_limit).await;
+        let tidied = tidy(&mut self.checkpoints, self.run.settings.vault_limit.value).await;
         self.warn(tidied).await?;
         Ok(Input::Finished {
             ticket,

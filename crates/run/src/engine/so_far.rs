@@ -8,6 +8,7 @@ use crate::policy::budget::{Budget, flags_off};
 use crate::records::event::{Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
+use crate::settings::Settings;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_base::shell::quoted;
 use ralph_vault::session::OpenRun;
@@ -25,11 +26,7 @@ pub(super) struct SoFar {
 
 /// Reads the record of an open run; refuses a run with a budget where it does not say what was
 /// spent.
-pub(super) fn so_far(
-    folder: &Path,
-    open: &OpenRun,
-    (budget, story_budget): (Budget, Budget),
-) -> Result<SoFar, Failure> {
+pub(super) fn so_far(folder: &Path, open: &OpenRun, settings: &Settings) -> Result<SoFar, Failure> {
     let path = file::path_in(folder);
     let found = file::read(folder).map_err(|error| {
         Failure::system("could not read what the run has done so far")
@@ -39,7 +36,7 @@ pub(super) fn so_far(
     let gap = gap(found.as_ref(), open);
     let mut warnings = Vec::new();
     if let Some(gap) = gap {
-        let off = flags_off(&budget, &story_budget);
+        let off = flags_off(&Budget::of_run(settings), &Budget::of_story(settings));
         if !off.is_empty() {
             return Err(Failure::refused(format!(
                 "what this run has spent is not known, so its budget cannot be kept: {gap} (`{}`)",

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent_run::AgentRun;
+use super::agents::Agents;
 use super::step::{Answer, StepError};
 use super::{Engine, Running, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
@@ -60,7 +61,7 @@ impl Engine {
         choice: &Choice,
         briefing: Briefing,
     ) -> Answer {
-        let agent = self.job.agents.agent(choice);
+        let agent = Agents::of(&self.run.settings).agent(choice);
         self.include_user_changes(&attempt.story).await?;
         let folder = self
             .start_process(ticket, &attempt, &agent, &briefing)
@@ -85,7 +86,7 @@ impl Engine {
             return Ok(());
         }
         self.read_plan_again()?;
-        match self.job.change.story(story) {
+        match self.run.change.story(story) {
             Some(_) => Ok(()),
             None => Err(StepError::new(
                 NOT_STARTED,
@@ -102,10 +103,10 @@ impl Engine {
         agent: &Agent,
         briefing: &Briefing,
     ) -> Result<PathBuf, StepError> {
-        let folder = self.checkpoints.attempt_folder(&self.job.run, attempt);
+        let folder = self.checkpoints.attempt_folder(&self.id, attempt);
         create_private_folder(&folder.join("git")).map_err(not_started)?;
         let learnings =
-            crate::learnings::file::path(self.checkpoints.vault_folder(), &self.job.change.name);
+            crate::learnings::file::path(self.checkpoints.vault_folder(), &self.run.change.name);
         let text = self.prompt_for(attempt, briefing, &learnings)?;
         write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600).map_err(not_started)?;
         if let Some(base) = &self.story_base {
@@ -116,9 +117,9 @@ impl Engine {
             .attempt_started(attempt)
             .map_err(|error| self.failed(NOT_STARTED, &error))?;
         let work = Work {
-            run: &self.job.run,
+            run: &self.id,
             attempt,
-            change: &self.job.change.name,
+            change: &self.run.change.name,
             root: &self.checkpoints.repository().work_tree,
             learnings: &learnings,
             transcript: &folder,
@@ -159,18 +160,19 @@ impl Engine {
         briefing: &Briefing,
         learnings: &Path,
     ) -> Result<String, StepError> {
-        let change = &self.job.change;
+        let change = &self.run.change;
         let Some(story) = change.story(&attempt.story) else {
             return Err(not_started(std::io::Error::other(format!(
                 "the change has no story {}",
                 attempt.story
             ))));
         };
-        let notes = newest(learnings, self.job.learnings_limit).map_err(not_started)?;
+        let notes =
+            newest(learnings, self.run.settings.learnings_limit.value).map_err(not_started)?;
         let previous = briefing.previous.as_ref();
         let previous = previous.map(|previous| self.previous_failure(previous));
         let gates: Vec<(String, String)> = self
-            .job
+            .policy()
             .gates
             .iter()
             .map(|gate| (gate.name.clone(), gate.run.clone()))
@@ -184,8 +186,8 @@ impl Engine {
             learnings_path: &learnings.to_string_lossy(),
             previous: previous.as_ref(),
             notes: &briefing.notes,
-            strict_tasks: self.job.strict_tasks,
-            tamper: &self.job.tamper,
+            strict_tasks: self.policy().strict_tasks,
+            tamper: &self.policy().tamper,
         }))
     }
 

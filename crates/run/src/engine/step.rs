@@ -63,7 +63,7 @@ impl Engine {
                 ticket,
                 what,
                 reason,
-                hint,
+                hint: self.vault_gone().unwrap_or(hint),
             },
         };
         self.ready.push_back(input);

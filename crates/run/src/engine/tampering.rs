@@ -21,13 +21,18 @@ impl Engine {
             .map(|file| place(&file.path))
             .collect();
         let documents = change.documents.iter().flat_map(|it| &it.paths);
-        let lines: Vec<String> = self.job.gates.iter().map(|gate| gate.run.clone()).collect();
+        let lines: Vec<String> = self
+            .policy()
+            .gates
+            .iter()
+            .map(|gate| gate.run.clone())
+            .collect();
         Watch {
-            checks: self.job.tamper.checks(),
+            checks: self.policy().tamper.checks(),
             documents: documents.map(|path| place(path)).collect(),
             task_files,
             gates: Gates::new(&lines),
-            roots: self.job.tamper.roots.clone(),
+            roots: self.policy().tamper.roots.clone(),
             tops: BTreeSet::new(),
             work_tree: self
                 .checkpoints

@@ -8,8 +8,10 @@ use super::*;
 use crate::machine::{Origin, Setup};
 use crate::policy::Policy;
 use crate::policy::roster::Roster;
-use crate::settings::Settings;
+use crate::settings::files::{self, Places};
+use crate::settings::{PartialSettings, Settings};
 use ralph_plan::change::SourceKind;
+use ralph_plan::source::Surroundings;
 
 fn engine_of(machine: Machine, folder: &Path) -> Engine {
     let repo = folder.join("repo");
@@ -18,11 +20,16 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         .arg(&repo)
         .status();
     assert!(made.unwrap().success());
-    let settings = Settings::resolve([]).unwrap();
-    let state = folder.join("state");
-    let checkpoints = Checkpoints::open(&repo, &state, MENDING_TIMEOUT);
-    let job = Job {
-        run: RunId("r".to_owned()),
+    let places = Places {
+        root: &repo,
+        home: None,
+        config: None,
+        directory: &repo,
+        state: None,
+        trust: false,
+    };
+    let loaded = files::load(&places, &[]).unwrap();
+    let run = Run {
         change: Change {
             name: "c".to_owned(),
             root: repo.clone(),
@@ -42,15 +49,19 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
             config_home: None,
             feature: None,
         },
-        agents: Agents::of(&settings),
-        gates: Vec::new(),
-        strict_tasks: false,
-        tamper: TamperPolicy::default(),
-        shell: "sh".into(),
-        vault_limit: settings.vault_limit.value,
-        learnings_limit: settings.learnings_limit.value,
+        settings: loaded.allowed(PartialSettings::default()).unwrap(),
+        only_story: None,
+        reopen: false,
+        warnings: Vec::new(),
+        environment: Vec::new(),
+        attended: false,
+    };
+    let prepared = PreparedRun {
+        id: RunId("r".to_owned()),
+        run,
+        machine,
+        checkpoints: Checkpoints::open(&repo, &folder.join("state"), MENDING_TIMEOUT).unwrap(),
         resumed: false,
-        notify: NotifySettings::default(),
         preface: Vec::new(),
     };
     let (records, _) = mpsc::channel(1);
@@ -58,7 +69,7 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         records,
         detail_level: DetailLevel::Latest,
     };
-    Engine::new(machine, checkpoints.unwrap(), job, audience, None).unwrap()
+    Engine::new(prepared, audience, None).unwrap()
 }
 
 #[tokio::test]

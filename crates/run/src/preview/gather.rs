@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::engine::agents;
-use crate::engine::launch::other_run;
+use crate::engine::refusal::other_run;
 use crate::engine::{MENDING_TIMEOUT, chain};
 use crate::machine::Carry;
 use crate::policy::roster::never_asked;

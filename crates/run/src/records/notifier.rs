@@ -22,7 +22,7 @@ const MESSAGE: &str = "{message}";
 
 /// Tells the user's program what is worth telling.
 #[derive(Debug)]
-pub(crate) struct Herald {
+pub(crate) struct Notifier {
     command: Vec<String>,
     folder: PathBuf,
     listener: Listener,
@@ -31,8 +31,8 @@ pub(crate) struct Herald {
     complained: bool,
 }
 
-impl Herald {
-    /// A herald, where the settings name a program; it runs in the given folder.
+impl Notifier {
+    /// Where the settings name a program; it runs in the given folder.
     pub(crate) fn of(settings: &NotifySettings, folder: PathBuf) -> Option<Self> {
         Some(Self {
             command: settings.command.clone()?,

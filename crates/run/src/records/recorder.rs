@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::records::event::{Event, Record, WIRE_VERSION};
 use crate::records::file::RecordFile;
-use crate::records::notifier::Herald;
+use crate::records::notifier::Notifier;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
@@ -34,7 +34,7 @@ pub(crate) struct Recorder {
     waiting: Vec<Record>,
     /// Lines for the file of what waits.
     unwritten: Vec<u8>,
-    herald: Option<Herald>,
+    notifier: Option<Notifier>,
 }
 
 impl Recorder {
@@ -50,27 +50,27 @@ impl Recorder {
             audience,
             waiting: Vec::new(),
             unwritten: Vec::new(),
-            herald: None,
+            notifier: None,
         })
     }
 
     /// Tells somebody else, too.
-    pub(crate) fn with_herald(mut self, herald: Option<Herald>) -> Self {
-        self.herald = herald;
+    pub(crate) fn with_notifier(mut self, notifier: Option<Notifier>) -> Self {
+        self.notifier = notifier;
         self
     }
 
     /// Records an event; what an agent says is told with what follows it, or when that is asked for.
     pub(crate) async fn record(&mut self, event: Event) -> Result<(), FileError> {
-        let complaint = self.herald.as_mut().and_then(Herald::complaint);
+        let complaint = self.notifier.as_mut().and_then(Notifier::complaint);
         self.complain(complaint).await?;
         self.write(event).await
     }
 
     /// Waits until everything is told.
     pub(crate) async fn finish(&mut self) -> Result<(), FileError> {
-        let complaint = match &mut self.herald {
-            Some(herald) => herald.finish().await,
+        let complaint = match &mut self.notifier {
+            Some(notifier) => notifier.finish().await,
             None => None,
         };
         self.complain(complaint).await
@@ -98,8 +98,8 @@ impl Recorder {
         let is_of_agent = matches!(record.event, Event::Agent { .. });
         if !is_of_agent {
             self.write_down()?;
-            if let Some(herald) = &mut self.herald {
-                herald.hear(&record);
+            if let Some(notifier) = &mut self.notifier {
+                notifier.hear(&record);
             }
         }
         self.waiting.push(record);

@@ -1,63 +1,96 @@
-//! The first thing at every start: what a dead run left is found, mended and said. Comes before
+//! The first thing at every start: what a dead run left is found, repaired and said. Comes before
 //! the settings and the change are read: what lies in the tree may be the work of an attempt that
 //! never ended.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::gaps::fill_gaps;
-use super::launch::{broken, other_run, refusal};
+use super::refusal::{not_repaired, other_run, refusal};
 use super::start::{outside_of_last, recorded};
 use super::{MENDING_TIMEOUT, chain, outside};
 use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice};
+use crate::settings::Settings;
 use ralph_base::ids::RunId;
 use ralph_plan::source;
 use ralph_process::leftovers::{ProcessIdentity, end_leftovers};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
-use ralph_vault::session::Checkpoints;
-use ralph_vault::store::VaultLock;
+use ralph_vault::session::{Checkpoints, OpenRun};
+use ralph_vault::store::where_now;
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
 
-/// What to do about a run that was interrupted.
-pub struct Mending<'a> {
+/// Where to repair what an interrupted run left, and for which run.
+pub struct RepairRequest<'a> {
     /// Where the command was given.
     pub directory: &'a Path,
     /// The user's state directory.
     pub state: &'a Path,
     /// The change that is asked for, if one is.
     pub change: Option<&'a str>,
-    /// An open run is not gone on with.
+    /// An open run is kept and not resumed.
     pub fresh: bool,
 }
 
-/// A tree in which nothing is interrupted, for the run that is to start in it.
-pub struct Mended {
+/// The vault of a work tree in which nothing is interrupted. It is locked from the repair to the end
+/// of the run: no other ralphtool can come in between.
+pub struct OpenVault {
+    checkpoints: Checkpoints,
+    state: PathBuf,
     /// What was found and done.
-    pub said: Vec<Event>,
-    /// Where.
-    pub repository: Repository,
-    /// Held until the run starts: no other ralphtool can come in between.
-    pub lock: Option<VaultLock>,
+    pub repaired: Vec<Event>,
 }
 
-/// Mends what an interrupted run left, and says what that was, and where.
-pub async fn mend(mending: Mending<'_>) -> Result<Mended, Failure> {
-    let mut checkpoints = Checkpoints::open(mending.directory, mending.state, MENDING_TIMEOUT)
-        .map_err(|error| refusal(&error))?;
-    let said = mend_with(&mut checkpoints, mending.change, mending.fresh).await?;
-    Ok(Mended {
-        said,
-        repository: checkpoints.repository().clone(),
-        lock: checkpoints.vault_lock(),
-    })
+impl OpenVault {
+    /// Opens the vault and repairs what an interrupted run left.
+    pub async fn open(request: RepairRequest<'_>) -> Result<Self, Failure> {
+        let mut checkpoints = Checkpoints::open(request.directory, request.state, MENDING_TIMEOUT)
+            .map_err(|error| refusal(&error))?;
+        let repaired = repair(&mut checkpoints, request.change, request.fresh).await?;
+        Ok(Self {
+            checkpoints,
+            state: request.state.to_owned(),
+            repaired,
+        })
+    }
+
+    pub fn repository(&self) -> &Repository {
+        self.checkpoints.repository()
+    }
+
+    /// The run that can be resumed: the open one, else the kept one.
+    pub fn last_run(&self) -> Option<OpenRun> {
+        let open = self.checkpoints.open_run();
+        let run = open.or_else(|| self.checkpoints.kept_run())?;
+        let folder = self.checkpoints.vault_folder();
+        let plan = run
+            .plan
+            .map(|plan| where_now(folder, self.repository(), &plan));
+        Some(OpenRun { plan, ..run })
+    }
+
+    /// The checkpoints as the settings of the run want them.
+    pub(super) fn for_run(self, settings: &Settings) -> Result<Checkpoints, Failure> {
+        let timeout = settings.command_timeout.value.or_zero();
+        let mut checkpoints = self.checkpoints;
+        if timeout != MENDING_TIMEOUT {
+            // The timeout of git commands is fixed when the vault is opened; the lock is kept.
+            let (repository, lock) = (checkpoints.repository().clone(), checkpoints.vault_lock());
+            drop(checkpoints);
+            checkpoints = Checkpoints::open_held(repository, &self.state, timeout, lock)
+                .map_err(|error| refusal(&error))?;
+        }
+        // The user may have been asked something since the repair.
+        checkpoints.somebody_is_here();
+        Ok(checkpoints)
+    }
 }
 
-/// The same with checkpoints that are open already.
-pub async fn mend_with(
+/// Repairs what an interrupted run left, and says what that was.
+pub(crate) async fn repair(
     checkpoints: &mut Checkpoints,
     change: Option<&str>,
     fresh: bool,
@@ -69,7 +102,7 @@ pub async fn mend_with(
     let mut said: Vec<Event> = moved.into_iter().collect();
     let Some(run) = checkpoints.unsettled_run() else {
         let checked = checkpoints.set_damage_aside();
-        checked.map_err(|error| broken(&error))?;
+        checked.map_err(|error| not_repaired(&error))?;
         complete_last_record(checkpoints)?;
         return Ok(said);
     };
@@ -84,7 +117,7 @@ pub async fn mend_with(
     put_outside_back(checkpoints)?;
     let moving = checkpoints.unfinished_move();
     let recovery = checkpoints.recover();
-    if let Some(recovery) = recovery.map_err(|error| broken(&error))? {
+    if let Some(recovery) = recovery.map_err(|error| not_repaired(&error))? {
         said.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
@@ -96,7 +129,7 @@ pub async fn mend_with(
     if fresh && let Some(open) = checkpoints.open_run() {
         let report = checkpoints
             .finish(FinishChoice::Keep)
-            .map_err(|error| broken(&error))?;
+            .map_err(|error| not_repaired(&error))?;
         said.push(Event::Recovered {
             found: format!("an unfinished run of `{}`", open.change),
             done: format!("kept its branch `{}`", report.branch),

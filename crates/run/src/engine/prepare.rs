@@ -1,0 +1,323 @@
+//! From a [`Run`] as it was asked for to a [`PreparedRun`]: an open run is resumed, and everything
+//! that would make a run impossible is refused before anything is touched.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::agents;
+use super::beginning::gates_where_work_began;
+use super::refusal::{interrupted, other_run, refusal};
+use super::repair::OpenVault;
+use super::so_far::so_far;
+use super::{Audience, End, Engine, EngineError, gate_logs};
+use crate::failure::Failure;
+use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
+use crate::policy::prices::Prices;
+use crate::policy::roster::{Roster, never_asked};
+use crate::policy::{Backoff, Budget, Gate, OnFinish, Policy, When, changes_nobody_checks};
+use crate::records::event::Event;
+use crate::records::notify::Listener;
+use crate::records::progress::Progress;
+use crate::settings::files::AllowedSettings;
+use crate::tamper::TamperPolicy;
+use ralph_base::ids::{RunId, StoryId};
+use ralph_base::os;
+use ralph_base::random_name::random_name;
+use ralph_plan::change::{Change, StoryState};
+use ralph_plan::source::{Surroundings, place_of};
+use ralph_vault::session::{Checkpoints, OpenRun};
+use ralph_vault::store::where_now;
+
+/// However the pause after a limit is set, an agent is not asked in a hot loop.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// A run as it was asked for, with everything that had to be read and allowed for it.
+pub struct Run {
+    pub change: Change,
+    /// Where changes are looked for.
+    pub surroundings: Surroundings,
+    pub settings: AllowedSettings,
+    /// Just this story.
+    pub only_story: Option<StoryId>,
+    /// Resume the kept run where none is open.
+    pub reopen: bool,
+    /// What the user should be told first.
+    pub warnings: Vec<String>,
+    pub environment: Vec<(OsString, OsString)>,
+    /// A user watches and can be asked.
+    pub attended: bool,
+}
+
+/// A run that was checked and can start. Until it does, nothing was touched.
+pub struct PreparedRun {
+    pub(super) id: RunId,
+    pub(super) run: Run,
+    pub(super) machine: Machine,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) resumed: bool,
+    /// What is announced before the machine starts: warnings, recoveries.
+    pub(super) preface: Vec<Event>,
+}
+
+impl PreparedRun {
+    /// Where the run's transcripts and records are.
+    pub fn run_folder(&self) -> PathBuf {
+        self.checkpoints.run_folder(&self.id)
+    }
+
+    /// Calls the user at the terminal, where the settings want that.
+    pub fn caller(&self) -> Option<Listener> {
+        let notify = &self.run.settings.notify.value;
+        notify.bell.then(|| Listener::new(notify))
+    }
+
+    /// Runs the loop; records go to `audience`, and what the user at a screen asks for comes from
+    /// `user`. A screen that is gone stops the run like SIGTERM.
+    pub async fn run(
+        self,
+        audience: Audience,
+        user: Option<mpsc::Receiver<UserCommand>>,
+    ) -> Result<End, EngineError> {
+        Box::pin(Engine::new(self, audience, user)?.run()).await
+    }
+
+    /// Checks everything that could make the run impossible. None where no story is open and no run
+    /// either: there is nothing to do.
+    pub fn new(vault: OpenVault, run: Run) -> Result<Option<Self>, Failure> {
+        check_story(&run.change, run.only_story.as_ref())?;
+        let nothing_left = nothing_left(&run.change);
+        let mut preface = vault.repaired.clone();
+        let mut checkpoints = vault.for_run(&run.settings)?;
+        if run.reopen && checkpoints.open_run().is_none() {
+            let mut gates = run.settings.gates.value.iter();
+            let is_judged_whole = gates.any(|gate| gate.when == When::End);
+            // Where every story is done, gates at the end may still have their say.
+            reopen(&mut checkpoints, nothing_left && !is_judged_whole)?;
+        }
+        checkpoints
+            .set_limits(run.settings.limits())
+            .map_err(|error| refusal(&error))?;
+        if !nothing_left {
+            let root = &checkpoints.repository().work_tree;
+            agents::check(&run.settings, &run.change.name, &run.environment, root)?;
+        }
+        // Without it, processes that outlive their parents could not be swept; with a warning only,
+        // because the run is safe all the same: they are found by their mark.
+        let _ = os::adopt_orphans();
+        os::keep_freed_memory();
+        preface.extend(run.warnings.iter().map(|text| warning(text)));
+        let (id, origin) = match open_run_of(&checkpoints, &run.change)? {
+            Some(open) => {
+                let folder = checkpoints.run_folder(&open.run);
+                let so_far = so_far(&folder, &open, &run.settings)?;
+                preface.extend(so_far.warnings);
+                let max_retries = run.settings.max_retries.value;
+                (
+                    open.run.clone(),
+                    resumption(open, so_far.progress, max_retries),
+                )
+            }
+            None if nothing_left => return Ok(None),
+            None => {
+                checkpoints
+                    .preflight(&run.change.name)
+                    .map_err(|error| refusal(&error))?;
+                (new_run(), Origin::Fresh)
+            }
+        };
+        let policy = policy(&run);
+        preface.extend(warnings(&run, &policy));
+        let resumed = origin != Origin::Fresh;
+        let machine = Machine::new(Setup {
+            roster: Roster::of(&run.settings, &run.change.name),
+            change: run.change.name.clone(),
+            policy,
+            gate_logs: gate_logs(&checkpoints, &id).to_string_lossy().into_owned(),
+            origin,
+            began: gates_where_work_began(&checkpoints, &run.change.name, &id),
+        });
+        Ok(Some(Self {
+            id,
+            run,
+            machine,
+            checkpoints,
+            resumed,
+            preface,
+        }))
+    }
+}
+
+/// What is worth a warning in the settings and in the plan.
+fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
+    let change = &run.change;
+    let ids: Vec<&StoryId> = change.stories.iter().map(|it| &it.id).collect();
+    let idle = never_asked(&run.settings, &change.name, &ids);
+    let unchecked = changes_nobody_checks(&policy.gates);
+    let settings = idle.iter().chain(&unchecked).map(|text| warning(text));
+    let plan = change.warnings.iter().map(|it| Event::Warning {
+        code: it.code.to_owned(),
+        message: it.message.clone(),
+    });
+    settings.chain(plan).collect()
+}
+
+/// Opens the kept run again, if there is something left to do in it.
+fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failure> {
+    if let Some(kept) = checkpoints.kept_run().filter(|_| nothing_left) {
+        return Err(Failure::refused(format!(
+            "there is nothing to resume: no story of `{}` is open, and `{}` is kept",
+            kept.change, kept.branch
+        ))
+        .hint("`ralphtool finish --cleanup` brings the work to your branch")
+        .hint("`ralphtool rewind STORY` goes back to before a story, to do it again"));
+    }
+    checkpoints.reopen().map_err(|error| refusal(&error))
+}
+
+/// The run that is to be gone on with.
+fn open_run_of(checkpoints: &Checkpoints, change: &Change) -> Result<Option<OpenRun>, Failure> {
+    let Some(open) = checkpoints.open_run() else {
+        return Ok(None);
+    };
+    if open.change != change.name {
+        return Err(other_run(&open.change));
+    }
+    // Plans in several places can have one name; a run goes on with its own.
+    let place = place_of(change);
+    let folder = checkpoints.vault_folder();
+    let plan = open.plan.as_ref();
+    let plan = plan.map(|plan| where_now(folder, checkpoints.repository(), plan));
+    if let (Some(plan), Some(place)) = (plan, place)
+        && plan != place
+    {
+        return Err(interrupted(&format!(
+            "a run of `{}` was interrupted in this tree, and its plan is `{plan}`",
+            open.change
+        )));
+    }
+    checkpoints
+        .check_on_branch()
+        .map_err(|error| refusal(&error))?;
+    checkpoints
+        .refuse_full_disk()
+        .map_err(|error| refusal(&error))?;
+    Ok(Some(open))
+}
+
+/// Where an open run goes on.
+fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Origin {
+    let reopened = so_far.reopened.clone();
+    let carry = match open.last_attempt {
+        Some(last) => {
+            // The first attempt after a story was opened again has no failed one before it.
+            let why = reopened.filter(|(story, _)| *story == last.attempt.story);
+            let reason = last.reason.or(why.map(|(_, reason)| reason));
+            Some(Carry::after(
+                last.attempt,
+                last.retries_used,
+                reason,
+                max_retries,
+            ))
+        }
+        None => reopened.map(|(story, reason)| {
+            let highest = open.attempts.get(&story).copied().unwrap_or(0);
+            Carry::reopened(story, highest, reason)
+        }),
+    };
+    Origin::Resumed(Box::new(Resumption {
+        carry,
+        used: so_far.used(),
+        stories: so_far.used_by_stories(),
+        attempts: open.attempts,
+        notes: so_far.notes,
+        red_before: so_far.red_before,
+    }))
+}
+
+/// A story that was asked for must be there.
+fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
+    let Some(only) = only else {
+        return Ok(());
+    };
+    if change.story(only).is_some() {
+        return Ok(());
+    }
+    let ids: Vec<&str> = change
+        .stories
+        .iter()
+        .map(|story| story.id.0.as_str())
+        .collect();
+    Err(
+        Failure::refused(format!("`{}` has no story `{only}`", change.name))
+            .hint(format!("its stories are: {}", ids.join(", "))),
+    )
+}
+
+fn nothing_left(change: &Change) -> bool {
+    change
+        .stories
+        .iter()
+        .all(|story| story.state != StoryState::Open)
+}
+
+fn policy(run: &Run) -> Policy {
+    let settings = &run.settings;
+    Policy {
+        max_retries: settings.max_retries.value,
+        only_story: run.only_story.clone(),
+        idle_timeout: settings.idle_timeout.value.0,
+        total_timeout: settings.total_timeout.value.0,
+        final_grace: settings.grace.value.or_zero(),
+        max_wait: settings.max_wait.value.0,
+        strict_tasks: settings.strict_tasks.value,
+        require_changes: settings.require_changes.value,
+        tamper: TamperPolicy::of(settings),
+        gates: settings
+            .gates
+            .value
+            .iter()
+            .map(|gate| Gate {
+                name: gate.name.clone(),
+                run: gate.run.clone(),
+                timeout: gate.timeout.0,
+                baseline: gate.baseline,
+                when: gate.when,
+                keep_changes: gate.keep_changes,
+            })
+            .collect(),
+        on_finish: match settings.on_finish.value {
+            // Nobody is there to ask: keeping loses nothing.
+            OnFinish::Ask if !run.attended => OnFinish::Keep,
+            choice => choice,
+        },
+        backoff: Backoff {
+            first: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
+            ..Backoff::default()
+        },
+        budget: Budget::of_run(settings),
+        story_budget: Budget::of_story(settings),
+        prices: Prices(
+            settings
+                .prices
+                .iter()
+                .map(|(name, price)| (name.clone(), price.value))
+                .collect(),
+        ),
+        ..Policy::default()
+    }
+}
+
+fn new_run() -> RunId {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    RunId(format!("{now}-{}", random_name(4)))
+}
+
+fn warning(text: &str) -> Event {
+    Event::Warning {
+        code: "settings".to_owned(),
+        message: text.to_owned(),
+    }
+}

@@ -1,0 +1,43 @@
+//! Why no run can start, as the user is told.
+
+use super::chain;
+use crate::failure::Failure;
+use ralph_vault::session::CheckpointError;
+
+/// Before anything was touched, every failure is a refusal, but for faults of the system.
+pub(crate) fn refusal(error: &CheckpointError) -> Failure {
+    let failure = if error.is_refusal() {
+        Failure::refused(chain(error))
+    } else {
+        Failure::system(chain(error))
+    };
+    with_hint(failure, error)
+}
+
+/// What an interrupted run left could not be repaired.
+pub(super) fn not_repaired(error: &CheckpointError) -> Failure {
+    with_hint(
+        Failure::system(format!(
+            "what an interrupted run left could not be repaired: {}",
+            chain(error)
+        )),
+        error,
+    )
+}
+
+fn with_hint(failure: Failure, error: &CheckpointError) -> Failure {
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+pub(crate) fn other_run(change: &str) -> Failure {
+    interrupted(&format!("a run of `{change}` was interrupted in this tree"))
+}
+
+pub(super) fn interrupted(message: &str) -> Failure {
+    Failure::refused(message)
+        .hint("go on with it: `ralphtool resume`; or end it: `ralphtool finish`")
+        .hint("or keep its branch and start this one: pass `--fresh`")
+}
