@@ -1,4 +1,32 @@
-//! The loop over one change.
+//! The loop over one written change.
+//!
+//! Files become stories (`ralph_plan`). The [`machine`] says what to do next; it is pure: inputs in,
+//! effects out. The [`engine`] does it: starts agents and gates, writes checkpoints
+//! (`ralph_vault`), and answers. Everything that happened is a record, written before anyone sees
+//! it. Every view is a fold of the records: the log, the screen, `status`, `log`, the receipt.
+//!
+//! A run goes through three types: [`engine::prepare::Run`] is what was asked for,
+//! [`engine::prepare::PreparedRun`] is checked and can start, [`engine::Engine`] runs it.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`failure`] | the one error type that reaches a user |
+//! | [`windows`] | long transcripts and logs, read a part at a time |
+//! | [`settings`] | layers of settings, each value with its origin; what the user has to allow |
+//! | `tamper` | what an attempt changed that it should leave alone |
+//! | [`policy`] | the rules of a run: what each failure means, budgets, prices, which agent is asked |
+//! | [`records`] | events, the file they are kept in, and the folds of them |
+//! | `prompt` | what an attempt is told |
+//! | [`agent`] | an agent of the settings as a process |
+//! | `gates` | commands that check an attempt, and which trees they passed on |
+//! | [`machine`] | the decisions, as a state machine without I/O |
+//! | [`history`], [`learnings`] | past runs, and the notes agents keep for a change |
+//! | [`engine`] | repair, prepare, then the loop that performs the effects |
+//! | [`status`], [`preview`] | the run at hand, and a run to come |
+//! | [`afterwards`] | finish, undo and rewind |
+//! | [`doctor`], [`init`], [`demo`] | help with the first run |
+//!
+//! A module imports only modules above it in this table.
 
 pub mod afterwards;
 pub mod agent;
