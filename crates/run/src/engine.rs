@@ -6,7 +6,7 @@
 mod agent_run;
 pub(crate) mod agents;
 pub mod attempts;
-mod beginning;
+
 pub(crate) mod follow;
 pub(crate) mod gaps;
 mod gate_run;
@@ -18,7 +18,7 @@ pub mod prepare;
 pub(crate) mod refusal;
 pub mod repair;
 mod signals;
-mod so_far;
+mod spent_so_far;
 pub(crate) mod start;
 mod step;
 mod tampering;
@@ -26,6 +26,7 @@ mod tampering;
 mod tests;
 mod timers;
 mod watch;
+mod work_start;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ pub struct Engine {
     /// Ends what runs, should this program die.
     watchman: Option<Watchman>,
     /// What is worth saying at the next turn of the loop.
-    unsaid: Vec<Event>,
+    pending_events: Vec<Event>,
     /// Answers that are ready, in order.
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
@@ -151,7 +152,7 @@ impl Engine {
             resumed,
             running: None,
             watchman: None,
-            unsaid: preface,
+            pending_events: preface,
             ready: VecDeque::new(),
             story_base: None,
             user,
@@ -172,17 +173,17 @@ impl Engine {
 
     async fn work(&mut self) -> Result<End, EngineError> {
         self.post_watchman();
-        self.say_unsaid().await?;
+        self.record_pending().await?;
         let mut effects = self.machine.start(Timestamp::now());
         loop {
             for effect in effects {
                 // What was said so far must not wait for a step that takes long.
                 if !matches!(effect, Effect::Announce(_)) {
-                    self.recorder.tell().await?;
+                    self.recorder.flush().await?;
                 }
                 perform::perform(self, effect).await?;
             }
-            self.say_unsaid().await?;
+            self.record_pending().await?;
             if let Some(end) = self.end.take() {
                 self.settle_restore().await?;
                 self.recorder.finish().await?;
@@ -195,8 +196,8 @@ impl Engine {
     }
 
     /// Records what the loop itself found worth saying.
-    async fn say_unsaid(&mut self) -> Result<(), EngineError> {
-        for event in std::mem::take(&mut self.unsaid) {
+    async fn record_pending(&mut self) -> Result<(), EngineError> {
+        for event in std::mem::take(&mut self.pending_events) {
             self.recorder.record(event).await?;
         }
         Ok(())
@@ -217,7 +218,7 @@ impl Engine {
         }
         self.settle_restore().await?;
         self.checkpoints.somebody_is_here();
-        self.recorder.tell().await?;
+        self.recorder.flush().await?;
         loop {
             let next = tokio::select! {
                 biased;
@@ -229,7 +230,7 @@ impl Engine {
             };
             match next {
                 Next::Timer(timer) => self.on_timer(timer).await?,
-                next => self.take_in(next).await?,
+                next => self.on_next(next).await?,
             }
             if let Some(input) = self.ready.pop_front() {
                 return Ok(input);
@@ -261,14 +262,14 @@ impl Engine {
             () = std::future::ready(()) => None,
         };
         if let Some(earlier) = earlier {
-            self.take_in(earlier).await?;
+            self.on_next(earlier).await?;
         }
         self.ready.push_back(Input::TimerFired(timer));
         Ok(())
     }
 
     /// Turns what came next into inputs.
-    async fn take_in(&mut self, next: Next) -> Result<(), EngineError> {
+    async fn on_next(&mut self, next: Next) -> Result<(), EngineError> {
         match next {
             Next::Signal(Signalled::Stop(stop)) => self.ready.push_back(stop),
             Next::Signal(Signalled::Continued) => {
@@ -277,17 +278,17 @@ impl Engine {
                 }
             }
             Next::Command(command) => {
-                let input = self.heed(command);
+                let input = self.user_input(command);
                 self.ready.push_back(input);
             }
-            Next::Process(happened) => self.take_in_process(happened).await?,
+            Next::Process(happened) => self.on_process(happened).await?,
             Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
         }
         Ok(())
     }
 
     /// Turns what came from the screen into an input; a screen that is gone ends the program.
-    fn heed(&mut self, command: Option<UserCommand>) -> Input {
+    fn user_input(&mut self, command: Option<UserCommand>) -> Input {
         if let Some(command) = command {
             return Input::User(command);
         }
@@ -299,7 +300,7 @@ impl Engine {
     }
 
     /// Turns what a process did into inputs.
-    async fn take_in_process(&mut self, happened: Happened) -> Result<(), EngineError> {
+    async fn on_process(&mut self, happened: Happened) -> Result<(), EngineError> {
         match happened {
             Happened::Inputs(inputs) => self.ready.extend(inputs),
             Happened::Ended => {

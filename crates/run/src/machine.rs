@@ -6,7 +6,7 @@
 
 mod attempt;
 mod availability;
-mod before;
+mod baseline;
 mod budget;
 mod carry;
 mod checks;
@@ -34,7 +34,7 @@ use jiff::Timestamp;
 
 use self::attempt::{Attempt, Work};
 use self::availability::Availability;
-use self::before::{Baseline, Before};
+use self::baseline::{Baseline, CheckpointVerdicts};
 use self::budget::Ledger;
 pub use self::carry::Carry;
 use self::checks::{Gating, Verified};
@@ -145,7 +145,7 @@ pub struct Machine {
     /// A finish that was broken off half-way.
     under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
-    before: Before,
+    checkpoint_verdicts: CheckpointVerdicts,
     /// The story that was done last.
     last_done: Option<StoryId>,
     /// How many retries the stories that are done took.
@@ -163,7 +163,7 @@ enum Phase {
     /// The checkpoint branch is made.
     Beginning,
     /// What is known of the checkpoint is looked up.
-    Looking(Box<Current>),
+    RecallingGates(Box<Current>),
     /// A gate runs on the checkpoint.
     Baseline(Baseline),
     /// An agent is alive.
@@ -202,7 +202,7 @@ impl Phase {
         match self {
             Self::Reading
             | Self::Beginning
-            | Self::Looking(_)
+            | Self::RecallingGates(_)
             | Self::Checking(_)
             | Self::Reopening(_)
             | Self::Ticking(_)
@@ -287,7 +287,8 @@ impl Machine {
     /// A loop that has not started.
     pub fn new(setup: Setup) -> Self {
         let is_start = setup.origin == Origin::Fresh;
-        let mut before = Before::unknown(setup.policy.gates.len(), is_start);
+        let mut checkpoint_verdicts =
+            CheckpointVerdicts::unknown(setup.policy.gates.len(), is_start);
         let Resumption {
             carry,
             used,
@@ -299,8 +300,8 @@ impl Machine {
             Origin::Fresh => Resumption::default(),
             Origin::Resumed(resumption) => *resumption,
         };
-        before.was_red(&red_before, &setup.policy.gates);
-        before.began(&setup.began, &setup.policy.gates);
+        checkpoint_verdicts.was_red(&red_before, &setup.policy.gates);
+        checkpoint_verdicts.began(&setup.began, &setup.policy.gates);
         let mut left = BTreeMap::new();
         left.extend(carry.map(|it| (it.story.clone(), it)));
         Self {
@@ -331,7 +332,7 @@ impl Machine {
             attempts,
             over_since: None,
             under_way: None,
-            before,
+            checkpoint_verdicts,
             last_done: None,
             retries_used: BTreeMap::new(),
             effects: Vec::new(),
@@ -422,8 +423,8 @@ impl Machine {
                     result, duration, ..
                 },
             ) => self.on_whole_ended(whole, result, duration),
-            (Phase::Looking(story), Input::Looked { commit, green, .. }) => {
-                self.on_looked(story, commit, &green)
+            (Phase::RecallingGates(story), Input::GatesRecalled { commit, green, .. }) => {
+                self.on_gates_recalled(story, commit, &green)
             }
             (Phase::Reopening(reopening), Input::Reopened { commit, .. }) => {
                 self.on_reopened(reopening, &commit)

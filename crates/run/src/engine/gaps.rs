@@ -50,7 +50,7 @@ pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(
 
 /// What the journal says of a run and its record does not.
 fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event> {
-    let mut told = Told::of(records);
+    let mut recorded = Recorded::of(records);
     let mut missing = Vec::new();
     let mut begun: Option<&BeginIntent> = None;
     let mut story: Option<&StoryNote> = None;
@@ -65,9 +65,10 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
         match &line.step {
             Step::BeginIntent { intent } => begun = Some(intent),
             Step::Parked { attempt, note, .. }
-                if note.label == attempt.to_string() && told.failed.insert(note.label.clone()) =>
+                if note.label == attempt.to_string()
+                    && recorded.failed.insert(note.label.clone()) =>
             {
-                let (usage, duration_ms) = told.spent(&note.label);
+                let (usage, duration_ms) = recorded.spent(&note.label);
                 missing.push(failed(attempt, note, usage, duration_ms));
             }
             Step::Verified { story: note } => story = Some(note),
@@ -89,13 +90,13 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                     }
                     _ => continue,
                 };
-                if told.saved.insert(commit) {
+                if recorded.saved.insert(commit) {
                     missing.push(event);
                 }
             }
             Step::Kept { changed_files } => {
                 finishes += 1;
-                if finishes > told.finishes {
+                if finishes > recorded.finishes {
                     missing.extend(begun.map(|it| kept(it, *changed_files)));
                 }
             }
@@ -107,7 +108,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                     .and_then(|(kind, it)| home(kind, it));
                 if let Some(event) = event {
                     finishes += 1;
-                    if finishes > told.finishes {
+                    if finishes > recorded.finishes {
                         missing.push(event);
                     }
                 }
@@ -119,7 +120,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
 }
 
 /// What the record tells of.
-struct Told {
+struct Recorded {
     /// When attempts started, when they were last heard of, and what they used by then.
     spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
     failed: HashSet<String>,
@@ -127,9 +128,9 @@ struct Told {
     finishes: usize,
 }
 
-impl Told {
+impl Recorded {
     fn of(records: &[Record]) -> Self {
-        let mut told = Self {
+        let mut recorded = Self {
             failed: HashSet::new(),
             saved: HashSet::new(),
             finishes: 0,
@@ -139,28 +140,28 @@ impl Told {
             match &record.event {
                 Event::AttemptStarted { story, attempt, .. } => {
                     let spent = (record.at, record.at, Usage::default());
-                    told.spent.insert(label(story, *attempt), spent);
+                    recorded.spent.insert(label(story, *attempt), spent);
                 }
                 Event::Agent {
                     story,
                     attempt,
                     agent: AgentEvent::Usage { usage, .. },
                 } => {
-                    if let Some(spent) = told.spent.get_mut(&label(story, *attempt)) {
+                    if let Some(spent) = recorded.spent.get_mut(&label(story, *attempt)) {
                         (spent.1, spent.2) = (record.at, *usage);
                     }
                 }
                 Event::AttemptFailed { parked, .. } => {
-                    told.failed.insert(parked.clone());
+                    recorded.failed.insert(parked.clone());
                 }
                 Event::StoryCompleted { commit, .. } | Event::StoryReopened { commit, .. } => {
-                    told.saved.insert(commit.clone());
+                    recorded.saved.insert(commit.clone());
                 }
-                Event::Finished { .. } => told.finishes += 1,
+                Event::Finished { .. } => recorded.finishes += 1,
                 _ => {}
             }
         }
-        told
+        recorded
     }
 
     /// What an attempt used, and how long it was surely at work.

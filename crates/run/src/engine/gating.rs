@@ -21,7 +21,7 @@ use ralph_vault::session::Notice;
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.
-    pub(super) async fn look_before(
+    pub(super) async fn recall_gates(
         &mut self,
         ticket: Ticket,
         story: &StoryId,
@@ -29,7 +29,7 @@ impl Engine {
     ) -> Answer {
         let commit = self.checkpoints.checkpoint_commit();
         if let Some(commit) = known.filter(|known| Some(known) == commit.as_ref()) {
-            return Ok(Input::Looked {
+            return Ok(Input::GatesRecalled {
                 ticket,
                 commit,
                 green: Vec::new(),
@@ -44,7 +44,7 @@ impl Engine {
         let verdicts = Verdicts::read(self.checkpoints.vault_folder());
         let gates = self.policy().gates.iter().enumerate();
         let green = gates.filter(|(_, gate)| verdicts.has(&tree, &gate.run));
-        Ok(Input::Looked {
+        Ok(Input::GatesRecalled {
             ticket,
             commit,
             green: green.map(|(index, _)| index).collect(),

@@ -38,11 +38,11 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             (ticket, started.await)
         }
         Effect::CheckStory { ticket, story } => (ticket, engine.check_story(ticket, &story)),
-        Effect::LookBefore {
+        Effect::RecallGates {
             ticket,
             story,
             known,
-        } => (ticket, engine.look_before(ticket, &story, known).await),
+        } => (ticket, engine.recall_gates(ticket, &story, known).await),
         Effect::RunGate {
             ticket,
             story,

@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::agents;
-use super::beginning::gates_where_work_began;
 use super::refusal::{interrupted, other_run, refusal};
 use super::repair::OpenVault;
-use super::so_far::so_far;
+use super::spent_so_far::spent_so_far;
+use super::work_start::gates_at_work_start;
 use super::{Audience, End, Engine, EngineError, gate_logs};
 use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
@@ -112,7 +112,7 @@ impl PreparedRun {
         let (id, origin) = match open_run_of(&checkpoints, &run.change)? {
             Some(open) => {
                 let folder = checkpoints.run_folder(&open.run);
-                let so_far = so_far(&folder, &open, &run.settings)?;
+                let so_far = spent_so_far(&folder, &open, &run.settings)?;
                 preface.extend(so_far.warnings);
                 let max_retries = run.settings.max_retries.value;
                 (
@@ -137,7 +137,7 @@ impl PreparedRun {
             policy,
             gate_logs: gate_logs(&checkpoints, &id).to_string_lossy().into_owned(),
             origin,
-            began: gates_where_work_began(&checkpoints, &run.change.name, &id),
+            began: gates_at_work_start(&checkpoints, &run.change.name, &id),
         });
         Ok(Some(Self {
             id,

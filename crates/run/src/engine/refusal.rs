@@ -4,7 +4,7 @@ use super::chain;
 use crate::failure::Failure;
 use ralph_vault::session::CheckpointError;
 
-/// Before anything was touched, every failure is a refusal, but for faults of the system.
+/// Before anything was touched, every failure is a refusal, except for faults of the system.
 pub(crate) fn refusal(error: &CheckpointError) -> Failure {
     let failure = if error.is_refusal() {
         Failure::refused(chain(error))

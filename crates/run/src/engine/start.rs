@@ -147,7 +147,7 @@ impl Engine {
         self.nothing_to_watch();
         if !ending.swept.survivors.is_empty() {
             let left = ending.swept.survivors.join(", ");
-            self.unsaid.push(Event::Warning {
+            self.pending_events.push(Event::Warning {
                 code: "still_running".to_owned(),
                 message: format!("the agent left processes that cannot be ended: {left}"),
             });

@@ -54,7 +54,7 @@ impl Engine {
     }
 
     fn warn_unwatched(&mut self, why: &str) {
-        self.unsaid.push(Event::Warning {
+        self.pending_events.push(Event::Warning {
             code: "watchman".to_owned(),
             message: format!("{why}; {WHAT_IS_LOST}"),
         });

@@ -121,7 +121,10 @@ impl Machine {
         let timers = [
             (TimerKind::Idle, policy.idle_timeout),
             (TimerKind::Total, policy.total_timeout),
-            (TimerKind::Budget, self.next_look(&work.attempt.id.story)),
+            (
+                TimerKind::Budget,
+                self.next_budget_check(&work.attempt.id.story),
+            ),
         ];
         for (kind, after) in timers {
             if let Some(after) = after {
@@ -288,7 +291,7 @@ impl Machine {
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
                 if kind == TimerKind::Budget =>
             {
-                self.look_at_gate();
+                self.check_gate_budget();
                 phase
             }
             phase => phase,
@@ -352,7 +355,7 @@ impl Machine {
         if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
             return self.end_agent(work, AttemptFailure::budget(used_up.reason));
         }
-        if let Some(after) = self.next_look(&story) {
+        if let Some(after) = self.next_budget_check(&story) {
             self.arm(work, TimerKind::Budget, after);
         }
     }

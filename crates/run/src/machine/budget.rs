@@ -116,15 +116,15 @@ impl Machine {
     }
 
     /// How long until the time at hand has to be looked at, if it is bounded at all.
-    pub(super) fn next_look(&self, story: &StoryId) -> Option<Duration> {
+    pub(super) fn next_budget_check(&self, story: &StoryId) -> Option<Duration> {
         let policy = self.policy();
         let nothing = Usage::default();
         let of_story = self.ledger.used_by(story, &nothing, self.now).time;
-        let looks = [
-            policy.budget.next_look(self.since(self.started)),
-            policy.story_budget.next_look(of_story),
+        let checks = [
+            policy.budget.next_check(self.since(self.started)),
+            policy.story_budget.next_check(of_story),
         ];
-        looks.into_iter().flatten().min()
+        checks.into_iter().flatten().min()
     }
 
     /// The last moment the time allows for an attempt at the story to begin, and that time.
@@ -145,12 +145,12 @@ impl Machine {
     /// Bounds the time of a gate that was just started.
     pub(super) fn watch_gate(&mut self) {
         self.ledger.overrun = None;
-        self.look_at_gate_later();
+        self.check_gate_budget_later();
     }
 
-    fn look_at_gate_later(&mut self) {
-        let looks = self.clocks().into_iter();
-        let next = looks.filter_map(|(budget, _, used)| budget.next_look(used.time));
+    fn check_gate_budget_later(&mut self) {
+        let checks = self.clocks().into_iter();
+        let next = checks.filter_map(|(budget, _, used)| budget.next_check(used.time));
         if let Some(after) = next.min() {
             let timer = self.timer(TimerKind::Budget);
             self.emit(Effect::SetTimer { timer, after });
@@ -171,7 +171,7 @@ impl Machine {
     }
 
     /// Looks at the time while a gate runs, and ends the gate when it is used up.
-    pub(super) fn look_at_gate(&mut self) {
+    pub(super) fn check_gate_budget(&mut self) {
         let clocks = self.clocks();
         self.warn_of(&clocks);
         if self.ledger.overrun.is_some() {
@@ -185,7 +185,7 @@ impl Machine {
             time.used_up(scope, used)
         });
         let Some(used_up) = used_up.next() else {
-            return self.look_at_gate_later();
+            return self.check_gate_budget_later();
         };
         self.ledger.overrun = Some(used_up);
         let grace = self.policy().stop_grace;

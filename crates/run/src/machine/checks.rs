@@ -157,14 +157,14 @@ impl Machine {
             return self.next_gate(gating);
         };
         let name = self.gate_name(gate);
-        if self.before.verdicts[gate] == Verdict::Red {
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red {
             self.warn(
                 "red_before",
                 format!("gate `{name}` is red ({how}), as it was before the attempt"),
             );
             return self.next_gate(gating);
         }
-        if self.before.verdicts[gate] == Verdict::Remembered {
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
             // Asked again now, it would tell what attempts broke beside the tree for red before.
             let message = format!(
                 "gate `{name}` passed an earlier time on the tree this attempt began with, and was \
@@ -172,7 +172,7 @@ impl Machine {
                  is not in the repository, broke it"
             );
             self.warn("passed_earlier", message);
-            self.before.verdicts[gate] = Verdict::Green;
+            self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
         }
         let failure = AttemptFailure::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
         self.fail(gating.attempt, failure)
@@ -244,7 +244,8 @@ impl Machine {
         self.ledger.stop_clock(self.now);
         // The gates just judged this very tree: that is the next story's baseline.
         let gates = &self.setup.policy.gates;
-        self.before.judged(&commit, &verified.verdicts, gates);
+        self.checkpoint_verdicts
+            .judged(&commit, &verified.verdicts, gates);
         self.retries_used
             .insert(id.story.clone(), story.retries_used);
         self.last_done = Some(id.story.clone());

@@ -44,8 +44,8 @@ pub enum Effect {
     /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
     CheckStory { ticket: Ticket, story: StoryId },
     /// Look up which gates are known to pass on the checkpoint, and let what the user changed
-    /// meanwhile be part of it; answered by `Looked`.
-    LookBefore {
+    /// meanwhile be part of it; answered by `GatesRecalled`.
+    RecallGates {
         ticket: Ticket,
         /// The story that starts from it.
         story: StoryId,
@@ -136,7 +136,7 @@ pub enum Input {
         duration: Duration,
     },
     /// The checkpoint, and the gates that are known to pass on it.
-    Looked {
+    GatesRecalled {
         ticket: Ticket,
         commit: String,
         green: Vec<usize>,
@@ -229,7 +229,7 @@ impl Input {
             | Self::AgentEnded { ticket, .. }
             | Self::StoryChecked { ticket, .. }
             | Self::GateEnded { ticket, .. }
-            | Self::Looked { ticket, .. }
+            | Self::GatesRecalled { ticket, .. }
             | Self::Reopened { ticket, .. }
             | Self::Ticked { ticket, .. }
             | Self::Saved { ticket, .. }

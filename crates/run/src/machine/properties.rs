@@ -372,7 +372,7 @@ impl World {
             }
             Effect::StartAgent { .. } => self.agent(pick),
             Effect::CheckStory { .. } => check(ticket, pick),
-            Effect::LookBefore { .. } => self.looked(pick),
+            Effect::RecallGates { .. } => self.looked(pick),
             Effect::RunGate { gate, ground, .. } => self.gate(pick, gate, ground),
             Effect::Reopen { reopening, .. } => self.reopened(&reopening.story),
             Effect::TickStory { .. } => Input::Ticked {
@@ -449,7 +449,7 @@ impl World {
             // The user changed something.
             self.new_checkpoint(None);
         }
-        Input::Looked {
+        Input::GatesRecalled {
             ticket: self.ticket,
             commit: format!("c{}", self.checkpoints),
             green: (0..usize::from(pick % 4)).collect(),

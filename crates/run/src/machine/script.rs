@@ -107,7 +107,7 @@ pub(super) fn asked(effect: &Effect) -> Option<Ticket> {
         | Effect::Begin { ticket }
         | Effect::StartAgent { ticket, .. }
         | Effect::CheckStory { ticket, .. }
-        | Effect::LookBefore { ticket, .. }
+        | Effect::RecallGates { ticket, .. }
         | Effect::RunGate { ticket, .. }
         | Effect::Reopen { ticket, .. }
         | Effect::TickStory { ticket, .. }
@@ -342,7 +342,7 @@ pub(super) fn red() -> GateResult {
 
 /// The first checkpoint, of which nothing is known.
 pub(super) fn looked(ticket: Ticket) -> Input {
-    Input::Looked {
+    Input::GatesRecalled {
         ticket,
         commit: "c0".to_owned(),
         green: Vec::new(),
@@ -351,7 +351,7 @@ pub(super) fn looked(ticket: Ticket) -> Input {
 
 /// The checkpoint [`saved`] makes.
 pub(super) fn looked_saved(ticket: Ticket) -> Input {
-    Input::Looked {
+    Input::GatesRecalled {
         ticket,
         commit: "c0ffee".to_owned(),
         green: Vec::new(),

@@ -101,7 +101,7 @@ impl Machine {
             open_tasks: view.open_tasks,
         });
         let story = self.take_up(view);
-        self.look_before(story)
+        self.recall_gates(story)
     }
 
     /// The place of the story to run next.

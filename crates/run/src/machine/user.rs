@@ -46,7 +46,7 @@ impl Machine {
         );
         if !is_over && !self.pause {
             self.pause = true;
-            self.heed(Request::Pause);
+            self.announce_request(Request::Pause);
         }
         phase
     }
@@ -56,7 +56,7 @@ impl Machine {
             return phase;
         }
         self.pause = false;
-        self.heed(Request::GoOn);
+        self.announce_request(Request::GoOn);
         match phase {
             Phase::Paused(story) => self.next_baseline(story),
             phase => phase,
@@ -75,7 +75,7 @@ impl Machine {
     fn on_try_now(&mut self, phase: Phase) -> Phase {
         match phase {
             Phase::Waiting(story, _) => {
-                self.heed(Request::TryNow);
+                self.announce_request(Request::TryNow);
                 self.cancel_wait();
                 self.availability.forget_waits();
                 self.start_attempt(story)
@@ -102,7 +102,10 @@ impl Machine {
                 phase
             }
             // These end by themselves, and the skip is seen then.
-            Phase::Looking(_) | Phase::Checking(_) | Phase::Parking(_) | Phase::Restoring(..) => {
+            Phase::RecallingGates(_)
+            | Phase::Checking(_)
+            | Phase::Parking(_)
+            | Phase::Restoring(..) => {
                 self.note_skip();
                 phase
             }
@@ -122,7 +125,7 @@ impl Machine {
 
     fn note_skip(&mut self) {
         self.skip = true;
-        self.heed(Request::Skip);
+        self.announce_request(Request::Skip);
     }
 
     fn skip_work(&mut self, mut work: Work) -> Phase {
@@ -160,7 +163,7 @@ impl Machine {
                 self.skipped.clear();
                 self.availability.forget_all();
                 // What the gates said may not hold any more: there was time to change things.
-                self.before.forget(&self.setup.policy.gates);
+                self.checkpoint_verdicts.forget(&self.setup.policy.gates);
                 self.read_backlog()
             }
             phase => phase,
@@ -179,7 +182,7 @@ impl Machine {
         }
     }
 
-    fn heed(&mut self, request: Request) {
+    fn announce_request(&mut self, request: Request) {
         self.announce(Event::Requested { request });
     }
 }

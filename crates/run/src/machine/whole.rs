@@ -88,7 +88,7 @@ impl Machine {
             return self.next_whole(whole);
         };
         let name = self.gate_name(gate);
-        if self.before.verdicts[gate] == Verdict::Red {
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
             return self.next_whole(whole);
@@ -108,7 +108,7 @@ impl Machine {
 
     pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
         let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
-        self.before.moved_to(commit);
+        self.checkpoint_verdicts.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
         self.announce(Event::reopened(reopening, commit.to_owned()));

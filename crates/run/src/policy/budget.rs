@@ -129,7 +129,7 @@ impl Budget {
     }
 
     /// How long until something is to be said or done about the time, if it is not used up.
-    pub fn next_look(&self, elapsed: Duration) -> Option<Duration> {
+    pub fn next_check(&self, elapsed: Duration) -> Option<Duration> {
         let time = self.time.filter(|time| elapsed < *time)?;
         let warned_at = part(time, WARNED_FROM);
         let next = if elapsed < warned_at { warned_at } else { time };
@@ -357,9 +357,9 @@ mod tests {
     #[test]
     fn the_time_is_looked_at_when_there_is_something_to_say() {
         let minutes = |n: u64| Duration::from_secs(n * 60);
-        assert_eq!(BUDGET.next_look(minutes(0)), Some(minutes(72)));
-        assert_eq!(BUDGET.next_look(minutes(72)), Some(minutes(18)));
-        assert_eq!(BUDGET.next_look(minutes(90)), None);
-        assert_eq!(Budget::default().next_look(minutes(1)), None);
+        assert_eq!(BUDGET.next_check(minutes(0)), Some(minutes(72)));
+        assert_eq!(BUDGET.next_check(minutes(72)), Some(minutes(18)));
+        assert_eq!(BUDGET.next_check(minutes(90)), None);
+        assert_eq!(Budget::default().next_check(minutes(1)), None);
     }
 }

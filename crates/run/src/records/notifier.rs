@@ -26,7 +26,7 @@ pub(crate) struct Notifier {
     command: Vec<String>,
     folder: PathBuf,
     listener: Listener,
-    under_way: JoinSet<Option<String>>,
+    running: JoinSet<Option<String>>,
     /// What went wrong with the program is said once.
     complained: bool,
 }
@@ -38,13 +38,13 @@ impl Notifier {
             command: settings.command.clone()?,
             folder,
             listener: Listener::new(settings),
-            under_way: JoinSet::new(),
+            running: JoinSet::new(),
             complained: false,
         })
     }
 
     /// Hears a record and tells of it, if it is worth it.
-    pub(crate) fn hear(&mut self, record: &Record) {
+    pub(crate) fn notify(&mut self, record: &Record) {
         let Some(notification) = self.listener.hear(record) else {
             return;
         };
@@ -53,9 +53,9 @@ impl Notifier {
         };
         let command = self.prepare(&notification);
         let name = self.command.first().cloned().unwrap_or_default();
-        self.under_way.spawn(async move {
-            let told = timeout(PATIENCE, tell(command, json)).await;
-            let why = match told {
+        self.running.spawn(async move {
+            let ended = timeout(PATIENCE, run(command, json)).await;
+            let why = match ended {
                 Ok(Ok(status)) if status.success() => return None,
                 Ok(Ok(status)) => format!("it ended with {status}"),
                 Ok(Err(error)) => error.to_string(),
@@ -84,7 +84,7 @@ impl Notifier {
     /// What went wrong with notifications that are over, if it was not said before.
     pub(crate) fn complaint(&mut self) -> Option<String> {
         let mut complaint = None;
-        while let Some(Ok(over)) = self.under_way.try_join_next() {
+        while let Some(Ok(over)) = self.running.try_join_next() {
             complaint = complaint.or(over);
         }
         self.once(complaint)
@@ -93,7 +93,7 @@ impl Notifier {
     /// Waits for those under way.
     pub(crate) async fn finish(&mut self) -> Option<String> {
         let mut complaint = None;
-        while let Some(Ok(over)) = self.under_way.join_next().await {
+        while let Some(Ok(over)) = self.running.join_next().await {
             complaint = complaint.or(over);
         }
         self.once(complaint)
@@ -106,7 +106,7 @@ impl Notifier {
     }
 }
 
-async fn tell(mut command: Command, json: Vec<u8>) -> std::io::Result<std::process::ExitStatus> {
+async fn run(mut command: Command, json: Vec<u8>) -> std::io::Result<std::process::ExitStatus> {
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // A program that does not care to read is told all the same.

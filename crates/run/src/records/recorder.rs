@@ -99,14 +99,14 @@ impl Recorder {
         if !is_of_agent {
             self.write_down()?;
             if let Some(notifier) = &mut self.notifier {
-                notifier.hear(&record);
+                notifier.notify(&record);
             }
         }
         self.waiting.push(record);
         if is_of_agent && self.waiting.len() < MOST_WAITING {
             return Ok(());
         }
-        self.tell().await
+        self.flush().await
     }
 
     fn write_down(&mut self) -> Result<(), FileError> {
@@ -118,7 +118,7 @@ impl Recorder {
     }
 
     /// Tells what waits.
-    pub(crate) async fn tell(&mut self) -> Result<(), FileError> {
+    pub(crate) async fn flush(&mut self) -> Result<(), FileError> {
         self.write_down()?;
         if !self.waiting.is_empty() {
             // A face that is gone is no reason to stop the run.

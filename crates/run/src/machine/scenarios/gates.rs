@@ -65,7 +65,7 @@ fn gates_with_a_baseline_run_once_before_the_first_attempt() {
     let mut script = Script::start(gated(gates));
     script.give(|ticket| backlog(ticket, &two_open()));
     let effects = script.give(begin_done);
-    let look = Effect::LookBefore {
+    let look = Effect::RecallGates {
         ticket: Ticket(3),
         story: id("1"),
         known: None,
@@ -157,7 +157,7 @@ fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
     script.give_all(&[begin_done, looked, gate_red, agent_started]);
     script.give_all(&[ended_complete, checked, gate_green, ticked, saved]);
     let next = script.give(first_done);
-    let look = Effect::LookBefore {
+    let look = Effect::RecallGates {
         ticket: Ticket(11),
         story: id("2"),
         known: Some("c0ffee".to_owned()),

@@ -239,7 +239,7 @@ fn a_gate_that_passed_on_the_same_tree_is_not_run_again_and_still_counts() {
     });
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give(begin_done);
-    let effects = script.give(|ticket| Input::Looked {
+    let effects = script.give(|ticket| Input::GatesRecalled {
         ticket,
         commit: "c0".to_owned(),
         green: vec![0],

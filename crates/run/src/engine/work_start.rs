@@ -12,7 +12,7 @@ use ralph_vault::session::Checkpoints;
 
 /// The gates of earlier runs whose work a run of the change goes on from, and whether each was red
 /// where they began. `run` is the one that is prepared.
-pub(super) fn gates_where_work_began(
+pub(super) fn gates_at_work_start(
     checkpoints: &Checkpoints,
     change: &str,
     run: &RunId,

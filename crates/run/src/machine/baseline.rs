@@ -20,7 +20,7 @@ pub(super) struct Baseline {
 
 /// The verdicts on a checkpoint.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(super) struct CheckpointVerdicts {
     /// The checkpoint commit.
     at: Option<String>,
     /// What each gate said; one at the end speaks of where the run began.
@@ -29,7 +29,7 @@ pub(super) struct Before {
     pub(super) is_start: bool,
 }
 
-impl Before {
+impl CheckpointVerdicts {
     /// Nothing is known yet.
     pub(super) fn unknown(gates: usize, is_start: bool) -> Self {
         Self {
@@ -99,23 +99,23 @@ impl Before {
 
 impl Machine {
     /// Looks up what is known of the checkpoint a story starts from.
-    pub(super) fn look_before(&mut self, story: Box<Current>) -> Phase {
+    pub(super) fn recall_gates(&mut self, story: Box<Current>) -> Phase {
         let mut gates = self.setup.policy.gates.iter().enumerate();
         if !gates.clone().any(|(_, gate)| gate.baseline) {
             return self.start_attempt(story);
         }
-        let is_known = !gates.any(|it| self.before.is_due(it));
-        let known = self.before.at.clone().filter(|_| is_known);
+        let is_known = !gates.any(|it| self.checkpoint_verdicts.is_due(it));
+        let known = self.checkpoint_verdicts.at.clone().filter(|_| is_known);
         let ticket = self.ask();
-        self.emit(Effect::LookBefore {
+        self.emit(Effect::RecallGates {
             ticket,
             story: story.view.id.clone(),
             known,
         });
-        Phase::Looking(story)
+        Phase::RecallingGates(story)
     }
 
-    pub(super) fn on_looked(
+    pub(super) fn on_gates_recalled(
         &mut self,
         story: Box<Current>,
         commit: String,
@@ -127,13 +127,13 @@ impl Machine {
         if self.skip {
             return self.skip_story(*story);
         }
-        if self.before.at.as_ref() != Some(&commit) {
-            self.before.forget(&self.setup.policy.gates);
-            self.before.at = Some(commit);
+        if self.checkpoint_verdicts.at.as_ref() != Some(&commit) {
+            self.checkpoint_verdicts.forget(&self.setup.policy.gates);
+            self.checkpoint_verdicts.at = Some(commit);
         }
         for (index, gate) in self.setup.policy.gates.iter().enumerate() {
-            if green.contains(&index) && self.before.is_due((index, gate)) {
-                self.before.verdicts[index] = Verdict::Remembered;
+            if green.contains(&index) && self.checkpoint_verdicts.is_due((index, gate)) {
+                self.checkpoint_verdicts.verdicts[index] = Verdict::Remembered;
             }
         }
         self.next_baseline(story)
@@ -142,8 +142,8 @@ impl Machine {
     /// Runs the next gate whose verdict on the checkpoint is not known; with all known, the agent.
     pub(super) fn next_baseline(&mut self, story: Box<Current>) -> Phase {
         let mut gates = self.setup.policy.gates.iter().enumerate();
-        let Some(gate) = gates.position(|it| self.before.is_due(it)) else {
-            self.before.is_start = false;
+        let Some(gate) = gates.position(|it| self.checkpoint_verdicts.is_due(it)) else {
+            self.checkpoint_verdicts.is_start = false;
             return self.start_attempt(story);
         };
         if self.pause {
@@ -176,7 +176,7 @@ impl Machine {
             let reason = used_up.in_full();
             return self.leave_and_end(*story, Outcome::Limited { reason });
         }
-        self.before.verdicts[gate] = Verdict::of(&result);
+        self.checkpoint_verdicts.verdicts[gate] = Verdict::of(&result);
         self.announce_gate(&story.view.id, gate, Ground::Checkpoint, (result, duration));
         self.next_baseline(story)
     }

@@ -19,14 +19,18 @@ use crate::history::lookup::damage;
 const UNKNOWN: &str = "spending_unknown";
 
 /// What the record of an open run says, and what is worth a warning.
-pub(super) struct SoFar {
+pub(super) struct SpentSoFar {
     pub progress: Progress,
     pub warnings: Vec<Event>,
 }
 
 /// Reads the record of an open run; refuses a run with a budget where it does not say what was
 /// spent.
-pub(super) fn so_far(folder: &Path, open: &OpenRun, settings: &Settings) -> Result<SoFar, Failure> {
+pub(super) fn spent_so_far(
+    folder: &Path,
+    open: &OpenRun,
+    settings: &Settings,
+) -> Result<SpentSoFar, Failure> {
     let path = file::path_in(folder);
     let found = file::read(folder).map_err(|error| {
         Failure::system("could not read what the run has done so far")
@@ -59,7 +63,7 @@ pub(super) fn so_far(folder: &Path, open: &OpenRun, settings: &Settings) -> Resu
     for record in &found.records {
         progress.apply(record);
     }
-    Ok(SoFar { progress, warnings })
+    Ok(SpentSoFar { progress, warnings })
 }
 
 /// Why the record does not say what the run has spent; none where it does.
