@@ -1,7 +1,7 @@
 //! The only loop: waits for an input, asks the machine, performs the effects.
 //!
-//! It decides nothing. What it holds is what runs right now: one process at the most, the timers
-//! the machine set, and the record of what happened.
+//! It decides nothing. It holds what runs right now: at most one process, the timers the machine
+//! set, and the record of what happened.
 
 mod agent_run;
 pub(crate) mod agents;
@@ -60,7 +60,7 @@ pub(crate) const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::fro
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
 
-/// Who is told what happens in a run.
+/// Where the records of a run go.
 #[derive(Debug)]
 pub struct Audience {
     /// Where records go, as many as there are at once.
@@ -108,13 +108,13 @@ pub struct Engine {
     running: Option<Running>,
     /// Ends what runs, should this program die.
     watchman: Option<Watchman>,
-    /// What is worth saying at the next turn of the loop.
+    /// What the loop itself announces at its next turn.
     pending_events: Vec<Event>,
     /// Answers that are ready, in order.
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
     story_base: Option<Change>,
-    /// What the user at the screen asks for; none where nobody watches.
+    /// What the user at the screen asks for; none without a screen.
     user: Option<mpsc::Receiver<UserCommand>>,
     /// What the last finish that was tried is about.
     half_finished: Option<FinishReport>,
@@ -165,7 +165,7 @@ impl Engine {
     pub async fn run(mut self) -> Result<End, EngineError> {
         let end = self.work().await;
         if end.is_err() {
-            // The user comes after it; the error that is told is the one that ended the run.
+            // The user may change the tree from here on; the error to report is the one that ended the run.
             let _ = self.checkpoints.settle_restore();
         }
         end
@@ -195,7 +195,7 @@ impl Engine {
         }
     }
 
-    /// Records what the loop itself found worth saying.
+    /// Records what the loop itself announces.
     async fn record_pending(&mut self) -> Result<(), EngineError> {
         for event in std::mem::take(&mut self.pending_events) {
             self.recorder.record(event).await?;
@@ -388,7 +388,7 @@ async fn next_of(running: &mut Option<Running>) -> Happened {
     }
 }
 
-/// Waits for the user at the screen; for ever where nobody watches.
+/// Waits for the user at the screen; for ever without a screen.
 async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<UserCommand> {
     match user {
         Some(user) => user.recv().await,

@@ -80,11 +80,11 @@ pub struct Setup {
 pub enum Origin {
     /// A new run.
     Fresh,
-    /// Goes on with an interrupted or stopped run, whose branch exists.
+    /// Resumes an interrupted or stopped run, whose branch exists.
     Resumed(Box<Resumption>),
 }
 
-/// What is known of a run that is gone on with.
+/// What is known of a run that is resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resumption {
     /// The story it was at, if it was at one.
@@ -115,7 +115,7 @@ pub struct Machine {
     /// The checkpoint branch, once it is there.
     branch: Option<Branch>,
     stop: Option<Stop>,
-    /// The system wants the program gone: nobody is asked any more.
+    /// The system wants the program gone: the user is not asked any more.
     leaving: bool,
     /// The next attempt is held back.
     pause: bool,
@@ -140,9 +140,9 @@ pub struct Machine {
     left: BTreeMap<StoryId, Carry>,
     /// The highest attempt of each story.
     attempts: BTreeMap<StoryId, u32>,
-    /// When the loop was over, while the user may still go on with it.
+    /// When the loop was over, while the user may still resume it.
     over_since: Option<Timestamp>,
-    /// A finish that was broken off half-way.
+    /// A finish that failed midway.
     under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
     checkpoint_verdicts: CheckpointVerdicts,

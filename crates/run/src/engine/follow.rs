@@ -174,7 +174,7 @@ impl Growing {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        // No further than the present end: somebody may go on writing for ever.
+        // No further than the present end: another process may write without end.
         let left = file.metadata()?.len().saturating_sub(self.lines.position());
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         self.lines.read(file, left, |line| {

@@ -1,4 +1,4 @@
-//! Gaps in the record of a run: a program that dies between a step and the event that tells of it
+//! Gaps in the record of a run: a program that dies between a step and the event that records it
 //! leaves one. The journal knows what happened; the record is completed from it.
 
 use std::collections::{HashMap, HashSet};
@@ -119,7 +119,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     missing
 }
 
-/// What the record tells of.
+/// What the record has already.
 struct Recorded {
     /// When attempts started, when they were last heard of, and what they used by then.
     spent: HashMap<String, (Timestamp, Timestamp, Usage)>,

@@ -1,5 +1,5 @@
-//! Housekeeping: which runs and vaults go is asked of the domain, and carried out by the edge; at
-//! the end of every run by itself, and whenever the user asks for it.
+//! Housekeeping: removes old runs and vaults, at the end of every run and when the user asks for it.
+//! Which ones go is decided by the vault's own policy.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,7 +37,6 @@ pub struct Request<'a> {
 
 /// What goes, with the vault locked until it is done.
 pub struct Prepared {
-    /// What is told of it.
     pub report: Housekeeping,
     own: Option<(Checkpoints, GcPlan)>,
     vaults: Vec<PathBuf>,

@@ -2,7 +2,7 @@
 //! to an earlier moment they go along, from what the attempts kept of them.
 //!
 //! Each move has a folder of its own with how they were before it and how they are to be after, so
-//! that a move can be gone on with and taken back.
+//! that a move can be resumed and taken back.
 
 use std::path::{Path, PathBuf};
 

@@ -104,8 +104,8 @@ impl PreparedRun {
             let root = &checkpoints.repository().work_tree;
             agents::check(&run.settings, &run.change.name, &run.environment, root)?;
         }
-        // Without it, processes that outlive their parents could not be swept; with a warning only,
-        // because the run is safe all the same: they are found by their mark.
+        // Without it, processes that outlive their parents could not be swept; that is no
+        // reason to refuse: they are found by their mark as well.
         let _ = os::adopt_orphans();
         os::keep_freed_memory();
         preface.extend(run.warnings.iter().map(|text| warning(text)));
@@ -177,7 +177,7 @@ fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failu
     checkpoints.reopen().map_err(|error| refusal(&error))
 }
 
-/// The run that is to be gone on with.
+/// The run to resume, if one is open.
 fn open_run_of(checkpoints: &Checkpoints, change: &Change) -> Result<Option<OpenRun>, Failure> {
     let Some(open) = checkpoints.open_run() else {
         return Ok(None);
@@ -185,7 +185,7 @@ fn open_run_of(checkpoints: &Checkpoints, change: &Change) -> Result<Option<Open
     if open.change != change.name {
         return Err(other_run(&open.change));
     }
-    // Plans in several places can have one name; a run goes on with its own.
+    // Plans in several places can have one name; a run is resumed with its own.
     let place = place_of(change);
     let folder = checkpoints.vault_folder();
     let plan = open.plan.as_ref();
@@ -289,7 +289,7 @@ fn policy(run: &Run) -> Policy {
             })
             .collect(),
         on_finish: match settings.on_finish.value {
-            // Nobody is there to ask: keeping loses nothing.
+            // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,
             choice => choice,
         },

@@ -1,4 +1,4 @@
-//! Why no run can start, as the user is told.
+//! Why no run can start, in words for the user.
 
 use super::chain;
 use crate::failure::Failure;

@@ -139,7 +139,7 @@ pub(crate) async fn repair(
     Ok(said)
 }
 
-/// A program can die after the last step of a run and before the event that tells of it.
+/// A program can die after the last step of a run and before the event that records it.
 fn complete_last_record(checkpoints: &Checkpoints) -> Result<(), Failure> {
     fill_gaps(checkpoints)
         .map_err(|error| Failure::system("could not complete the record of the run").because(error))

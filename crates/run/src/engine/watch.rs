@@ -7,7 +7,7 @@ use ralph_base::os;
 use ralph_process::watchman::Watchman;
 use ralph_process::{ProcessError, ProcessSpec, RunningProcess};
 
-/// What to know where nobody watches.
+/// What to know without a watchman.
 const WHAT_IS_LOST: &str =
     "should ralphtool be killed, processes of the agent may go on until its next start";
 

@@ -48,7 +48,7 @@ impl GateRun<'_> {
             stdout: self.log.to_owned(),
             stderr: Stderr::WithStdout,
             line_cap: LINE_CAP,
-            // A run that is gone on with may use the same name for a gate again.
+            // A run that is resumed may use the same name for a gate again.
             marker: format!("{}/gate/{}/{}", self.run, self.name, std::process::id()),
             orphans: Orphans::All,
             guard: os::own_program()?,

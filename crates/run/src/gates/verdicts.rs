@@ -1,6 +1,6 @@
 //! Which gates passed on which trees, remembered in the vault so that an unchanged tree is not
-//! judged twice. Only what passed is remembered: what made a gate red may be mended outside of the
-//! tree, and one that is taken for red before would not be heard.
+//! judged twice. Only what passed is remembered: what made a gate fail may be fixed outside of the
+//! tree, and a gate wrongly remembered as failing before would be ignored.
 
 use std::path::{Path, PathBuf};
 

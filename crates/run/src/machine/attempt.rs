@@ -326,7 +326,7 @@ impl Machine {
         self.stop_agent(grace);
     }
 
-    // Activity does not touch the timer; it is armed anew only here.
+    // Activity does not touch the timer; it is armed again only here.
     fn on_idle(&mut self, work: &mut Work) {
         let Some(bound) = self.policy().idle_timeout else {
             return;

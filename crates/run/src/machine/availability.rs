@@ -19,7 +19,7 @@ pub(super) struct Availability {
     pub(super) costless: BTreeSet<String>,
     /// Who made the last attempt.
     pub(super) last: Option<Choice>,
-    /// It did so because somebody else could not.
+    /// It did so because another agent could not.
     pub(super) stood_in: bool,
 }
 
@@ -41,9 +41,9 @@ struct State {
 pub(super) enum Pick {
     /// This one.
     Agent(Choice),
-    /// Nobody before this moment, for this reason.
+    /// No agent before this moment, for this reason.
     Later(Timestamp, String),
-    /// Nobody, for this reason.
+    /// No agent at all, for this reason.
     NoAgent(String),
 }
 
@@ -83,7 +83,7 @@ impl Availability {
         }
     }
 
-    /// Lets everybody begin anew: the user goes on, and may have mended what was wrong.
+    /// Forgets every limit and refusal: the user resumes, and may have fixed the cause.
     pub(super) fn forget_all(&mut self) {
         self.agents.clear();
         self.since = None;
@@ -151,7 +151,7 @@ impl Availability {
     }
 }
 
-/// Why nobody waits until a moment.
+/// Why the run does not wait until a moment.
 pub(super) fn too_long(reason: &str, until: Timestamp, most: Duration) -> String {
     format!(
         "{}; waiting until {until:.0} is longer than the {} allowed",

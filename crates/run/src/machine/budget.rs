@@ -1,4 +1,4 @@
-//! What the run and the story at hand have used, told in time, and what a cost is made of.
+//! What the run and the story at hand have used, warned of in time, and how a cost is computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Goes on with what stories used before.
+    /// Starts with what stories used before the run was resumed.
     pub(super) fn new(stories: BTreeMap<StoryId, Used>) -> Self {
         Self {
             stories,

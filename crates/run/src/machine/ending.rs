@@ -149,7 +149,7 @@ impl Machine {
         }
         match self.policy().on_finish {
             OnFinish::Cleanup => self.finish_unasked(outcome, FinishChoice::Cleanup),
-            // Whoever ended the program does not answer.
+            // A user who ended the program does not answer.
             OnFinish::Ask if self.leaving => self.finish_unasked(outcome, FinishChoice::Keep),
             OnFinish::Keep => self.finish_unasked(outcome, FinishChoice::Keep),
             OnFinish::Ask => self.ask_finish(outcome),
@@ -166,7 +166,7 @@ impl Machine {
 
     pub(super) fn finish_as_asked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
         let asked = true;
-        // One that was broken off half-way must be carried through, whatever is wanted now.
+        // One that failed midway must be completed, whatever is wanted now.
         let choice = self.under_way.unwrap_or(choice);
         self.finish(outcome, Finishing { choice, asked })
     }

@@ -138,7 +138,7 @@ impl Machine {
         self.go_on(story)
     }
 
-    /// Another attempt, now or later, if somebody can make it.
+    /// Another attempt, now or later, if an agent can make it.
     fn go_on(&self, story: &Current) -> Next {
         let pick = self.pick(story);
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {

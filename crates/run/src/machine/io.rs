@@ -212,7 +212,7 @@ pub enum UserCommand {
     Note(String),
     /// Finish the run like this, when asked.
     Finish(FinishChoice),
-    /// Go on with the run instead of finishing it, when asked.
+    /// Resume the run instead of finishing it, when asked.
     Again,
 }
 
@@ -337,7 +337,7 @@ pub struct StoryCheck {
     pub still_open: Vec<String>,
     /// Paths the attempt changed, the task file not counted.
     pub changed_files: usize,
-    /// What the attempt changed that it had better not.
+    /// What the attempt changed that it should not have.
     pub tamper: Vec<Finding>,
 }
 

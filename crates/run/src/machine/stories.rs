@@ -138,7 +138,7 @@ impl Machine {
         Box::new(story)
     }
 
-    /// Takes note of a story that is left before it is done, should the user go on with it: its
+    /// Takes note of a story that is left before it is done, should the user resume it: its
     /// retries start afresh, and what its last attempt learned still holds.
     pub(super) fn leave(&mut self, story: Current) {
         self.ledger.stop_clock(self.now);

@@ -155,7 +155,7 @@ impl Machine {
         self.read_backlog()
     }
 
-    /// Goes on with a run that is over but not finished.
+    /// Resumes a run that is over but not finished.
     fn on_again(&mut self, phase: Phase) -> Phase {
         match phase {
             Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {

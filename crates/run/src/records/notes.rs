@@ -10,7 +10,7 @@ pub struct Notes(Vec<Note>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Note {
     text: String,
-    /// The story whose attempts are told; none while it waits for an attempt to start.
+    /// The story whose attempts get it; none while it waits for an attempt to start.
     story: Option<StoryId>,
 }
 

@@ -1,5 +1,5 @@
-//! The user's own program for notifications: gets the event on its stdin, and nobody waits for it,
-//! but at the end, and never for long.
+//! The user's own program for notifications: gets the event on its stdin. The loop waits for it only
+//! at the end, and never for long.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What stands for the message in the command.
 const MESSAGE: &str = "{message}";
 
-/// Tells the user's program what is worth telling.
+/// Starts the user's program for what is worth a notification.
 #[derive(Debug)]
 pub(crate) struct Notifier {
     command: Vec<String>,
@@ -43,7 +43,7 @@ impl Notifier {
         })
     }
 
-    /// Hears a record and tells of it, if it is worth it.
+    /// Starts the program if the record is worth a notification.
     pub(crate) fn notify(&mut self, record: &Record) {
         let Some(notification) = self.listener.hear(record) else {
             return;
@@ -109,7 +109,7 @@ impl Notifier {
 async fn run(mut command: Command, json: Vec<u8>) -> std::io::Result<std::process::ExitStatus> {
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not care to read is told all the same.
+        // A program that does not read its stdin still has the message in its environment.
         let _ = stdin.write_all(&json).await;
         let _ = stdin.write_all(b"\n").await;
     }

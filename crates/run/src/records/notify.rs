@@ -1,4 +1,4 @@
-//! What is worth telling somebody who does not look, and in which words.
+//! What is worth a notification to a user who is not watching, and in which words.
 
 use super::event::{Event, Outcome, Record};
 use crate::settings::{NotifySettings, Occasion};

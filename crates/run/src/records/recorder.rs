@@ -22,7 +22,7 @@ const fn is_kept(event: &Event) -> bool {
     }
 }
 
-/// How much of what an agent says may wait to be told at once.
+/// How many records of what an agent says may wait to be sent at once.
 const MOST_WAITING: usize = 64;
 
 /// Writes and passes on.
@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
     file: RecordFile,
     run: RunId,
     audience: mpsc::Sender<Vec<Record>>,
-    /// What an agent said and nobody was told yet.
+    /// What an agent said, not sent yet.
     waiting: Vec<Record>,
     /// Lines for the file of what waits.
     unwritten: Vec<u8>,
@@ -54,20 +54,20 @@ impl Recorder {
         })
     }
 
-    /// Tells somebody else, too.
+    /// Notifies a program, too.
     pub(crate) fn with_notifier(mut self, notifier: Option<Notifier>) -> Self {
         self.notifier = notifier;
         self
     }
 
-    /// Records an event; what an agent says is told with what follows it, or when that is asked for.
+    /// Records an event; what an agent says is sent with what follows it, or by [`Self::flush`].
     pub(crate) async fn record(&mut self, event: Event) -> Result<(), FileError> {
         let complaint = self.notifier.as_mut().and_then(Notifier::complaint);
         self.complain(complaint).await?;
         self.write(event).await
     }
 
-    /// Waits until everything is told.
+    /// Waits until every notification is over.
     pub(crate) async fn finish(&mut self) -> Result<(), FileError> {
         let complaint = match &mut self.notifier {
             Some(notifier) => notifier.finish().await,
@@ -117,7 +117,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Tells what waits.
+    /// Writes and sends what waits.
     pub(crate) async fn flush(&mut self) -> Result<(), FileError> {
         self.write_down()?;
         if !self.waiting.is_empty() {

@@ -61,8 +61,7 @@ pub enum RunState {
 }
 
 impl RunSummary {
-    /// What is said of a run, given what its records amount to and whether somebody works in the
-    /// tree right now.
+    /// Folds a run; `is_tree_busy` says whether a ralphtool works in the tree right now.
     pub fn of(past: PastRun, progress: &Progress, is_tree_busy: bool) -> Self {
         let usage = progress.usage();
         Self {

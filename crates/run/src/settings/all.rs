@@ -62,7 +62,7 @@ macro_rules! settings {
             $(pub $map: BTreeMap<String, Sourced<$map_type>>,)*
         }
 
-        /// Everything a run is told, complete.
+        /// All settings of a run, complete.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Settings {
             $($(pub $field: resolved!(type <$type as Read>::Value $(= $default)?),)*)*

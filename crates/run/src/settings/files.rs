@@ -1,4 +1,4 @@
-//! Finds and reads the configuration files; what they mean is for `domain::settings`.
+//! Finds and reads the configuration files; what they mean is said in `file.rs`.
 
 use std::ffi::OsString;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! Whom to tell of what happens while nobody looks.
+//! Who is notified of what while the user is not watching.
 
 use std::fmt;
 
