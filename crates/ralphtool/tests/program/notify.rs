@@ -91,7 +91,7 @@ fn a_program_that_cannot_tell_is_named_once_and_changes_nothing() {
         .collect();
     assert_eq!(told.len(), 1, "{warnings:?}");
     assert!(
-        told[0].starts_with("notify: `/no/such/herald` could not tell of the run: "),
+        told[0].starts_with("notify: the notify command `/no/such/herald` failed: "),
         "{told:?}"
     );
 }

@@ -389,8 +389,8 @@ fn a_killed_run_of_another_change_is_not_gone_over() {
     assert_eq!(
         output.stderr,
         "error: a run of `c` was interrupted in this tree\n  \
-         hint: go on with it: `ralphtool resume`; or end it: `ralphtool finish`\n  \
-         hint: or keep its branch and start this one: pass `--fresh`\n"
+         hint: resume it with `ralphtool resume`, or end it with `ralphtool finish`\n  \
+         hint: to keep its branch and start this one, pass `--fresh`\n"
     );
     assert_eq!(sandbox::everything(&sandbox.repo), before);
     sandbox.agent(GOOD);

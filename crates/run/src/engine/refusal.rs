@@ -38,6 +38,6 @@ pub(crate) fn other_run(change: &str) -> Failure {
 
 pub(super) fn interrupted(message: &str) -> Failure {
     Failure::refused(message)
-        .hint("go on with it: `ralphtool resume`; or end it: `ralphtool finish`")
-        .hint("or keep its branch and start this one: pass `--fresh`")
+        .hint("resume it with `ralphtool resume`, or end it with `ralphtool finish`")
+        .hint("to keep its branch and start this one, pass `--fresh`")
 }

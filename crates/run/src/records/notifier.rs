@@ -61,7 +61,7 @@ impl Notifier {
                 Ok(Err(error)) => error.to_string(),
                 Err(_elapsed) => format!("it took longer than {} s", PATIENCE.as_secs()),
             };
-            Some(format!("`{name}` could not tell of the run: {why}"))
+            Some(format!("the notify command `{name}` failed: {why}"))
         });
     }
 
