@@ -211,9 +211,8 @@ impl<S> Marks<S> {
         self.marks.get(place)
     }
 
-    /// How many there are.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.marks.len()
     }
 
@@ -282,7 +281,7 @@ mod tests {
         for number in 1..100_000_usize {
             marks.reached(number as u64 * step, number, || ());
         }
-        assert!(marks.len() < MOST_MARKS, "{}", marks.len());
+        assert!(marks.count() < MOST_MARKS, "{}", marks.count());
         for number in [0, 1, 777, 50_000, 99_999] {
             let mark = marks.get(marks.place_before(number)).unwrap();
             assert!(mark.number <= number && number - mark.number < 2_000);

@@ -36,7 +36,7 @@ impl TextWindow {
     /// Reads at most so many bytes further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
-            let changed = self.len() > 0;
+            let changed = !self.is_empty();
             *self = Self::open(&self.path);
             return Ok(Caught::all(changed));
         };
@@ -67,6 +67,11 @@ impl TextWindow {
     /// How many lines there are as far as the file was read, an unfinished last one included.
     pub fn len(&self) -> usize {
         self.count + usize::from(self.lines.unfinished().is_some())
+    }
+
+    /// Whether nothing was read yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// At most `count` lines, the first of them the one after `from` others.

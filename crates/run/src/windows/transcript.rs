@@ -54,7 +54,7 @@ impl Transcript {
     /// Reads at most so many bytes further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
-            let changed = self.len() > 0;
+            let changed = !self.is_empty();
             *self = Self::of_file(&self.path, self.output);
             return Ok(Caught::all(changed));
         };
@@ -102,6 +102,11 @@ impl Transcript {
     /// How many entries there are as far as the file was read, unfinished ones included.
     pub fn len(&self) -> usize {
         self.reader.count() + self.unfinished.len()
+    }
+
+    /// Whether nothing was read yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// At most `count` entries, beginning with the one at `from`.
