@@ -10,441 +10,111 @@ pub(super) const EVERYWHERE: &[Place] =
 const SCROLLED: &[Place] = &[Changes, Preview, Run, Attached, Replay, Result];
 const RUNS: &[Place] = &[Run, Attached, Replay];
 const PANES: &[Place] = &[Preview, Run, Attached, Replay, Result];
-const SEARCHED: &[Place] = &[Preview, Run, Attached, Replay, Result];
+const FIVE_TABS: &[Place] = &[Preview, Run, Attached, Replay];
 
-const fn plain(c: char) -> Key {
+const ENTER: Key = Key::Plain(KeyCode::Enter);
+const UP: Key = Key::Plain(KeyCode::Up);
+const DOWN: Key = Key::Plain(KeyCode::Down);
+const LEFT: Key = Key::Plain(KeyCode::Left);
+const RIGHT: Key = Key::Plain(KeyCode::Right);
+const TAB: Key = Key::Plain(KeyCode::Tab);
+const BACK_TAB: Key = Key::Plain(KeyCode::BackTab);
+const PAGE_UP: Key = Key::Plain(KeyCode::PageUp);
+const PAGE_DOWN: Key = Key::Plain(KeyCode::PageDown);
+const HOME: Key = Key::Plain(KeyCode::Home);
+const END: Key = Key::Plain(KeyCode::End);
+const ESC: Key = Key::Plain(KeyCode::Esc);
+const F1: Key = Key::Plain(KeyCode::F(1));
+const F5: Key = Key::Plain(KeyCode::F(5));
+
+const fn key(c: char) -> Key {
     Key::Plain(KeyCode::Char(c))
 }
 
-/// Makes a line of the table.
-const fn row(
-    keys: &'static [Key],
-    shown: &'static str,
-    does: &'static str,
-    brief: Option<&'static str>,
-    places: &'static [Place],
-    action: Action,
-) -> Binding {
-    Binding {
-        keys,
-        shown,
-        does,
-        brief,
-        places,
-        action,
-    }
+const fn ctrl(c: char) -> Key {
+    Key::Ctrl(c)
+}
+
+/// Reads rows of the form `Action [keys] "keys as shown" "what they do" ("footer") at places;`.
+/// Keys without a footer are left out of the last line of the screen.
+macro_rules! bindings {
+    (@footer) => { None };
+    (@footer $footer:literal) => { Some($footer) };
+    ($($action:ident $(($number:literal))? [$($key:expr),+] $shown:literal
+        $does:literal $(($footer:literal))? at $places:expr;)+) => {
+        &[$(Binding {
+            keys: &[$($key),+],
+            shown: $shown,
+            does: $does,
+            brief: bindings!(@footer $($footer)?),
+            places: $places,
+            action: Action::$action $(($number))?,
+        }),+]
+    };
 }
 
 /// All keys, in the order of the help.
-pub(crate) const TABLE: &[Binding] = &[
-    row(
-        &[Key::Plain(KeyCode::Enter)],
-        "Enter",
-        "look at the change",
-        Some("open"),
-        &[Changes],
-        Action::Enter,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Enter)],
-        "Enter",
-        "change the setting, where the settings have the focus",
-        None,
-        &[Preview],
-        Action::Enter,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Enter)],
-        "Enter",
-        "expand or fold what the cursor is on; in Attempts: its diff",
-        Some("expand"),
-        RUNS,
-        Action::Enter,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Enter)],
-        "Enter",
-        "do what is selected",
-        Some("choose"),
-        &[Completion],
-        Action::Enter,
-    ),
-    row(
-        &[plain('r')],
-        "r",
-        "run it; goes on with an interrupted run",
-        Some("run"),
-        &[Preview],
-        Action::Start,
-    ),
-    row(
-        &[plain('F')],
-        "F",
-        "start anew: the branch of an interrupted run is put aside, never dropped",
-        None,
-        &[Preview],
-        Action::Fresh,
-    ),
-    row(
-        &[plain('s')],
-        "s",
-        "go to the settings and back",
-        Some("settings"),
-        &[Preview],
-        Action::Settings,
-    ),
-    row(
-        &[plain('c')],
-        "c",
-        "cleanup: return to the original branch with changes uncommitted",
-        Some("cleanup"),
-        &[Completion],
-        Action::Cleanup,
-    ),
-    row(
-        &[plain('k')],
-        "k",
-        "keep: stay on the checkpoint branch with its commits",
-        Some("keep"),
-        &[Completion],
-        Action::Keep,
-    ),
-    row(
-        &[plain('r')],
-        "r",
-        "go on with the run, where something is left to do",
-        Some("go on"),
-        &[Completion],
-        Action::Again,
-    ),
-    row(
-        &[plain('p')],
-        "p",
-        "pause after this attempt, and go on again",
-        Some("pause"),
-        &[Run],
-        Action::Pause,
-    ),
-    row(
-        &[plain('s')],
-        "s",
-        "stop the run (asks): the attempt is parked, nothing is lost",
-        Some("stop"),
-        &[Run],
-        Action::Stop,
-    ),
-    row(
-        &[plain('x')],
-        "x",
-        "skip the story (asks)",
-        Some("skip"),
-        &[Run],
-        Action::Skip,
-    ),
-    row(
-        &[plain(':')],
-        ":",
-        "add a note for the next attempt",
-        Some("note"),
-        &[Run],
-        Action::Note,
-    ),
-    row(
-        &[plain('r')],
-        "r",
-        "while it waits for a limit: try now",
-        None,
-        &[Run],
-        Action::TryNow,
-    ),
-    row(
-        &[plain('f')],
-        "f",
-        "follow the live story again",
-        Some("follow"),
-        &[Run, Attached],
-        Action::Follow,
-    ),
-    row(
-        &[plain('['), plain(',')],
-        "[",
-        "the attempt before",
-        None,
-        RUNS,
-        Action::PreviousAttempt,
-    ),
-    row(
-        &[plain(']'), plain('.')],
-        "]",
-        "the attempt after",
-        None,
-        RUNS,
-        Action::NextAttempt,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Up), plain('k')],
-        "↑ k",
-        "up",
-        None,
-        SCROLLED,
-        Action::Up,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Up)],
-        "↑",
-        "up",
-        None,
-        &[Completion],
-        Action::Up,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Down), plain('j')],
-        "↓ j",
-        "down",
-        None,
-        EVERYWHERE,
-        Action::Down,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Left), plain('h')],
-        "← h",
-        "to the stories, or the tab before",
-        None,
-        PANES,
-        Action::Left,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Right), plain('l')],
-        "→ l",
-        "to the pane, or the tab after",
-        None,
-        PANES,
-        Action::Right,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Tab)],
-        "Tab",
-        "the next tab",
-        Some("tab"),
-        PANES,
-        Action::NextTab,
-    ),
-    row(
-        &[Key::Plain(KeyCode::BackTab)],
-        "Shift-Tab",
-        "the tab before",
-        None,
-        PANES,
-        Action::PreviousTab,
-    ),
-    row(
-        &[plain('1')],
-        "1 … 5",
-        "a tab by its number",
-        None,
-        PANES,
-        Action::Tab(1),
-    ),
-    row(&[plain('2')], "", "", None, PANES, Action::Tab(2)),
-    row(&[plain('3')], "", "", None, PANES, Action::Tab(3)),
-    row(
-        &[plain('4')],
-        "",
-        "",
-        None,
-        &[Preview, Run, Attached, Replay],
-        Action::Tab(4),
-    ),
-    row(
-        &[plain('5')],
-        "",
-        "",
-        None,
-        &[Preview, Run, Attached, Replay],
-        Action::Tab(5),
-    ),
-    row(
-        &[Key::Plain(KeyCode::PageUp), Key::Ctrl('b')],
-        "PgUp",
-        "a page up",
-        None,
-        SCROLLED,
-        Action::PageUp,
-    ),
-    row(
-        &[Key::Plain(KeyCode::PageDown), Key::Ctrl('f'), plain(' ')],
-        "PgDn Space",
-        "a page down",
-        None,
-        SCROLLED,
-        Action::PageDown,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Home), plain('g')],
-        "g Home",
-        "to the start",
-        None,
-        SCROLLED,
-        Action::Home,
-    ),
-    row(
-        &[Key::Plain(KeyCode::End), plain('G')],
-        "G End",
-        "to the end; a live pane follows again",
-        None,
-        SCROLLED,
-        Action::End,
-    ),
-    row(
-        &[plain('/')],
-        "/",
-        "filter by name",
-        Some("filter"),
-        &[Changes],
-        Action::Search,
-    ),
-    row(
-        &[plain('/')],
-        "/",
-        "search in the pane",
-        Some("search"),
-        SEARCHED,
-        Action::Search,
-    ),
-    row(
-        &[plain('n')],
-        "n",
-        "the next hit",
-        None,
-        SEARCHED,
-        Action::NextHit,
-    ),
-    row(
-        &[plain('N')],
-        "N",
-        "the hit before",
-        None,
-        SEARCHED,
-        Action::PreviousHit,
-    ),
-    row(
-        &[plain('e')],
-        "e",
-        "export the pane to a file",
-        Some("export"),
-        PANES,
-        Action::Export,
-    ),
-    row(
-        &[plain('y')],
-        "y",
-        "copy what the cursor is on to the clipboard (OSC 52)",
-        Some("copy"),
-        PANES,
-        Action::Copy,
-    ),
-    row(
-        &[plain('R'), Key::Plain(KeyCode::F(5))],
-        "R F5",
-        "read again from disk",
-        None,
-        &[Changes, Preview],
-        Action::Reload,
-    ),
-    row(
-        &[plain('m')],
-        "m",
-        "mouse wheel on or off; off, text is selected without Shift",
-        None,
-        EVERYWHERE,
-        Action::Mouse,
-    ),
-    row(
-        &[plain('?'), Key::Plain(KeyCode::F(1))],
-        "?",
-        "this help",
-        Some("help"),
-        EVERYWHERE,
-        Action::Help,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Esc)],
-        "Esc",
-        "back",
-        None,
-        &[Changes, Preview, Replay, Result],
-        Action::Back,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Esc)],
-        "Esc",
-        "to the stories; when the run is over, to what becomes of it",
-        None,
-        &[Run],
-        Action::Back,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Esc)],
-        "Esc",
-        "look at the run once more",
-        Some("look"),
-        &[Completion],
-        Action::Back,
-    ),
-    row(
-        &[plain('q'), Key::Ctrl('c')],
-        "q Ctrl-C",
-        "leave",
-        Some("quit"),
-        &[Changes, Preview, Replay, Result],
-        Action::Quit,
-    ),
-    row(
-        &[Key::Plain(KeyCode::Esc)],
-        "Esc",
-        "to the stories, then leave; the run goes on",
-        None,
-        &[Attached],
-        Action::Back,
-    ),
-    row(
-        &[plain('q'), Key::Ctrl('c')],
-        "q Ctrl-C",
-        "leave; the run goes on in its own terminal, where it can be steered",
-        Some("leave"),
-        &[Attached],
-        Action::Quit,
-    ),
-    row(
-        &[plain('q'), Key::Ctrl('c')],
-        "q Ctrl-C",
-        "leave; the branch is kept, and can still be cleaned up later",
-        Some("quit"),
-        &[Completion],
-        Action::Quit,
-    ),
-    row(
-        &[plain('q'), Key::Ctrl('c')],
-        "q Ctrl-C",
-        "asks; again within 3 seconds stops the run, a third time forces it",
-        Some("quit"),
-        &[Run],
-        Action::Quit,
-    ),
-    row(
-        &[Key::Ctrl('z')],
-        "Ctrl-Z",
-        "suspend; the agent works on, `fg` comes back",
-        None,
-        EVERYWHERE,
-        Action::Suspend,
-    ),
-    row(
-        &[Key::Ctrl('l')],
-        "Ctrl-L",
-        "draw everything again",
-        None,
-        EVERYWHERE,
-        Action::Redraw,
-    ),
-];
+pub(crate) const TABLE: &[Binding] = bindings! {
+    Enter [ENTER] "Enter" "look at the change" ("open") at &[Changes];
+    Enter [ENTER] "Enter" "change the setting, where the settings have the focus" at &[Preview];
+    Enter [ENTER] "Enter"
+        "expand or fold what the cursor is on; in Attempts: its diff" ("expand") at RUNS;
+    Enter [ENTER] "Enter" "do what is selected" ("choose") at &[Completion];
+    Start [key('r')] "r" "run it; goes on with an interrupted run" ("run") at &[Preview];
+    Fresh [key('F')] "F"
+        "start anew: the branch of an interrupted run is put aside, never dropped" at &[Preview];
+    Settings [key('s')] "s" "go to the settings and back" ("settings") at &[Preview];
+    Cleanup [key('c')] "c"
+        "cleanup: return to the original branch with changes uncommitted" ("cleanup") at &[Completion];
+    Keep [key('k')] "k"
+        "keep: stay on the checkpoint branch with its commits" ("keep") at &[Completion];
+    Again [key('r')] "r"
+        "go on with the run, where something is left to do" ("go on") at &[Completion];
+    Pause [key('p')] "p" "pause after this attempt, and go on again" ("pause") at &[Run];
+    Stop [key('s')] "s"
+        "stop the run (asks): the attempt is parked, nothing is lost" ("stop") at &[Run];
+    Skip [key('x')] "x" "skip the story (asks)" ("skip") at &[Run];
+    Note [key(':')] ":" "add a note for the next attempt" ("note") at &[Run];
+    TryNow [key('r')] "r" "while it waits for a limit: try now" at &[Run];
+    Follow [key('f')] "f" "follow the live story again" ("follow") at &[Run, Attached];
+    PreviousAttempt [key('['), key(',')] "[" "the attempt before" at RUNS;
+    NextAttempt [key(']'), key('.')] "]" "the attempt after" at RUNS;
+    Up [UP, key('k')] "↑ k" "up" at SCROLLED;
+    Up [UP] "↑" "up" at &[Completion];
+    Down [DOWN, key('j')] "↓ j" "down" at EVERYWHERE;
+    Left [LEFT, key('h')] "← h" "to the stories, or the tab before" at PANES;
+    Right [RIGHT, key('l')] "→ l" "to the pane, or the tab after" at PANES;
+    NextTab [TAB] "Tab" "the next tab" ("tab") at PANES;
+    PreviousTab [BACK_TAB] "Shift-Tab" "the tab before" at PANES;
+    Tab(1) [key('1')] "1 … 5" "a tab by its number" at PANES;
+    Tab(2) [key('2')] "" "" at PANES;
+    Tab(3) [key('3')] "" "" at PANES;
+    Tab(4) [key('4')] "" "" at FIVE_TABS;
+    Tab(5) [key('5')] "" "" at FIVE_TABS;
+    PageUp [PAGE_UP, ctrl('b')] "PgUp" "a page up" at SCROLLED;
+    PageDown [PAGE_DOWN, ctrl('f'), key(' ')] "PgDn Space" "a page down" at SCROLLED;
+    Home [HOME, key('g')] "g Home" "to the start" at SCROLLED;
+    End [END, key('G')] "G End" "to the end; a live pane follows again" at SCROLLED;
+    Search [key('/')] "/" "filter by name" ("filter") at &[Changes];
+    Search [key('/')] "/" "search in the pane" ("search") at PANES;
+    NextHit [key('n')] "n" "the next hit" at PANES;
+    PreviousHit [key('N')] "N" "the hit before" at PANES;
+    Export [key('e')] "e" "export the pane to a file" ("export") at PANES;
+    Copy [key('y')] "y" "copy what the cursor is on to the clipboard (OSC 52)" ("copy") at PANES;
+    Reload [key('R'), F5] "R F5" "read again from disk" at &[Changes, Preview];
+    Mouse [key('m')] "m" "mouse wheel on or off; off, text is selected without Shift" at EVERYWHERE;
+    Help [key('?'), F1] "?" "this help" ("help") at EVERYWHERE;
+    Back [ESC] "Esc" "back" at &[Changes, Preview, Replay, Result];
+    Back [ESC] "Esc" "to the stories; when the run is over, to what becomes of it" at &[Run];
+    Back [ESC] "Esc" "look at the run once more" ("look") at &[Completion];
+    Quit [key('q'), ctrl('c')] "q Ctrl-C" "leave" ("quit") at &[Changes, Preview, Replay, Result];
+    Back [ESC] "Esc" "to the stories, then leave; the run goes on" at &[Attached];
+    Quit [key('q'), ctrl('c')] "q Ctrl-C"
+        "leave; the run goes on in its own terminal, where it can be steered" ("leave") at &[Attached];
+    Quit [key('q'), ctrl('c')] "q Ctrl-C"
+        "leave; the branch is kept, and can still be cleaned up later" ("quit") at &[Completion];
+    Quit [key('q'), ctrl('c')] "q Ctrl-C"
+        "asks; again within 3 seconds stops the run, a third time forces it" ("quit") at &[Run];
+    Suspend [ctrl('z')] "Ctrl-Z" "suspend; the agent works on, `fg` comes back" at EVERYWHERE;
+    Redraw [ctrl('l')] "Ctrl-L" "draw everything again" at EVERYWHERE;
+};
