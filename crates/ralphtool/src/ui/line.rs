@@ -112,8 +112,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         Event::GateFinished { .. } => Some(gate_finished(&record.event)),
         Event::AttemptFailed { .. } => Some(attempt_failed(&record.event)),
         Event::Waiting { reason, until, .. } => {
-            let left = u64::try_from(until.duration_since(record.at).as_millis()).unwrap_or(0);
-            let left = words::elapsed(left);
+            let left = words::elapsed(words::millis_between(record.at, *until));
             let text = format!("waiting {left}, until {until:.0}: {}", clean(reason));
             Some(Line::new(Weight::Alert, WARN, text))
         }

@@ -228,9 +228,7 @@ fn attempt(status: &Status) -> Option<String> {
 }
 
 fn doing(status: &Status, view: &View) -> Option<String> {
-    let since = |at: Timestamp| {
-        words::clock(u64::try_from(view.now.duration_since(at).as_millis()).unwrap_or(0))
-    };
+    let since = |at: Timestamp| words::clock_between(at, view.now);
     Some(match status.doing.as_ref()? {
         Activity::Between => "checking and saving".to_owned(),
         Activity::Agent { since: at, says } => {
@@ -250,9 +248,7 @@ fn doing(status: &Status, view: &View) -> Option<String> {
             format!("gate `{}` runs{place}, {}", clean(gate), since(*at))
         }
         Activity::Waiting { reason, until } => {
-            let left = words::clock(
-                u64::try_from(until.duration_since(view.now).as_millis()).unwrap_or(0),
-            );
+            let left = words::clock_between(view.now, *until);
             format!("{left} to wait: {}", clean(reason))
         }
     })

@@ -137,21 +137,21 @@ impl Status {
             Doing::Nothing => {}
             Doing::Attempt { label, since } | Doing::Gate { label, since } => {
                 parts.push(label.clone());
-                parts.push(words::clock(millis(*since, now)));
+                parts.push(words::clock_between(*since, now));
             }
             Doing::Waiting { until } => {
                 parts.push(format!(
                     "waiting, {} left",
-                    words::clock(millis(now, *until))
+                    words::clock_between(now, *until)
                 ));
             }
             Doing::Paused { since } => {
                 parts.push("paused".to_owned());
-                parts.push(words::clock(millis(*since, now)));
+                parts.push(words::clock_between(*since, now));
             }
             Doing::Stopping { since } => {
                 parts.push("stopping".to_owned());
-                parts.push(words::clock(millis(*since, now)));
+                parts.push(words::clock_between(*since, now));
             }
         }
         if parts.is_empty() && self.story.is_none() {
@@ -177,8 +177,4 @@ impl Status {
         let title = truncate(title, room.max(SHORTEST_TITLE));
         Some(truncate(&format!("{number} {title}{tail}"), columns))
     }
-}
-
-fn millis(from: Timestamp, to: Timestamp) -> u64 {
-    u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
 }

@@ -25,6 +25,8 @@ mod palette;
 mod pane;
 mod quit;
 mod screen;
+mod step;
+mod tabbed;
 mod tabs;
 mod text_pane;
 pub(crate) mod view;

@@ -1,6 +1,9 @@
 //! The words of the user's language: counts, times, sizes, and what outcomes are called.
 
 use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::text::clean;
 use ralph_agents::agent_event::Usage;
@@ -77,6 +80,21 @@ pub(crate) fn clock(ms: u64) -> String {
         return "0s".to_owned();
     }
     elapsed(ms)
+}
+
+/// A running clock from one time to a later one.
+pub(crate) fn clock_between(from: Timestamp, to: Timestamp) -> String {
+    clock(millis_between(from, to))
+}
+
+/// The milliseconds from one time to a later one; none where it is earlier.
+pub(crate) fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
+}
+
+/// The milliseconds of a duration.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How long ago something was, roughly: `just now`, `5m ago`, `3h ago`, `2d ago`.

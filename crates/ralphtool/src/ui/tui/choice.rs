@@ -47,14 +47,14 @@ impl Choice {
             lines.push(Line::default());
         }
         lines.extend(keys);
-        let title = Line::from(Span::styled(format!(" {} ", self.title), palette.title()));
+        let title = wrap::styled(format!(" {} ", self.title), palette.strong());
         let title = wrap::cut(&title, room);
         let widest = lines.iter().chain([&title]).map(wrap::width).max();
         let place = centred(area, widest.unwrap_or(0) + FRAME, lines.len() + 2);
         Clear.render(place, buffer);
         let frame = Block::bordered()
             .border_type(BorderType::Rounded)
-            .border_style(palette.border_focused())
+            .border_style(palette.border(true))
             .title(title)
             .padding(ratatui::widgets::Padding::horizontal(1));
         Paragraph::new(lines).block(frame).render(place, buffer);
@@ -87,7 +87,7 @@ fn shorten(body: &mut Vec<Line<'static>>, rows: usize, palette: Palette) {
     }
     body.truncate(rows.saturating_sub(1));
     if rows > 0 {
-        body.push(Line::from(Span::styled(wrap::MISSING, palette.dim())));
+        body.push(wrap::styled(wrap::MISSING, palette.dim()));
     }
 }
 

@@ -9,82 +9,52 @@ use ratatui::text::{Line, Span};
 use super::palette::Palette;
 use super::wrap;
 use crate::ui::text::clean;
+use ralph_vault::diff::{DiffLine, LineKind};
 
 /// Tabs go to the next multiple of these columns.
 const TAB: usize = 4;
 /// Line numbers are left out on a narrower screen.
 const ROOM_FOR_NUMBERS: usize = 60;
 
-/// What a line of a diff is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DiffKind {
-    /// The name of a file above its hunks.
-    File,
-    /// Where a hunk is, as `@@ -1,2 +1,3 @@` with whatever follows.
-    Hunk,
-    /// A line that stays.
-    Context,
-    /// A line that was added.
-    Added,
-    /// A line that was removed.
-    Removed,
-    /// Something about the file, such as that it is binary.
-    Note,
+/// A line of a diff and its number before and after the change.
+struct Row<'a> {
+    line: &'a DiffLine,
+    old: Option<u32>,
+    new: Option<u32>,
 }
 
-/// A line of a diff and where it is in both files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DiffRow {
-    /// What it is.
-    pub(crate) kind: DiffKind,
-    /// Its number before the change.
-    pub(crate) old: Option<u32>,
-    /// Its number after the change.
-    pub(crate) new: Option<u32>,
-    /// Its text without the sign in front.
-    pub(crate) text: String,
+/// The lines of a diff in so many columns.
+pub(crate) fn lines(lines: &[DiffLine], columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    let rows = numbered(lines);
+    let numbers = rows.iter().flat_map(|row| [row.old, row.new]);
+    let highest = numbers.flatten().max();
+    let digits = highest.map_or(0, |number| number.to_string().len());
+    let rows = rows.iter();
+    rows.map(|row| draw(row, digits, columns, palette))
+        .collect()
 }
 
 /// Numbers the lines of a diff by its hunks.
-pub(crate) fn rows<'a>(lines: impl IntoIterator<Item = (DiffKind, &'a str)>) -> Vec<DiffRow> {
-    let (mut old, mut new) = (None, None);
-    let mut rows = Vec::new();
-    for (kind, text) in lines {
-        let (mut here_old, mut here_new) = (None, None);
-        match kind {
-            DiffKind::File => (old, new) = (None, None),
-            DiffKind::Hunk => (old, new) = starts(text),
-            DiffKind::Context => (here_old, here_new) = (take(&mut old), take(&mut new)),
-            DiffKind::Added => here_new = take(&mut new),
-            DiffKind::Removed => here_old = take(&mut old),
-            DiffKind::Note => {}
+fn numbered(lines: &[DiffLine]) -> Vec<Row<'_>> {
+    let (mut next_old, mut next_new) = (None, None);
+    let rows = lines.iter().map(|line| {
+        let (mut old, mut new) = (None, None);
+        match line.kind {
+            LineKind::Hunk => (next_old, next_new) = starts(&line.text),
+            LineKind::Context => (old, new) = (take(&mut next_old), take(&mut next_new)),
+            LineKind::Added => new = take(&mut next_new),
+            LineKind::Removed => old = take(&mut next_old),
+            LineKind::Note => {}
         }
-        rows.push(DiffRow {
-            kind,
-            old: here_old,
-            new: here_new,
-            text: text.to_owned(),
-        });
-    }
-    rows
-}
-
-/// How wide a line number of these rows gets.
-pub(crate) fn digits(rows: &[DiffRow]) -> usize {
-    let numbers = rows.iter().flat_map(|row| [row.old, row.new]);
-    let highest = numbers.flatten().max();
-    highest.map_or(0, |number| number.to_string().len())
+        Row { line, old, new }
+    });
+    rows.collect()
 }
 
 /// One row in so many columns; `digits` is the width of a number of all rows.
-pub(crate) fn line(
-    row: &DiffRow,
-    digits: usize,
-    columns: usize,
-    palette: Palette,
-) -> Line<'static> {
+fn draw(row: &Row<'_>, digits: usize, columns: usize, palette: Palette) -> Line<'static> {
     let mut spans = Vec::new();
-    if digits > 0 && columns >= ROOM_FOR_NUMBERS && row.kind != DiffKind::File {
+    if digits > 0 && columns >= ROOM_FOR_NUMBERS {
         let number = |number: Option<u32>| {
             let number = number.map(|it| it.to_string()).unwrap_or_default();
             format!("{number:>digits$} ")
@@ -92,28 +62,19 @@ pub(crate) fn line(
         let numbers = format!("{}{}│", number(row.old), number(row.new));
         spans.push(Span::styled(numbers, palette.dim()));
     }
-    let (sign, style) = look(row.kind, palette);
-    let text = clean(&expanded(&row.text));
+    let (sign, style) = sign(row.line.kind, palette);
+    let text = clean(&expanded(&row.line.text));
     spans.push(Span::styled(format!("{sign}{text}"), style));
     wrap::cut(&Line::from(spans), columns)
 }
 
-/// All rows in so many columns.
-pub(crate) fn lines(rows: &[DiffRow], columns: usize, palette: Palette) -> Vec<Line<'static>> {
-    let digits = digits(rows);
-    let rows = rows.iter();
-    rows.map(|row| line(row, digits, columns, palette))
-        .collect()
-}
-
-fn look(kind: DiffKind, palette: Palette) -> (&'static str, Style) {
+fn sign(kind: LineKind, palette: Palette) -> (&'static str, Style) {
     match kind {
-        DiffKind::File => ("", palette.file()),
-        DiffKind::Hunk => ("", palette.hunk()),
-        DiffKind::Context => (" ", palette.plain()),
-        DiffKind::Added => ("+", palette.added()),
-        DiffKind::Removed => ("-", palette.removed()),
-        DiffKind::Note => ("", palette.dim()),
+        LineKind::Hunk => ("", palette.hunk()),
+        LineKind::Context => (" ", palette.plain()),
+        LineKind::Added => ("+", palette.added()),
+        LineKind::Removed => ("-", palette.removed()),
+        LineKind::Note => ("", palette.dim()),
     }
 }
 
@@ -161,19 +122,27 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    const LINES: [(DiffKind, &str); 8] = [
-        (DiffKind::File, "src/main.rs"),
-        (DiffKind::Note, "new mode 100755"),
-        (DiffKind::Hunk, "@@ -8,2 +9,3 @@ fn main() {"),
-        (DiffKind::Context, "a\tb"),
-        (DiffKind::Removed, "\u{1b}[31mold"),
-        (DiffKind::Added, "漢\tnew"),
-        (DiffKind::Added, "more"),
-        (DiffKind::Note, "\\ No newline at end of file"),
-    ];
+    fn diff() -> Vec<DiffLine> {
+        let lines = [
+            (LineKind::Note, "new mode 100755"),
+            (LineKind::Hunk, "@@ -8,2 +9,3 @@ fn main() {"),
+            (LineKind::Context, "a\tb"),
+            (LineKind::Removed, "\u{1b}[31mold"),
+            (LineKind::Added, "漢\tnew"),
+            (LineKind::Added, "more"),
+            (LineKind::Note, "\\ No newline at end of file"),
+        ];
+        let lines = lines.into_iter();
+        lines.map(|(kind, text)| line(kind, text)).collect()
+    }
+
+    fn line(kind: LineKind, text: &str) -> DiffLine {
+        let text = text.to_owned();
+        DiffLine { kind, text }
+    }
 
     fn drawn(columns: usize) -> Vec<String> {
-        let lines = lines(&rows(LINES), columns, Palette::new(false));
+        let lines = lines(&diff(), columns, Palette::new(false));
         lines.iter().map(ToString::to_string).collect()
     }
 
@@ -182,7 +151,6 @@ mod tests {
         assert_eq!(
             drawn(60),
             [
-                "src/main.rs",
                 "      │new mode 100755",
                 "      │@@ -8,2 +9,3 @@ fn main() {",
                 " 8  9 │ a   b",
@@ -199,7 +167,6 @@ mod tests {
         assert_eq!(
             drawn(8),
             [
-                "src/mai…",
                 "new mod…",
                 "@@ -8,2…",
                 " a   b",
@@ -214,17 +181,11 @@ mod tests {
     #[test]
     fn colours_say_the_same_as_signs() {
         let palette = Palette::new(true);
-        let row = |kind| DiffRow {
-            kind,
-            old: None,
-            new: None,
-            text: "x".to_owned(),
-        };
-        let style = |kind| line(&row(kind), 0, 20, palette).spans[0].style;
-        assert_eq!(style(DiffKind::Added), palette.added());
-        assert_eq!(style(DiffKind::Removed), palette.removed());
-        assert_eq!(style(DiffKind::Hunk), palette.hunk());
-        assert_eq!(style(DiffKind::Context), palette.plain());
+        let style = |kind| lines(&[line(kind, "x")], 20, palette)[0].spans[0].style;
+        assert_eq!(style(LineKind::Added), palette.added());
+        assert_eq!(style(LineKind::Removed), palette.removed());
+        assert_eq!(style(LineKind::Hunk), palette.hunk());
+        assert_eq!(style(LineKind::Context), palette.plain());
     }
 
     #[test]

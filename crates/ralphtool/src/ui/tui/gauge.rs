@@ -19,8 +19,8 @@ pub(crate) fn gauge(done: u64, total: u64, columns: usize, palette: Palette) -> 
     }
     let left = columns - whole - usize::from(rest > 0);
     Line::from(vec![
-        Span::styled(bar, palette.gauge_filled()),
-        Span::styled("░".repeat(left), palette.gauge_empty()),
+        Span::styled(bar, palette.good()),
+        Span::styled("░".repeat(left), palette.dim()),
     ])
 }
 

@@ -366,9 +366,7 @@ impl Renderer {
         let code = self.code.take().unwrap_or_default();
         let style = self.palette.code();
         let lines = code.lines().map(clean);
-        let lines: Vec<Line<'_>> = lines
-            .map(|line| Line::from(Span::styled(line, style)))
-            .collect();
+        let lines: Vec<Line<'_>> = lines.map(|line| wrap::styled(line, style)).collect();
         self.put(&lines, wrap::chop);
         self.prefixes.close();
         self.gap = true;

@@ -95,19 +95,9 @@ impl Palette {
             .add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
     }
 
-    /// The title of a pane.
-    pub(crate) fn title(self) -> Style {
-        self.strong()
-    }
-
-    /// The border of a pane.
-    pub(crate) fn border(self) -> Style {
-        self.dim()
-    }
-
-    /// The border of the pane that gets the keys.
-    pub(crate) fn border_focused(self) -> Style {
-        self.in_color(Color::Cyan).add_modifier(Modifier::BOLD)
+    /// The border of a pane, and of the one that gets the keys.
+    pub(crate) fn border(self, focused: bool) -> Style {
+        if focused { self.key() } else { self.dim() }
     }
 
     /// A line that a change added.
@@ -123,11 +113,6 @@ impl Palette {
     /// Where in a file a change is.
     pub(crate) fn hunk(self) -> Style {
         self.in_color(Color::Cyan)
-    }
-
-    /// The name of a file above its changes.
-    pub(crate) fn file(self) -> Style {
-        self.strong()
     }
 
     /// A key to press.
@@ -161,31 +146,6 @@ impl Palette {
         self.in_color(Color::Green).add_modifier(Modifier::ITALIC)
     }
 
-    /// The part of a gauge that is done.
-    pub(crate) fn gauge_filled(self) -> Style {
-        self.in_color(Color::Green)
-    }
-
-    /// The part of a gauge that is left.
-    pub(crate) fn gauge_empty(self) -> Style {
-        self.dim()
-    }
-
-    /// The letter of a file that was added.
-    pub(crate) fn status_added(self) -> Style {
-        self.in_color(Color::Green)
-    }
-
-    /// The letter of a file that was modified.
-    pub(crate) fn status_modified(self) -> Style {
-        self.in_color(Color::Yellow)
-    }
-
-    /// The letter of a file that was deleted.
-    pub(crate) fn status_deleted(self) -> Style {
-        self.in_color(Color::Red)
-    }
-
     fn in_color(self, color: Color) -> Style {
         if self.colored {
             Style::new().fg(color)
@@ -214,13 +174,11 @@ mod tests {
             palette.selected(),
             palette.found(),
             palette.matched(),
-            palette.title(),
-            palette.border(),
-            palette.border_focused(),
+            palette.border(false),
+            palette.border(true),
             palette.added(),
             palette.removed(),
             palette.hunk(),
-            palette.file(),
             palette.key(),
             palette.code(),
             palette.link(),
@@ -228,11 +186,6 @@ mod tests {
             palette.heading(2),
             palette.heading(3),
             palette.quote(),
-            palette.gauge_filled(),
-            palette.gauge_empty(),
-            palette.status_added(),
-            palette.status_modified(),
-            palette.status_deleted(),
         ]
     }
 
@@ -286,6 +239,6 @@ mod tests {
     fn what_is_chosen_or_focused_is_told_without_colour() {
         let palette = Palette::new(false);
         assert_ne!(palette.selected(), palette.plain());
-        assert_ne!(palette.border_focused(), palette.border());
+        assert_ne!(palette.border(true), palette.border(false));
     }
 }

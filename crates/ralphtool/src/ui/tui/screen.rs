@@ -6,54 +6,38 @@ pub(crate) mod preview;
 pub(crate) mod result;
 pub(crate) mod run;
 
-use super::message::Request;
+use ratatui::text::Span;
+
+use super::palette::Palette;
+use crate::ui::text::clean;
+use crate::ui::words::{self, Count, Noun};
 use ralph_run::records::progress::{Progress, StoryStanding};
 
-/// What comes of a key on a screen.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Step {
-    /// Nothing more.
-    Stay,
-    /// Something is to be done.
-    Ask(Request),
-    /// Something is to be typed.
-    Type(Typing),
-    /// Something is to be confirmed first.
-    Confirm(Sure),
-    /// The user should know something.
-    Say(String),
-    /// Look at a change.
-    Open(String),
-    /// To the screen before.
-    Back,
-    /// Start the run of the preview again.
-    Restart,
+/// The first line of a screen: the program, and the change it shows.
+fn title_of(change: &str, palette: Palette) -> Vec<Span<'static>> {
+    vec![
+        Span::styled(" ralphtool ", palette.strong()),
+        Span::raw("  "),
+        Span::styled(clean(change), palette.strong()),
+    ]
 }
 
-/// What is typed into the line at the bottom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Typing {
-    /// A filter for the changes.
-    Filter,
-    /// A text to search for.
-    Search,
-    /// A note for the next attempt.
-    Note,
-    /// The file to export to.
-    Export,
-    /// A setting of the preview.
-    Setting,
+/// The name of the change of a run; empty while it is not known.
+fn change_of(progress: &Progress) -> &str {
+    let header = progress.header.as_ref();
+    header.map_or("", |header| header.change.as_str())
 }
 
-/// What the user is asked to confirm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sure {
-    /// Stop the run.
-    Stop,
-    /// Skip the story.
-    Skip,
-    /// Start anew although a run is open.
-    Fresh,
+/// What a run took altogether, after how many stories it did.
+fn totals(progress: &Progress, stories: String) -> String {
+    let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
+    let mut facts = vec![
+        stories,
+        Count(progress.attempts, Noun::Attempt).to_string(),
+        words::elapsed(words::millis(progress.elapsed(end))),
+    ];
+    facts.extend(words::usage(&progress.usage()));
+    facts.join(" · ")
 }
 
 /// The commits a run began at and came to, once it has completed a story.

@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 
 use super::keys::Action;
 use super::palette::Palette;
+use super::wrap;
 
 /// How many lines a turn of the wheel moves.
 const WHEEL: usize = 3;
@@ -32,6 +33,19 @@ impl PaneLine {
             line: line.into(),
             item,
         }
+    }
+
+    /// The lines of a thing.
+    pub(crate) fn all(
+        item: usize,
+        lines: impl IntoIterator<Item = Line<'static>>,
+    ) -> impl Iterator<Item = Self> {
+        lines.into_iter().map(move |line| Self::new(item, line))
+    }
+
+    /// A line of a thing in so many columns; what does not fit is indented below it.
+    pub(crate) fn wrapped(item: usize, line: &Line<'_>, columns: usize) -> Vec<Self> {
+        Self::all(item, wrap::wrap(line, columns, 2)).collect()
     }
 
     /// The text without its looks.
@@ -233,19 +247,13 @@ impl TextPane {
 
     /// Everything it says, without looks.
     pub(crate) fn text(&self) -> String {
-        let lines = self.lines.iter();
-        let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
-        lines.join("\n") + "\n"
+        joined(self.lines.iter()) + "\n"
     }
 
     /// What the cursor's thing says, without looks.
     pub(crate) fn text_of_item(&self) -> String {
-        let Some(item) = self.item() else {
-            return String::new();
-        };
-        let lines = self.lines.iter().filter(|line| line.item == item);
-        let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
-        lines.join("\n")
+        let item = self.item();
+        joined(self.lines.iter().filter(|line| Some(line.item) == item))
     }
 
     /// Draws what fits, with a mark at the cursor where the pane has the focus.
@@ -276,6 +284,11 @@ impl TextPane {
         (self.lines.len() > self.height.max(1))
             .then(|| format!("{}/{}", self.cursor + 1, self.lines.len()))
     }
+}
+
+fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
+    let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
+    lines.join("\n")
 }
 
 /// The line with every hit in another style.

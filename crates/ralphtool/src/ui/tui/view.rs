@@ -10,8 +10,8 @@ use super::choice::Choice;
 use super::keys::{self, Action, Binding};
 use super::message::Asked;
 use super::palette::Palette;
-use super::screen::Sure;
 use super::screen::changes::told_lines;
+use super::step::Sure;
 use super::wrap;
 use crate::ui::text::clean;
 use crate::ui::trust;
@@ -88,7 +88,7 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
         return;
     }
     if let Some(notice) = app.notice() {
-        let line = Line::from(Span::styled(format!(" {}", clean(notice)), palette.warn()));
+        let line = wrap::styled(format!(" {}", clean(notice)), palette.warn());
         return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
     }
     let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
@@ -262,8 +262,8 @@ fn draw_help(app: &App, frame: &mut Frame<'_>, area: Rect, top: usize) {
     };
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
-        .border_style(app.palette.border_focused())
-        .title(Span::styled(title, app.palette.title()))
+        .border_style(app.palette.border(true))
+        .title(Span::styled(title, app.palette.strong()))
         .title_bottom(more)
         .padding(ratatui::widgets::Padding::horizontal(1));
     frame.render_widget(Clear, place);

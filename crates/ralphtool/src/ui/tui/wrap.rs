@@ -3,6 +3,8 @@
 //! Counted in columns and by graphemes, as the terminal is drawn: a wide character, an emoji
 //! of several parts or a letter with its marks is never split.
 
+use std::borrow::Cow;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
@@ -10,6 +12,11 @@ use unicode_width::UnicodeWidthStr;
 
 /// What stands where something is missing.
 pub(crate) const MISSING: &str = "…";
+
+/// A line of one style. Unlike with `Line::styled`, what is right of the text stays as it is.
+pub(crate) fn styled(text: impl Into<Cow<'static, str>>, style: Style) -> Line<'static> {
+    Line::from(Span::styled(text, style))
+}
 
 /// The characters of a text as a reader sees them.
 pub(crate) fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {

@@ -8,7 +8,7 @@ use crate::ui::tui::message::{Asked, Look, Request, Start, Wheel};
 use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::screen::run::{Run, Seat};
-use crate::ui::tui::screen::{Step, Sure};
+use crate::ui::tui::step::{Step, Sure};
 use crate::ui::tui::view;
 use ralph_run::machine::UserCommand;
 

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{App, Screen};
 use crate::ui::tui::line_edit::LineEdit;
 use crate::ui::tui::message::{Export, Request};
-use crate::ui::tui::screen::{Step, Typing};
+use crate::ui::tui::step::{Step, Typing};
 use ralph_run::machine::UserCommand;
 
 /// What is being typed.

@@ -195,17 +195,14 @@ impl AgentPane {
     /// A key was pressed; whether it was for this pane.
     pub(crate) fn act(&mut self, action: Action) -> bool {
         match action {
-            Action::Home => {
-                self.destination = Some(0);
-                self.text.act(Action::Home)
-            }
+            Action::Home => self.destination = Some(0),
             Action::End => {
                 self.stale = true;
                 self.destination = None;
-                self.text.act(Action::End)
             }
-            action => self.text.act(action),
+            _ => {}
         }
+        self.text.act(action)
     }
 
     /// Folds the entry at the cursor out or in; all of it may have to be looked at.
@@ -282,22 +279,16 @@ impl AgentPane {
     }
 
     fn lay_out(&mut self) {
-        let anchor = (!self.text.is_following())
-            .then(|| {
-                self.text
-                    .item()
-                    .map(|item| (item, self.text.line_in_item()))
-            })
-            .flatten();
+        let item = self.text.item().filter(|_| !self.text.is_following());
+        let anchor = item.map(|item| (item, self.text.line_in_item()));
         self.render_all();
         let mut lines: Vec<PaneLine> = Vec::new();
         for (index, (_, rendered)) in &self.rendered {
-            let shown = rendered.iter().cloned();
-            lines.extend(shown.map(|line| PaneLine::new(*index, line)));
+            lines.extend(PaneLine::all(*index, rendered.iter().cloned()));
         }
         if lines.is_empty() {
-            let nothing = wrap::wrap(&self.nothing(), self.columns, 0).into_iter();
-            lines.extend(nothing.map(|line| PaneLine::new(0, line)));
+            let nothing = wrap::wrap(&self.nothing(), self.columns, 0);
+            lines.extend(PaneLine::all(0, nothing));
         }
         self.text.set(lines);
         match (self.destination, anchor) {
@@ -346,7 +337,7 @@ impl AgentPane {
             (None, Some(_)) => "the agent has not said anything yet".to_owned(),
             (None, None) => "no agent has worked on this story yet".to_owned(),
         };
-        Line::from(Span::styled(text, self.palette.dim()))
+        wrap::styled(text, self.palette.dim())
     }
 
     fn render(&self, entry: &Entry) -> Vec<Line<'static>> {
@@ -359,11 +350,7 @@ impl AgentPane {
                 lines
             }
             AgentEvent::Thinking { text } => {
-                let most = if expanded.is_some() {
-                    DETAIL_LINES
-                } else {
-                    THINKING_LINES
-                };
+                let most = expanded.map_or(THINKING_LINES, |_| DETAIL_LINES);
                 let style = palette.dim().add_modifier(ratatui::style::Modifier::ITALIC);
                 self.paragraph(text, style, most)
             }
@@ -379,12 +366,10 @@ impl AgentPane {
             }
             AgentEvent::ToolResult { bytes, is_error } => {
                 let size = words::bytes(*bytes);
-                let line = match is_error {
-                    true => Line::from(Span::styled(
-                        format!("  ✗ the tool failed · {size}"),
-                        palette.bad(),
-                    )),
-                    false => Line::from(Span::styled(format!("  ↳ {size}"), palette.dim())),
+                let line = if *is_error {
+                    wrap::styled(format!("  ✗ the tool failed · {size}"), palette.bad())
+                } else {
+                    wrap::styled(format!("  ↳ {size}"), palette.dim())
                 };
                 self.with_detail(&line, expanded)
             }
@@ -428,14 +413,14 @@ impl AgentPane {
         let mut lines: Vec<Line<'static>> = text
             .lines()
             .flat_map(|line| {
-                let line = Line::from(Span::styled(clean(line), style));
+                let line = wrap::styled(clean(line), style);
                 wrap::wrap(&line, self.columns, 2)
             })
             .take(most + 1)
             .collect();
         if lines.len() > most {
             lines.truncate(most);
-            lines.push(Line::from(Span::styled("  …", style)));
+            lines.push(wrap::styled("  …", style));
         }
         lines.push(Line::default());
         lines
@@ -460,7 +445,7 @@ impl AgentPane {
         }
         if detail.len() > DETAIL_LINES {
             let more = format!("  │ … {} lines more", detail.len() - DETAIL_LINES);
-            lines.push(Line::from(Span::styled(more, self.palette.dim())));
+            lines.push(wrap::styled(more, self.palette.dim()));
         }
         lines
     }

@@ -22,16 +22,12 @@ pub(crate) fn lines(
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let text = "no attempt was made at this story";
-        let line = Line::from(Span::styled(text, palette.dim()));
-        let lines = wrap::wrap(&line, columns, 2).into_iter();
-        return lines.map(|line| PaneLine::new(0, line)).collect();
+        let line = wrap::styled(text, palette.dim());
+        return PaneLine::wrapped(0, &line, columns);
     }
     let attempts = attempts.iter().enumerate();
     attempts
-        .flat_map(|(item, attempt)| {
-            let lines = of(attempt, columns, palette, now);
-            lines.into_iter().map(move |line| PaneLine::new(item, line))
-        })
+        .flat_map(|(item, attempt)| PaneLine::all(item, of(attempt, columns, palette, now)))
         .collect()
 }
 
@@ -59,14 +55,14 @@ fn of(
         )));
     }
     match &attempt.state {
-        AttemptStanding::Running => facts.push(words::clock(ms_since(attempt.started_at, now))),
+        AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),
         AttemptStanding::Failed {
             changed_files,
             duration,
             parked,
             ..
         } => {
-            facts.push(words::elapsed(ms(*duration)));
+            facts.push(words::elapsed(words::millis(*duration)));
             facts.push(Count(*changed_files, Noun::File).to_string());
             facts.push(format!("parked as {parked}"));
         }
@@ -80,10 +76,7 @@ fn of(
     ]);
     let mut lines = wrap::wrap(&title, columns, 2);
     if !facts.is_empty() {
-        let facts = Line::from(Span::styled(
-            format!("  {}", facts.join(" · ")),
-            palette.dim(),
-        ));
+        let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
     if let AttemptStanding::Failed { reason, .. } = &attempt.state {
@@ -111,12 +104,4 @@ fn bad(kind: FailureKind, palette: Palette) -> ratatui::style::Style {
 /// The attempt of a thing.
 pub(crate) fn at(story: Option<&StoryProgress>, item: usize) -> Option<AttemptNumber> {
     Some(story?.attempts.get(item)?.number)
-}
-
-fn ms(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn ms_since(from: Timestamp, now: Timestamp) -> u64 {
-    u64::try_from(now.duration_since(from).as_millis()).unwrap_or(0)
 }

@@ -7,13 +7,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::ui::text::clean;
-use crate::ui::tui::diff_view::{self, DiffKind};
+use crate::ui::tui::diff_view;
 use crate::ui::tui::message::{DiffId, Look};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use crate::ui::words::{Count, Noun};
-use ralph_vault::diff::{Cut, Diff, FileDiff, FileStatus, LineKind};
+use ralph_vault::diff::{Cut, Diff, FileDiff, FileStatus};
 
 /// How long a diff of the tree as it is now is believed.
 const BELIEVED_MS: i128 = 2_000;
@@ -146,9 +146,8 @@ impl DiffPane {
     }
 
     fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
-        let line = Line::from(Span::styled(text, style));
-        let lines = wrap::wrap(&line, self.columns, 2).into_iter();
-        lines.map(|line| PaneLine::new(0, line)).collect()
+        let line = wrap::styled(text, style);
+        PaneLine::wrapped(0, &line, self.columns)
     }
 
     fn of(&self, diff: &Diff) -> Vec<PaneLine> {
@@ -161,19 +160,13 @@ impl DiffPane {
             if folded {
                 continue;
             }
-            let rows = diff_view::rows(
-                file.lines
-                    .iter()
-                    .map(|it| (kind(it.kind), it.text.as_str())),
-            );
-            let shown = diff_view::lines(&rows, self.columns, self.palette);
-            lines.extend(shown.into_iter().map(|line| PaneLine::new(item, line)));
+            let shown = diff_view::lines(&file.lines, self.columns, self.palette);
+            lines.extend(PaneLine::all(item, shown));
         }
         if let Some(cut) = &diff.cut {
             let item = diff.files.len() + 1;
-            let line = Line::from(Span::styled(left_out(*cut), self.palette.warn()));
-            let wrapped = wrap::wrap(&line, self.columns, 2).into_iter();
-            lines.extend(wrapped.map(|line| PaneLine::new(item, line)));
+            let line = wrap::styled(left_out(*cut), self.palette.warn());
+            lines.extend(PaneLine::wrapped(item, &line, self.columns));
         }
         lines
     }
@@ -190,7 +183,7 @@ impl DiffPane {
             Span::styled(format!("{letter} "), style),
             Span::styled(
                 format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
-                self.palette.file(),
+                self.palette.strong(),
             ),
             Span::styled(format!("  +{}", file.added), self.palette.added()),
             Span::styled(format!(" -{}", file.removed), self.palette.removed()),
@@ -202,18 +195,18 @@ impl DiffPane {
 /// The letter of a file's status and its colour.
 pub(crate) fn letter(status: FileStatus, palette: Palette) -> (char, Style) {
     match status {
-        FileStatus::Added => ('A', palette.status_added()),
-        FileStatus::Modified => ('M', palette.status_modified()),
-        FileStatus::Deleted => ('D', palette.status_deleted()),
-        FileStatus::Renamed => ('R', palette.status_modified()),
-        FileStatus::TypeChanged => ('T', palette.status_modified()),
+        FileStatus::Added => ('A', palette.added()),
+        FileStatus::Modified => ('M', palette.warn()),
+        FileStatus::Deleted => ('D', palette.removed()),
+        FileStatus::Renamed => ('R', palette.warn()),
+        FileStatus::TypeChanged => ('T', palette.warn()),
     }
 }
 
 /// How much was changed, in a line.
 pub(crate) fn summary(diff: &Diff, palette: Palette) -> Line<'static> {
     if diff.files.is_empty() {
-        return Line::from(Span::styled("nothing was changed yet", palette.dim()));
+        return wrap::styled("nothing was changed yet", palette.dim());
     }
     let added: usize = diff.files.iter().map(|file| file.added).sum();
     let removed: usize = diff.files.iter().map(|file| file.removed).sum();
@@ -240,14 +233,4 @@ fn left_out(cut: Cut) -> String {
         parts.push("perhaps more files".to_owned());
     }
     format!("… not shown: {}", parts.join(", "))
-}
-
-fn kind(kind: LineKind) -> DiffKind {
-    match kind {
-        LineKind::Hunk => DiffKind::Hunk,
-        LineKind::Context => DiffKind::Context,
-        LineKind::Added => DiffKind::Added,
-        LineKind::Removed => DiffKind::Removed,
-        LineKind::Note => DiffKind::Note,
-    }
 }

@@ -128,8 +128,7 @@ impl GatesPane {
             let title = self.title(gate, is_open, now);
             lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
             if is_open {
-                let output = self.output(gate, columns).into_iter();
-                lines.extend(output.map(|line| PaneLine::new(item, line)));
+                lines.extend(PaneLine::all(item, self.output(gate, columns)));
             }
         }
         lines
@@ -149,10 +148,9 @@ impl GatesPane {
             Some(attempt) => format!("attempt {attempt}"),
             None => "on the checkpoint".to_owned(),
         };
-        let since = now.duration_since(gate.started_at).as_millis();
         let took = match gate.duration {
-            Some(duration) => words::elapsed(u64::try_from(duration.as_millis()).unwrap_or(0)),
-            None => words::clock(u64::try_from(since).unwrap_or(0)),
+            Some(duration) => words::elapsed(words::millis(duration)),
+            None => words::clock_between(gate.started_at, now),
         };
         Line::from(vec![
             Span::styled(if open { "▾ " } else { "▸ " }, palette.dim()),
@@ -167,7 +165,7 @@ impl GatesPane {
         let dim = self.palette.dim();
         if let Some(problem) = &self.problem {
             let text = format!("  the output cannot be read: {}", clean(problem));
-            return vec![Line::from(Span::styled(text, dim))];
+            return vec![wrap::styled(text, dim)];
         }
         let shown = self.output.as_ref();
         let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
@@ -177,17 +175,12 @@ impl GatesPane {
         let mut lines = Vec::new();
         if window.first > 0 {
             let text = format!("  … {} lines before, in {}", window.first, clean(&gate.log));
-            lines.push(Line::from(Span::styled(text, dim)));
+            lines.push(wrap::styled(text, dim));
         }
-        for text in &window.lines {
-            lines.extend(wrap::wrap(
-                &Line::from(format!("  {}", clean(text))),
-                columns,
-                2,
-            ));
-        }
+        let printed = window.lines.iter().map(String::as_str);
+        lines.extend(indented(printed, columns));
         if window.lines.is_empty() {
-            lines.push(Line::from(Span::styled("  it has printed nothing", dim)));
+            lines.push(wrap::styled("  it has printed nothing", dim));
         }
         lines
     }
@@ -198,7 +191,11 @@ fn recorded_tail(gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
     let Some(GateResult::Failed { tail, .. }) = &gate.result else {
         return Vec::new();
     };
-    tail.lines()
+    indented(tail.lines(), columns)
+}
+
+fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {
+    lines
         .flat_map(|text| wrap::wrap(&Line::from(format!("  {}", clean(text))), columns, 2))
         .collect()
 }

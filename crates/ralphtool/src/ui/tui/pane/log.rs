@@ -74,11 +74,9 @@ impl LogPane {
         self.columns = columns.max(8);
         self.stale = false;
         let entries = self.entries.iter().enumerate();
-        let lines = entries.flat_map(|(item, entry)| {
-            let lines = self.lines(entry);
-            lines.into_iter().map(move |line| PaneLine::new(item, line))
-        });
-        let lines = lines.collect();
+        let lines = entries
+            .flat_map(|(item, entry)| PaneLine::all(item, self.lines(entry)))
+            .collect();
         self.text.set(lines);
     }
 
@@ -99,7 +97,7 @@ impl LogPane {
         let mut lines = wrap::wrap(&first, self.columns, TIME);
         for detail in &entry.line.details {
             let text = format!("{}{detail}", " ".repeat(TIME));
-            let line = Line::from(Span::styled(text, self.palette.dim()));
+            let line = wrap::styled(text, self.palette.dim());
             lines.extend(wrap::wrap(&line, self.columns, TIME));
         }
         lines

@@ -6,7 +6,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{Step, Typing};
 use crate::ui::list::{self, ChangeRow, ChangeState};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::tui::fuzzy;
@@ -14,6 +13,7 @@ use crate::ui::tui::gauge;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{ChangesFound, Look, Request, Told};
 use crate::ui::tui::palette::Palette;
+use crate::ui::tui::step::{Step, Typing};
 use crate::ui::tui::wrap;
 use crate::ui::words;
 
@@ -173,7 +173,7 @@ impl Changes {
 
     fn title(&self, palette: Palette) -> Line<'static> {
         let mut spans = vec![
-            Span::styled(" ralphtool ", palette.title()),
+            Span::styled(" ralphtool ", palette.strong()),
             Span::raw("  changes"),
         ];
         if !self.filter.is_empty() {
@@ -277,16 +277,16 @@ impl Changes {
             return Vec::new();
         };
         match &row.state {
-            ChangeState::Unreadable { reason } => vec![Line::from(Span::styled(
+            ChangeState::Unreadable { reason } => vec![wrap::styled(
                 format!("invalid: {}", clean(reason)),
                 palette.bad(),
-            ))],
+            )],
             ChangeState::NoTasks => {
-                vec![Line::from(Span::styled(row.kind.example(), palette.dim()))]
+                vec![wrap::styled(row.kind.example(), palette.dim())]
             }
             // What tells it from another of the same name.
             _ if row.target != row.name => {
-                vec![Line::from(Span::styled(clean(&row.target), palette.dim()))]
+                vec![wrap::styled(clean(&row.target), palette.dim())]
             }
             _ => Vec::new(),
         }
@@ -346,7 +346,7 @@ impl Widths {
             text.extend([format!("{:>MODIFIED$}", "modified")]);
         }
         text.push_str("  state");
-        Line::from(Span::styled(text, palette.dim()))
+        wrap::styled(text, palette.dim())
     }
 }
 
@@ -365,12 +365,9 @@ fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
             Span::styled("openspec new change NAME", palette.name()),
             Span::raw(", or write it yourself:"),
         ]),
-        Line::from(Span::styled(
-            "  openspec/changes/NAME/tasks.md",
-            palette.name(),
-        )),
-        Line::from(Span::styled("    ## 1. First story", palette.dim())),
-        Line::from(Span::styled("    - [ ] 1.1 Do something", palette.dim())),
+        wrap::styled("  openspec/changes/NAME/tasks.md", palette.name()),
+        wrap::styled("    ## 1. First story", palette.dim()),
+        wrap::styled("    - [ ] 1.1 Do something", palette.dim()),
         Line::default(),
         Line::from(vec![
             Span::raw("a checklist or prd.json runs by its path: "),
@@ -385,10 +382,7 @@ fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
 
 /// An error with what to do.
 pub(crate) fn told_lines(told: &Told, palette: Palette) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::from(Span::styled(
-        clean(&told.message),
-        palette.bad(),
-    ))];
+    let mut lines = vec![wrap::styled(clean(&told.message), palette.bad())];
     for hint in &told.hints {
         lines.push(Line::from(vec![
             Span::styled("→ ", palette.name()),

@@ -7,12 +7,14 @@ use ratatui::widgets::Paragraph;
 
 use super::changes::{draw_lines, wrapped};
 use super::run::Run;
-use super::{Step, range_of};
+use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{DiffId, Look, Request, RunOver};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::diff;
+use crate::ui::tui::step::Step;
+use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome};
@@ -107,12 +109,8 @@ impl Completion {
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
         // What the loop would not heed must not be offered: nothing would come of it.
-        let can_go_on = run
-            .progress
-            .outcome
-            .as_ref()
-            .is_some_and(Outcome::can_go_on);
-        if left && can_go_on {
+        let outcome = run.progress.outcome.as_ref();
+        if left && outcome.is_some_and(Outcome::can_go_on) {
             choices.push(Choice::Again);
         }
         choices
@@ -190,28 +188,18 @@ impl Completion {
         ])
         .flex(Flex::Start)
         .areas(area);
-        frame.render_widget(Paragraph::new(title(progress, palette)), first);
+        let mut title = title_of(change_of(progress), palette);
+        title.push(Span::raw("  the run is over"));
+        frame.render_widget(Paragraph::new(Line::from(title)), first);
         draw_lines(frame, told, &lines, MARGIN);
         draw_lines(frame, choice, &below, MARGIN);
     }
 
     fn figures(&self, progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
-        let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
-        let elapsed = progress.elapsed(end).as_millis();
-        let mut facts = vec![
-            format!(
-                "{} of {} done",
-                progress.stories_done,
-                Count(progress.stories_total, Noun::Story)
-            ),
-            Count(progress.attempts, Noun::Attempt).to_string(),
-            words::elapsed(u64::try_from(elapsed).unwrap_or(0)),
-        ];
-        facts.extend(words::usage(&progress.usage()));
-        let mut lines = vec![Line::from(facts.join(" · "))];
-        if let Some(stat) = &self.stat {
-            lines.push(diff::summary(stat, palette));
-        }
+        let stories = Count(progress.stories_total, Noun::Story);
+        let stories = format!("{} of {stories} done", progress.stories_done);
+        let mut lines = vec![Line::from(totals(progress, stories))];
+        lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat, palette)));
         lines
     }
 
@@ -225,14 +213,12 @@ impl Completion {
                 Choice::Keep => format!("Staying on {}…", clean(&header.branch)),
                 Choice::Again | Choice::Restart | Choice::Leave => "Going on…".to_owned(),
             };
-            return vec![Line::from(Span::styled(text, palette.active()))];
+            return vec![wrap::styled(text, palette.active())];
         }
-        let mut lines = Vec::new();
-        for (place, choice) in Self::choices(run).into_iter().enumerate() {
-            let is_selected = place == self.selected;
-            lines.push(choice_line(choice, is_selected, header, palette));
-        }
-        lines
+        let choices = Self::choices(run).into_iter().enumerate();
+        choices
+            .map(|(place, choice)| choice_line(choice, place == self.selected, header, palette))
+            .collect()
     }
 }
 
@@ -243,16 +229,6 @@ fn again(run: &Run) -> Option<Choice> {
     choices.into_iter().find(goes_on)
 }
 
-fn title(progress: &Progress, palette: Palette) -> Line<'static> {
-    let change = progress.header.as_ref().map(|header| clean(&header.change));
-    Line::from(vec![
-        Span::styled(" ralphtool ", palette.title()),
-        Span::raw("  "),
-        Span::styled(change.unwrap_or_default(), palette.strong()),
-        Span::raw("  the run is over"),
-    ])
-}
-
 /// Why the last choice did not work.
 fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
     let Some(failure) = &progress.finish_failure else {
@@ -260,7 +236,7 @@ fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
     };
     let text = format!("✗ {}", clean(&failure.reason));
     vec![
-        Line::from(Span::styled(text, palette.bad())),
+        wrap::styled(text, palette.bad()),
         Line::from(format!("→ {}", clean(&failure.hint))),
         Line::default(),
     ]
@@ -284,15 +260,12 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
             ("✗", palette.bad())
         }
     };
-    let mut lines = vec![Line::from(Span::styled(
-        format!("{mark} {headline}"),
-        style,
-    ))];
+    let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
         let red = progress.red_gates.iter().map(String::as_str);
         lines.extend(words::still_red(red).map(|told| {
             let told = format!("! gates: {told}");
-            Line::from(Span::styled(told, palette.warn()))
+            wrap::styled(told, palette.warn())
         }));
     }
     let (reason, hint) = match outcome {
@@ -306,7 +279,7 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
         told.truncate(REASON_LINES);
         lines.extend(told.into_iter().map(|line| Line::from(format!("  {line}"))));
         if more {
-            lines.push(Line::from(Span::styled("  …", palette.dim())));
+            lines.push(wrap::styled("  …", palette.dim()));
         }
     }
     if let Some(hint) = hint {

@@ -9,19 +9,20 @@ use ratatui::widgets::{Block, Paragraph};
 
 use self::fields::{Fields, Shown};
 use super::changes::{draw_lines, told_lines};
-use super::{Step, Sure, Typing};
+use super::title_of;
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::markdown;
 use crate::ui::tui::message::{Look, Previewed, Request, Start, Told};
 use crate::ui::tui::palette::Palette;
+use crate::ui::tui::step::{Step, Sure};
+use crate::ui::tui::tabbed::Tabbed;
 use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
-use crate::ui::tui::{tabs, wrap};
+use crate::ui::tui::wrap;
 use crate::ui::words::{Count, Noun};
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_plan::tasks::TaskState;
 use ralph_run::preview::{Remark, Weight};
-use ralph_run::settings::PartialSettings;
 
 /// The tabs, in order.
 const TABS: [&str; 5] = ["Stories", "Specs", "Proposal", "Design", "Prompt"];
@@ -40,9 +41,7 @@ pub(crate) struct Preview {
     data: Option<Result<Box<Previewed>, Told>>,
     fields: Fields,
     on_settings: bool,
-    tab: usize,
-    panes: [TextPane; 5],
-    needle: String,
+    tabs: Tabbed<5>,
     /// For which width the panes were laid out.
     laid_out: Option<u16>,
 }
@@ -55,9 +54,7 @@ impl Preview {
             data: None,
             fields: Fields::default(),
             on_settings: false,
-            tab: 0,
-            panes: Default::default(),
-            needle: String::new(),
+            tabs: Tabbed::new(TABS),
             laid_out: None,
         }
     }
@@ -85,23 +82,18 @@ impl Preview {
 
     /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
-        &self.panes[self.tab]
-    }
-
-    /// The pane that is shown.
-    pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
-        &mut self.panes[self.tab]
+        self.tabs.pane()
     }
 
     /// What the pane that is shown is called in the name of a file.
     pub(crate) fn pane_name(&self) -> String {
-        format!("{}-{}", self.name, TABS[self.tab].to_lowercase())
+        self.tabs.file_name(&self.name)
     }
 
     /// Lays the panes out for a screen of this size.
     pub(crate) fn fit(&mut self, area: Rect, palette: Palette) {
         let text = Areas::of(area).text;
-        for pane in &mut self.panes {
+        for pane in &mut self.tabs.panes {
             pane.set_height(text.height.into());
         }
         if self.laid_out == Some(text.width) {
@@ -120,7 +112,7 @@ impl Preview {
             documents(data, "design", columns, palette),
             prompt(&data.prompt, columns, palette),
         ];
-        for (pane, lines) in self.panes.iter_mut().zip(lines) {
+        for (pane, lines) in self.tabs.panes.iter_mut().zip(lines) {
             pane.set(lines);
         }
         self.laid_out = Some(text.width);
@@ -128,25 +120,18 @@ impl Preview {
 
     /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
+        if let Some(step) = self.tabs.act(action) {
+            return step;
+        }
         match action {
             Action::Start => return self.start(false),
             Action::Fresh => return self.fresh(),
             Action::Settings => self.on_settings = !self.on_settings,
             Action::Reload => return Step::Ask(Request::Look(vec![self.look()])),
-            Action::Search => return Step::Type(Typing::Search),
-            Action::NextHit => return self.find(true),
-            Action::PreviousHit => return self.find(false),
             Action::Back if self.on_settings => self.on_settings = false,
             Action::Back => return Step::Back,
-            Action::NextTab => self.tab = (self.tab + 1) % TABS.len(),
-            Action::PreviousTab => self.tab = (self.tab + TABS.len() - 1) % TABS.len(),
-            Action::Tab(number) => self.tab = (number - 1).min(TABS.len() - 1),
             action if self.on_settings => return self.act_on_settings(action),
-            Action::Left => self.tab = self.tab.saturating_sub(1),
-            Action::Right => self.tab = (self.tab + 1).min(TABS.len() - 1),
-            action => {
-                self.pane_mut().act(action);
-            }
+            action => self.tabs.act_on_pane(action),
         }
         Step::Stay
     }
@@ -177,26 +162,14 @@ impl Preview {
         }
     }
 
-    /// What is searched for from now on.
+    /// Searches for a text from now on.
     pub(crate) fn search(&mut self, needle: &str) -> Step {
-        needle.clone_into(&mut self.needle);
-        for pane in &mut self.panes {
-            pane.set_needle(needle);
-        }
-        self.find(true)
-    }
-
-    fn find(&mut self, forward: bool) -> Step {
-        if self.pane_mut().find(forward) {
-            Step::Stay
-        } else {
-            Step::Say(format!("`{}` is not in this pane", self.needle))
-        }
+        self.tabs.search(needle)
     }
 
     /// The wheel was turned.
     pub(crate) fn wheel(&mut self, up: bool) {
-        self.pane_mut().wheel(up);
+        self.tabs.pane_mut().wheel(up);
     }
 
     /// What is typed for the current setting: its title and first text.
@@ -233,14 +206,10 @@ impl Preview {
         }
         Step::Ask(Request::Start(Box::new(Start {
             change: self.name.clone(),
-            chosen: self.chosen(),
+            chosen: self.fields.chosen.clone(),
             fresh,
             allowed: None,
         })))
-    }
-
-    fn chosen(&self) -> PartialSettings {
-        self.fields.chosen.clone()
     }
 
     /// Draws it.
@@ -260,7 +229,7 @@ impl Preview {
                 draw_lines(frame, whole, &told_lines(told, palette), 2);
             }
             Some(Ok(data)) => {
-                let titles = tabs::tabs(&TABS, self.tab, areas.tabs.width.into(), palette);
+                let titles = self.tabs.titles(areas.tabs.width, palette);
                 frame.render_widget(Paragraph::new(titles), areas.tabs);
                 self.pane()
                     .draw(frame, areas.text, !self.on_settings, palette);
@@ -270,11 +239,7 @@ impl Preview {
     }
 
     fn title(&self, area: Rect, palette: Palette) -> Line<'static> {
-        let mut spans = vec![
-            Span::styled(" ralphtool ", palette.title()),
-            Span::raw("  "),
-            Span::styled(clean(&self.name), palette.strong()),
-        ];
+        let mut spans = title_of(&self.name, palette);
         if let Some(data) = self.known() {
             let stories = data.change.story_tally();
             let tasks = data.change.task_tally();
@@ -293,13 +258,8 @@ impl Preview {
     }
 
     fn draw_side(&self, frame: &mut Frame<'_>, area: Rect, data: &Previewed, palette: Palette) {
-        let style = if self.on_settings {
-            palette.border_focused()
-        } else {
-            palette.border()
-        };
         let block = Block::bordered()
-            .border_style(style)
+            .border_style(palette.border(self.on_settings))
             .title(verdict(&data.remarks, palette));
         let inner = block.inner(area);
         frame.render_widget(block, area);
@@ -323,7 +283,7 @@ impl Preview {
         if lines.len() > height {
             let more = format!("… {} lines more", lines.len() + 1 - height);
             lines.truncate(height.saturating_sub(1));
-            lines.push(Line::from(Span::styled(more, palette.dim())));
+            lines.push(wrap::styled(more, palette.dim()));
         }
         frame.render_widget(Paragraph::new(lines), inner);
     }
@@ -339,14 +299,14 @@ fn verdict(remarks: &[Remark], palette: Palette) -> Line<'static> {
     } else {
         (" Run: ready ", palette.good())
     };
-    Line::from(Span::styled(text, style))
+    wrap::styled(text, style)
 }
 
 /// What there is to know before a start.
 fn remarks(remarks: &[Remark], area: Rect, palette: Palette) -> Vec<Line<'static>> {
     let columns = usize::from(area.width).max(8);
-    let remarks = remarks.iter();
-    remarks
+    let lines = remarks.iter();
+    lines
         .flat_map(|remark| remark_lines(remark, columns, palette))
         .collect()
 }
@@ -429,8 +389,7 @@ pub(crate) fn stories(change: &Change, columns: usize, palette: Palette) -> Vec<
     let mut lines = Vec::new();
     for (index, story) in change.stories.iter().enumerate() {
         let title = story_title(story, palette);
-        let title = wrap::wrap(&title, columns, 2);
-        lines.extend(title.into_iter().map(|line| PaneLine::new(index, line)));
+        lines.extend(PaneLine::wrapped(index, &title, columns));
         for task in &story.tasks {
             let (mark, style) = match task.state {
                 TaskState::Open => ("☐", palette.plain()),
@@ -445,9 +404,8 @@ pub(crate) fn stories(change: &Change, columns: usize, palette: Palette) -> Vec<
                 clean(&task.text)
             );
             let hang = indent.len() + 2;
-            let line = Line::from(Span::styled(text, style));
-            let wrapped = wrap::wrap(&line, columns, hang);
-            lines.extend(wrapped.into_iter().map(|line| PaneLine::new(index, line)));
+            let line = wrap::styled(text, style);
+            lines.extend(PaneLine::all(index, wrap::wrap(&line, columns, hang)));
         }
         lines.push(PaneLine::new(index, Line::default()));
     }
@@ -483,17 +441,17 @@ fn documents(data: &Previewed, artifact: &str, columns: usize, palette: Palette)
     let documents: Vec<_> = data.documents.iter().filter(of_it).collect();
     if documents.is_empty() {
         let text = format!("this change has no {artifact}");
-        let line = Line::from(Span::styled(text, palette.dim()));
+        let line = wrap::styled(text, palette.dim());
         return vec![PaneLine::new(0, line)];
     }
     let mut lines = Vec::new();
     for (index, document) in documents.iter().enumerate() {
         if documents.len() > 1 {
-            let path = Span::styled(clean(&document.path), palette.file());
+            let path = Span::styled(clean(&document.path), palette.strong());
             lines.push(PaneLine::new(index, Line::from(path)));
         }
         let rendered = markdown::render(&document.text, columns, palette);
-        lines.extend(rendered.into_iter().map(|line| PaneLine::new(index, line)));
+        lines.extend(PaneLine::all(index, rendered));
         lines.push(PaneLine::new(index, Line::default()));
     }
     lines
@@ -502,17 +460,13 @@ fn documents(data: &Previewed, artifact: &str, columns: usize, palette: Palette)
 /// The prompt as it is: an agent reads it so.
 fn prompt(text: &str, columns: usize, palette: Palette) -> Vec<PaneLine> {
     if text.is_empty() {
-        let line = Line::from(Span::styled("nothing is left to ask for", palette.dim()));
+        let line = wrap::styled("nothing is left to ask for", palette.dim());
         return vec![PaneLine::new(0, line)];
     }
     let lines = text.lines().enumerate();
     lines
         .flat_map(|(index, line)| {
-            let line = Line::from(clean(line));
-            let wrapped = wrap::wrap(&line, columns, 0);
-            wrapped
-                .into_iter()
-                .map(move |line| PaneLine::new(index, line))
+            PaneLine::all(index, wrap::wrap(&Line::from(clean(line)), columns, 0))
         })
         .collect()
 }

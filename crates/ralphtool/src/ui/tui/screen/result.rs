@@ -8,14 +8,16 @@ use ratatui::widgets::Paragraph;
 
 use super::preview::stories;
 use super::run::Run;
-use super::{Step, Typing, range_of};
+use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{Look, ResultFound, ResultId};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::diff::letter;
+use crate::ui::tui::step::Step;
+use crate::ui::tui::tabbed::Tabbed;
 use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
-use crate::ui::tui::{tabs, wrap};
+use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::records::event::{FinishChoice, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
@@ -25,13 +27,21 @@ use ralph_vault::diff::ChangedFile;
 const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 
 /// What a run left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ResultScreen {
     found: Option<Box<ResultFound>>,
     asked: bool,
-    tab: usize,
-    panes: [TextPane; 3],
-    needle: String,
+    tabs: Tabbed<3>,
+}
+
+impl Default for ResultScreen {
+    fn default() -> Self {
+        Self {
+            found: None,
+            asked: false,
+            tabs: Tabbed::new(TABS),
+        }
+    }
 }
 
 impl ResultScreen {
@@ -55,29 +65,26 @@ impl ResultScreen {
 
     /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
-        &self.panes[self.tab]
+        self.tabs.pane()
     }
 
     /// What the pane that is shown is called in the name of a file.
     pub(crate) fn pane_name(&self, run: &Run) -> String {
         let header = run.progress.header.as_ref();
         let change = header.map_or("run", |header| header.change.as_str());
-        format!(
-            "{change}-{}",
-            TABS[self.tab].to_lowercase().replace(' ', "-")
-        )
+        self.tabs.file_name(change)
     }
 
     /// Lays the panes out.
     pub(crate) fn fit(&mut self, area: Rect, run: &Run, palette: Palette) {
         let text = areas(area).2;
         let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
-        let lines = match self.tab {
+        let lines = match self.tabs.shown() {
             0 => self.tasks(columns, palette),
             1 => self.files(columns, palette),
             _ => receipt(&run.progress, columns, palette),
         };
-        let pane = &mut self.panes[self.tab];
+        let pane = self.tabs.pane_mut();
         pane.set_height(text.height.into());
         pane.set(lines);
     }
@@ -95,9 +102,7 @@ impl ResultScreen {
             None => vec![note("looking …", palette)],
             Some(Err(problem)) => {
                 let text = format!("the files cannot be listed: {}", clean(problem));
-                let line = Line::from(Span::styled(text, palette.bad()));
-                let lines = wrap::wrap(&line, columns, 2).into_iter();
-                lines.map(|line| PaneLine::new(0, line)).collect()
+                PaneLine::wrapped(0, &wrap::styled(text, palette.bad()), columns)
             }
             Some(Ok(files)) if files.is_empty() => vec![note("no file was changed", palette)],
             Some(Ok(files)) => files
@@ -110,43 +115,23 @@ impl ResultScreen {
 
     /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
-        match action {
-            Action::NextTab => self.tab = (self.tab + 1) % TABS.len(),
-            Action::PreviousTab => self.tab = (self.tab + TABS.len() - 1) % TABS.len(),
-            Action::Tab(number) => self.tab = (number - 1).min(TABS.len() - 1),
-            Action::Left => self.tab = self.tab.saturating_sub(1),
-            Action::Right => self.tab = (self.tab + 1).min(TABS.len() - 1),
-            Action::Search => return Step::Type(Typing::Search),
-            Action::NextHit => return self.find(true),
-            Action::PreviousHit => return self.find(false),
-            Action::Back => return Step::Back,
-            action => {
-                self.panes[self.tab].act(action);
-            }
+        if action == Action::Back {
+            return Step::Back;
         }
-        Step::Stay
-    }
-
-    /// What is searched for from now on.
-    pub(crate) fn search(&mut self, needle: &str) -> Step {
-        needle.clone_into(&mut self.needle);
-        for pane in &mut self.panes {
-            pane.set_needle(needle);
-        }
-        self.find(true)
-    }
-
-    fn find(&mut self, forward: bool) -> Step {
-        if self.panes[self.tab].find(forward) {
+        self.tabs.act(action).unwrap_or_else(|| {
+            self.tabs.act_on_pane(action);
             Step::Stay
-        } else {
-            Step::Say(format!("`{}` is not in this pane", self.needle))
-        }
+        })
+    }
+
+    /// Searches for a text from now on.
+    pub(crate) fn search(&mut self, needle: &str) -> Step {
+        self.tabs.search(needle)
     }
 
     /// The wheel was turned.
     pub(crate) fn wheel(&mut self, up: bool) {
-        self.panes[self.tab].wheel(up);
+        self.tabs.pane_mut().wheel(up);
     }
 
     /// Draws it.
@@ -157,7 +142,7 @@ impl ResultScreen {
             .map(|line| wrap::cut(line, title.width.into()))
             .collect();
         frame.render_widget(Paragraph::new(lines), title);
-        let titles = tabs::tabs(&TABS, self.tab, tab_line.width.into(), palette);
+        let titles = self.tabs.titles(tab_line.width, palette);
         frame.render_widget(Paragraph::new(titles), tab_line);
         self.pane().draw(frame, text, true, palette);
     }
@@ -179,13 +164,8 @@ fn note(text: &'static str, palette: Palette) -> PaneLine {
 
 /// What became of the branch.
 fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
-    let change = progress.header.as_ref().map(|header| clean(&header.change));
-    let title = Line::from(vec![
-        Span::styled(" ralphtool ", palette.title()),
-        Span::raw("  "),
-        Span::styled(change.unwrap_or_default(), palette.strong()),
-        Span::raw("  the result"),
-    ]);
+    let mut title = title_of(change_of(progress), palette);
+    title.push(Span::raw("  the result"));
     let text = match &progress.finish {
         Some(finish) => match finish.choice {
             FinishChoice::Cleanup => {
@@ -198,12 +178,11 @@ fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
         },
         None => " the run is not finished".to_owned(),
     };
-    let style = if progress.finish.is_some() {
-        palette.good()
-    } else {
-        palette.warn()
+    let style = match progress.finish {
+        Some(_) => palette.good(),
+        None => palette.warn(),
     };
-    vec![title, Line::from(Span::styled(text, style))]
+    vec![Line::from(title), wrap::styled(text, style)]
 }
 
 fn file_line(file: &ChangedFile, columns: usize, palette: Palette) -> Line<'static> {
@@ -225,29 +204,18 @@ fn receipt(progress: &Progress, columns: usize, palette: Palette) -> Vec<PaneLin
     let mut lines = Vec::new();
     for (item, story) in progress.stories.iter().enumerate() {
         let of_story = story_receipt(story, columns, (palette, now));
-        lines.extend(of_story.into_iter().map(|line| PaneLine::new(item, line)));
+        lines.extend(PaneLine::all(item, of_story));
     }
     let item = progress.stories.len();
-    let elapsed = u64::try_from(progress.elapsed(now).as_millis()).unwrap_or(0);
-    let mut facts = vec![
-        format!(
-            "{} of {}",
-            progress.stories_done,
-            Count(progress.stories_total, Noun::Story)
-        ),
-        Count(progress.attempts, Noun::Attempt).to_string(),
-        words::elapsed(elapsed),
-    ];
-    facts.extend(words::usage(&progress.usage()));
-    let total = format!("altogether: {}", facts.join(" · "));
-    let total = Line::from(Span::styled(total, palette.strong()));
-    let wrapped = wrap::wrap(&total, columns, 2);
-    lines.extend(wrapped.into_iter().map(|line| PaneLine::new(item, line)));
+    let stories = Count(progress.stories_total, Noun::Story);
+    let stories = format!("{} of {stories}", progress.stories_done);
+    let total = format!("altogether: {}", totals(progress, stories));
+    let total = wrap::styled(total, palette.strong());
+    lines.extend(PaneLine::wrapped(item, &total, columns));
     for warning in &progress.warnings {
         let text = format!("! {}", clean(&warning.message));
-        let line = Line::from(Span::styled(text, palette.warn()));
-        let wrapped = wrap::wrap(&line, columns, 2);
-        lines.extend(wrapped.into_iter().map(|line| PaneLine::new(item, line)));
+        let line = wrap::styled(text, palette.warn());
+        lines.extend(PaneLine::wrapped(item, &line, columns));
     }
     lines
 }
@@ -269,21 +237,17 @@ fn story_receipt(
     if story.attempts.is_empty() {
         return lines;
     }
-    let elapsed = u64::try_from(story.elapsed(now).as_millis()).unwrap_or(0);
     let mut facts = vec![
         Count(story.attempts.len(), Noun::Attempt).to_string(),
-        words::elapsed(elapsed),
+        words::elapsed(words::millis(story.elapsed(now))),
     ];
     facts.extend(words::usage(&story.usage()));
-    let facts = Line::from(Span::styled(
-        format!("  {}", facts.join(" · ")),
-        palette.dim(),
-    ));
+    let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
     lines.extend(wrap::wrap(&facts, columns, 2));
     for attempt in &story.attempts {
         if let AttemptStanding::Failed { kind, .. } = &attempt.state {
             let text = format!("  attempt {}: {}", attempt.number, words::failure(*kind));
-            lines.push(Line::from(Span::styled(text, palette.dim())));
+            lines.push(wrap::styled(text, palette.dim()));
         }
     }
     let gates: Vec<Span<'static>> = story.attempts.last().map_or_else(Vec::new, |attempt| {

@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
-use super::Step;
 use crate::ui::summary::Summary;
 use crate::ui::tui::message::{Answer, DiffId, Export, Look, Request, RunOver, TranscriptId};
 use crate::ui::tui::palette::Palette;
@@ -18,6 +17,7 @@ use crate::ui::tui::pane::attempts;
 use crate::ui::tui::pane::diff::DiffPane;
 use crate::ui::tui::pane::gates::GatesPane;
 use crate::ui::tui::pane::log::LogPane;
+use crate::ui::tui::step::Step;
 use crate::ui::tui::text_pane::TextPane;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_run::records::event::{Event, Record};

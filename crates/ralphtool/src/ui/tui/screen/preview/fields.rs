@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::super::{Step, Typing};
+use crate::ui::tui::step::{Step, Typing};
 use ralph_run::settings::{
     AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
 };

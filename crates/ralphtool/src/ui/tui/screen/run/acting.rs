@@ -7,7 +7,7 @@ use super::{Run, Seat, Tab};
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{Request, Wheel};
 use crate::ui::tui::pane::attempts;
-use crate::ui::tui::screen::{Step, Sure, Typing};
+use crate::ui::tui::step::{Step, Sure, Typing};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::progress::Doing;
 

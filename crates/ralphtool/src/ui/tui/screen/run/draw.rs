@@ -6,6 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
+use super::super::title_of;
 use super::story_list;
 use super::{Run, Seat, Tab};
 use crate::ui::text::clean;
@@ -100,13 +101,8 @@ impl Run {
         frame.render_widget(Paragraph::new(status), areas.status);
         self.draw_stories(frame, areas.stories, now);
         if let Some(border) = areas.border {
-            let style = if self.on_pane {
-                palette.border_focused()
-            } else {
-                palette.border()
-            };
-            let line = Block::new().borders(Borders::LEFT).border_style(style);
-            frame.render_widget(line, border);
+            let line = Block::new().borders(Borders::LEFT);
+            frame.render_widget(line.border_style(palette.border(self.on_pane)), border);
         }
         self.draw_tabs(frame, areas.tabs);
         self.pane().draw(frame, areas.text, self.on_pane, palette);
@@ -117,12 +113,11 @@ impl Run {
         let width = usize::from(area.width);
         let Some(header) = &self.progress.header else {
             return vec![Line::from(vec![
-                Span::styled(" ralphtool ", palette.title()),
+                Span::styled(" ralphtool ", palette.strong()),
                 Span::raw("  starting …"),
             ])];
         };
-        let elapsed = self.progress.elapsed(now);
-        let elapsed = words::clock(u64::try_from(elapsed.as_millis()).unwrap_or(0));
+        let elapsed = words::clock(words::millis(self.progress.elapsed(now)));
         let first = beside(&title(header, palette), Line::from(elapsed), width);
         if area.height < 2 {
             return vec![first];
@@ -136,13 +131,10 @@ impl Run {
         let (done, total) = (self.progress.stories_done, self.progress.stories_total);
         let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
         let mut line = gauge::gauge(done as u64, total as u64, columns, self.palette);
-        line.spans.push(Span::raw(format!(
-            "  {done} of {}",
-            Count(total, Noun::Story)
-        )));
+        let text = format!("  {done} of {}", Count(total, Noun::Story));
+        line.spans.push(Span::raw(text));
         if let Some(left) = self.progress.estimate(now) {
-            let left = words::clock(u64::try_from(left.as_millis()).unwrap_or(0));
-            let text = format!("  about {left} left");
+            let text = format!("  about {} left", words::clock(words::millis(left)));
             line.spans.push(Span::styled(text, self.palette.dim()));
         }
         line
@@ -183,9 +175,7 @@ impl Run {
     /// What happens right now.
     fn status(&self, now: Timestamp) -> Line<'static> {
         let palette = self.palette;
-        let since = |at: Timestamp| {
-            words::clock(u64::try_from(now.duration_since(at).as_millis()).unwrap_or(0))
-        };
+        let since = |at: Timestamp| words::clock_between(at, now);
         let mut spans = match &self.progress.doing {
             Doing::Starting => vec![Span::styled("starting …", palette.dim())],
             Doing::Between => vec![Span::styled("checking and saving …", palette.dim())],
@@ -214,8 +204,7 @@ impl Run {
                 vec![Span::styled("● ", palette.active()), Span::raw(text)]
             }
             Doing::Waiting { reason, until, .. } => {
-                let left = until.duration_since(now).as_millis();
-                let left = words::clock(u64::try_from(left).unwrap_or(0));
+                let left = words::clock_between(now, *until);
                 vec![
                     Span::styled(format!("⏳ {left} to wait"), palette.warn()),
                     Span::raw(format!(
@@ -353,24 +342,14 @@ impl Run {
 }
 
 fn title(header: &Header, palette: Palette) -> Line<'static> {
-    let model = header
-        .model
-        .as_deref()
-        .map(|it| format!(" ({})", clean(it)));
-    Line::from(vec![
-        Span::styled(" ralphtool ", palette.title()),
-        Span::raw("  "),
-        Span::styled(clean(&header.change), palette.strong()),
-        Span::styled(
-            format!("  {} ← {}", clean(&header.branch), clean(&header.original)),
-            palette.dim(),
-        ),
-        Span::raw(format!(
-            "  {}{}",
-            clean(&header.agent),
-            model.unwrap_or_default()
-        )),
-    ])
+    let branches = format!("  {} ← {}", clean(&header.branch), clean(&header.original));
+    let model = header.model.as_deref();
+    let model = model.map(|model| format!(" ({})", clean(model)));
+    let agent = format!("  {}{}", clean(&header.agent), model.unwrap_or_default());
+    let mut spans = title_of(&header.change, palette);
+    spans.push(Span::styled(branches, palette.dim()));
+    spans.push(Span::raw(agent));
+    Line::from(spans)
 }
 
 /// The last thing an agent did, in few words.

@@ -43,15 +43,12 @@ pub(super) fn line(
 fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> String {
     let mut facts = Vec::new();
     if let Some(last) = story.attempts.last() {
-        let failed = |it: &&ralph_run::records::progress::AttemptProgress| {
-            matches!(it.state, AttemptStanding::Failed { .. })
-        };
-        let retried = story.attempts.iter().any(|it| failed(&it));
+        let mut attempts = story.attempts.iter();
+        let retried = attempts.any(|it| matches!(it.state, AttemptStanding::Failed { .. }));
         if story.state == StoryStanding::Running || retried {
             facts.push(format!("{}/{}", last.number, last.max_attempts));
         }
-        let ms = u64::try_from(story.elapsed(now).as_millis()).unwrap_or(0);
-        facts.push(words::clock(ms));
+        facts.push(words::clock(words::millis(story.elapsed(now))));
     }
     if width >= ROOM_FOR_COST {
         facts.extend(story.usage().cost_usd.map(words::cost));

@@ -1,0 +1,50 @@
+//! What a key on a screen leads to, for the app to carry out.
+
+use super::message::Request;
+
+/// What comes of a key on a screen.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Nothing more.
+    Stay,
+    /// Something is to be done.
+    Ask(Request),
+    /// Something is to be typed.
+    Type(Typing),
+    /// Something is to be confirmed first.
+    Confirm(Sure),
+    /// The user should know something.
+    Say(String),
+    /// Look at a change.
+    Open(String),
+    /// To the screen before.
+    Back,
+    /// Start the run of the preview again.
+    Restart,
+}
+
+/// What is typed into the line at the bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// A filter for the changes.
+    Filter,
+    /// A text to search for.
+    Search,
+    /// A note for the next attempt.
+    Note,
+    /// The file to export to.
+    Export,
+    /// A setting of the preview.
+    Setting,
+}
+
+/// What the user is asked to confirm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sure {
+    /// Stop the run.
+    Stop,
+    /// Skip the story.
+    Skip,
+    /// Start anew although a run is open.
+    Fresh,
+}
