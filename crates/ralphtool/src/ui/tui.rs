@@ -17,6 +17,7 @@ mod choice;
 mod diff_view;
 mod fuzzy;
 mod gauge;
+mod help;
 mod keys;
 mod line_edit;
 mod markdown;

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
+use super::help::Help;
 use super::keys::{Action, Place};
 use super::message::{Answer, Asked, Look, Msg, Request, RunOver, Told};
 use super::palette::Palette;
@@ -20,6 +21,7 @@ use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
 use super::screen::run::{Run, Seat};
 use super::step::Sure;
+use super::text_pane::TextPane;
 use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
 use typing::TypingLine;
@@ -96,7 +98,7 @@ pub(crate) struct App {
     /// A run waits for the user to allow what the repository's settings file asks for.
     pub(super) asked: Option<Box<Asked>>,
     /// The first line of the help that is shown.
-    pub(super) help: Option<usize>,
+    pub(super) help_top: Option<usize>,
     pub(super) quit: Quit,
     pub(super) mouse: bool,
     notice: Option<(String, Timestamp)>,
@@ -141,7 +143,7 @@ impl App {
             sure: None,
             trouble: None,
             asked: None,
-            help: None,
+            help_top: None,
             quit: Quit::default(),
             mouse: true,
             notice: None,
@@ -213,6 +215,25 @@ impl App {
     /// Whether the run at hand is steered in another terminal.
     pub(super) fn is_read_only(&self) -> bool {
         self.home == Home::Attach
+    }
+
+    /// The help of the screen at hand.
+    pub(super) fn help(&self) -> Help {
+        Help {
+            place: self.place(),
+            read_only: self.is_read_only(),
+            palette: self.palette,
+        }
+    }
+
+    /// The pane of the screen at hand.
+    fn pane(&self) -> Option<&TextPane> {
+        match (self.screen, &self.preview, &self.run) {
+            (Screen::Preview, Some(preview), _) => Some(preview.pane()),
+            (Screen::Run, _, Some(run)) => Some(run.pane()),
+            (Screen::Result, ..) => Some(self.result.pane()),
+            _ => None,
+        }
     }
 
     /// Whether a key would do something now.

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
+use ratatui::widgets::Paragraph;
 
 use super::app::{App, Screen};
 use super::choice::Choice;
@@ -27,9 +27,6 @@ const WIDE_QUESTION: usize = 100;
 
 /// How many columns of a line to type in are not its title.
 const ROOM_TO_TYPE: usize = 20;
-
-/// How wide the keys of the help are.
-const KEYS: usize = 12;
 
 /// Draws everything.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
@@ -72,7 +69,7 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let width = usize::from(area.width);
     if let Some(typing) = &app.typing {
         // However long the title is, there is room for what is typed.
-        let title = Line::from(typing.title.as_str());
+        let title = Line::from(typing.title);
         let title = wrap::cut(&title, width.saturating_sub(ROOM_TO_TYPE));
         let title = format!("{title}: ");
         let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);
@@ -126,8 +123,8 @@ fn brief(bindings: &[&Binding], room: usize, palette: Palette) -> Line<'static> 
 }
 
 fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    if let Some(top) = app.help {
-        draw_help(app, frame, area, top);
+    if let Some(top) = app.help_top {
+        app.help().draw(frame, area, top);
     }
     if let Some(sure) = app.sure {
         question(app, sure).draw(area, QUESTION, frame.buffer_mut(), app.palette);
@@ -207,66 +204,4 @@ fn trust_question(asked: &Asked) -> Choice {
             ("any other key".to_owned(), "no".to_owned()),
         ],
     }
-}
-
-fn help_lines(app: &App, columns: usize) -> Vec<Line<'static>> {
-    keys::at(app.place())
-        .filter(|binding| !binding.shown.is_empty())
-        .flat_map(|binding| {
-            let line = Line::from(vec![
-                Span::styled(crate::ui::text::pad(binding.shown, KEYS), app.palette.key()),
-                Span::raw(binding.does),
-            ]);
-            wrap::wrap(&line, columns, KEYS)
-        })
-        .collect()
-}
-
-/// Where the help is on a screen.
-fn help_area(area: Rect) -> Rect {
-    // A margin of a column or two would only show letters without their words.
-    let width = if area.width < 84 { area.width } else { 78 };
-    let height = area.height.saturating_sub(2).max(3);
-    Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height.saturating_sub(height)) / 2,
-        width,
-        height: height.min(area.height),
-    }
-}
-
-/// The first line that may be at the top of the help.
-pub(super) fn last_help_line(app: &App) -> usize {
-    let area = help_area(app.area());
-    let columns = usize::from(area.width.saturating_sub(4)).max(8);
-    let height = usize::from(area.height.saturating_sub(2));
-    help_lines(app, columns).len().saturating_sub(height)
-}
-
-fn draw_help(app: &App, frame: &mut Frame<'_>, area: Rect, top: usize) {
-    let mut place = help_area(area);
-    let columns = usize::from(place.width.saturating_sub(4)).max(8);
-    let lines = help_lines(app, columns);
-    let needed = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-    place.height = place.height.min(needed);
-    let room = usize::from(place.height.saturating_sub(2));
-    let more = if lines.len() > top + room {
-        " ↓ more "
-    } else {
-        ""
-    };
-    let title = if app.is_read_only() {
-        " Keys (read-only: another terminal steers the run) "
-    } else {
-        " Keys "
-    };
-    let block = Block::bordered()
-        .border_type(BorderType::Rounded)
-        .border_style(app.palette.border(true))
-        .title(Span::styled(title, app.palette.strong()))
-        .title_bottom(more)
-        .padding(ratatui::widgets::Padding::horizontal(1));
-    frame.render_widget(Clear, place);
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(top).collect();
-    frame.render_widget(Paragraph::new(shown).block(block), place);
 }

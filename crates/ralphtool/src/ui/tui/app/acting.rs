@@ -9,7 +9,6 @@ use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::screen::run::{Run, Seat};
 use crate::ui::tui::step::{Step, Sure};
-use crate::ui::tui::view;
 use ralph_run::machine::UserCommand;
 
 impl App {
@@ -34,7 +33,7 @@ impl App {
         if let Some(sure) = self.sure.take() {
             return self.answer_question(sure, key);
         }
-        if self.help.is_some() {
+        if self.help_top.is_some() {
             self.act_on_help(action);
             return None;
         }
@@ -47,7 +46,7 @@ impl App {
             return None;
         }
         match action {
-            Action::Help => self.help = Some(0),
+            Action::Help => self.help_top = Some(0),
             Action::Quit => return self.leave(),
             Action::Mouse => {
                 self.mouse = !self.mouse;
@@ -255,8 +254,8 @@ impl App {
     }
 
     fn act_on_help(&mut self, action: Option<Action>) {
-        let top = self.help.unwrap_or(0);
-        self.help = match action {
+        let top = self.help_top.unwrap_or(0);
+        let next = match action {
             Some(Action::Up) => Some(top.saturating_sub(1)),
             Some(Action::Down) => Some(top + 1),
             Some(Action::PageUp) => Some(top.saturating_sub(10)),
@@ -265,12 +264,12 @@ impl App {
             Some(Action::End) => Some(usize::MAX),
             _ => None,
         };
-        let last = view::last_help_line(self);
-        self.help = self.help.map(|top| top.min(last));
+        let last = self.help().last_top(self.area());
+        self.help_top = next.map(|top| top.min(last));
     }
 
     pub(super) fn on_wheel(&mut self, wheel: Wheel) -> Option<Request> {
-        if self.help.is_some() {
+        if self.help_top.is_some() {
             let action = if wheel.up { Action::Up } else { Action::Down };
             self.act_on_help(Some(action));
             return None;
@@ -287,12 +286,7 @@ impl App {
     }
 
     fn copy(&mut self) -> Option<Request> {
-        let text = match (self.screen, &self.preview, &self.run) {
-            (Screen::Preview, Some(preview), _) => preview.pane().text_of_item(),
-            (Screen::Run, _, Some(run)) => run.pane().text_of_item(),
-            (Screen::Result, ..) => self.result.pane().text_of_item(),
-            _ => String::new(),
-        };
+        let text = self.pane()?.text_of_item();
         let text = text.trim_end();
         if text.is_empty() {
             return None;

@@ -857,13 +857,13 @@ fn a_line_that_is_typed_takes_all_keys() {
 fn help_takes_keys_and_any_other_key_closes_it() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "?jjk"), []);
-    assert_eq!(stage.app.help, Some(1));
+    assert_eq!(stage.app.help_top, Some(1));
     stage.press(KeyCode::PageDown).press(KeyCode::PageDown);
-    let last = stage.app.help;
+    let last = stage.app.help_top;
     stage.press(KeyCode::PageDown);
-    assert_eq!(stage.app.help, last);
+    assert_eq!(stage.app.help_top, last);
     assert_eq!(asked(&mut stage, "p"), []);
-    assert_eq!(stage.app.help, None);
+    assert_eq!(stage.app.help_top, None);
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::Pause));
 }
 

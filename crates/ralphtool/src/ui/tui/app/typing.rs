@@ -7,6 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{App, Screen};
 use crate::ui::tui::line_edit::LineEdit;
 use crate::ui::tui::message::{Export, Request};
+use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::step::{Step, Typing};
 use ralph_run::machine::UserCommand;
 
@@ -16,7 +17,7 @@ pub(crate) struct TypingLine {
     /// What it is for.
     pub(crate) what: Typing,
     /// What it is called.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// The text.
     pub(crate) edit: LineEdit,
 }
@@ -24,16 +25,13 @@ pub(crate) struct TypingLine {
 impl App {
     pub(super) fn start_typing(&mut self, what: Typing) {
         let (title, text) = match what {
-            Typing::Filter => ("filter".to_owned(), self.changes.filter().to_owned()),
-            Typing::Search => ("search".to_owned(), String::new()),
-            Typing::Note => ("note for the next attempt".to_owned(), String::new()),
+            Typing::Filter => ("filter", self.changes.filter().to_owned()),
+            Typing::Search => ("search", String::new()),
+            Typing::Note => ("note for the next attempt", String::new()),
             Typing::Export => return self.type_export(),
             Typing::Setting => {
                 let preview = self.preview.as_ref();
-                let (title, text) = preview
-                    .map(super::super::screen::preview::Preview::to_type)
-                    .unwrap_or_default();
-                (title.to_owned(), text)
+                preview.map(Preview::to_type).unwrap_or_default()
             }
         };
         self.typing = Some(TypingLine {
@@ -50,20 +48,12 @@ impl App {
             (Screen::Result, _, Some(run)) => self.result.pane_name(run),
             _ => return,
         };
-        let name: String = name
-            .chars()
-            .map(|c| {
-                if c.is_alphanumeric() || "-_.".contains(c) {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
+        let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        let name = name.replace(|c| !is_plain(c), "-");
         let path = format!("{}/ralphtool-{name}.txt", self.exports);
         self.typing = Some(TypingLine {
             what: Typing::Export,
-            title: "export to".to_owned(),
+            title: "export to",
             edit: LineEdit::new(&path),
         });
     }
@@ -152,11 +142,9 @@ impl App {
     }
 
     fn export(&self) -> Option<Export> {
-        match (self.screen, &self.preview, &self.run) {
-            (Screen::Preview, Some(preview), _) => Some(Export::Text(preview.pane().text())),
-            (Screen::Run, _, Some(run)) => Some(run.export()),
-            (Screen::Result, ..) => Some(Export::Text(self.result.pane().text())),
-            _ => None,
+        match &self.run {
+            Some(run) if self.screen == Screen::Run => Some(run.export()),
+            _ => Some(Export::Text(self.pane()?.text())),
         }
     }
 }

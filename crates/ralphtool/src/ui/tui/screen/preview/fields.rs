@@ -40,12 +40,28 @@ pub(crate) struct Fields {
 /// How a line looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// What it is.
-    pub(crate) label: String,
-    /// What it is set to.
+    pub(crate) label: &'static str,
     pub(crate) value: String,
-    /// It was changed here.
+    /// It was changed on this screen.
     pub(crate) changed: bool,
+}
+
+impl Shown {
+    fn setting<T>(label: &'static str, setting: &Sourced<T>, value: impl Display) -> Self {
+        Self {
+            label,
+            value: value.to_string(),
+            changed: setting.origin == Origin::Screen,
+        }
+    }
+
+    fn text(label: &'static str, value: &str) -> Self {
+        Self {
+            label,
+            value: value.to_owned(),
+            changed: false,
+        }
+    }
 }
 
 impl Fields {
@@ -87,51 +103,28 @@ impl Fields {
 
     /// What a line shows.
     pub(crate) fn shown(&self, field: Field, settings: &Settings) -> Shown {
-        let of = |label: &str, value: String, origin: Option<&Origin>| Shown {
-            label: label.to_owned(),
-            value,
-            changed: origin == Some(&Origin::Screen),
-        };
         match field {
-            Field::Agent => of(
-                "agent",
-                settings.agent.value.to_string(),
-                Some(&settings.agent.origin),
-            ),
+            Field::Agent => Shown::setting("agent", &settings.agent, &settings.agent.value),
             Field::Model => match &settings.model {
-                Some(model) => of("model", model.value.clone(), Some(&model.origin)),
-                None => of("model", "the agent's own".to_owned(), None),
+                Some(model) => Shown::setting("model", model, &model.value),
+                None => Shown::text("model", "the agent's own"),
             },
-            Field::Retries => of(
-                "retries",
-                settings.max_retries.value.to_string(),
-                Some(&settings.max_retries.origin),
-            ),
+            Field::Retries => {
+                let retries = &settings.max_retries;
+                Shown::setting("retries", retries, retries.value)
+            }
             Field::Gate(index) => {
                 let (name, on) = self.gate(index);
                 let mark = if on { "☑" } else { "☐" };
-                of(
-                    "gate",
-                    format!("{mark} {name}"),
-                    Some(&settings.gates.origin),
-                )
+                Shown::setting("gate", &settings.gates, format!("{mark} {name}"))
             }
-            Field::AddGate => of("", "+ add a gate".to_owned(), None),
-            Field::Cost => of(
-                "max cost",
-                settings.max_cost.value.to_string(),
-                Some(&settings.max_cost.origin),
-            ),
-            Field::Tokens => of(
-                "max tokens",
-                settings.max_tokens.value.to_string(),
-                Some(&settings.max_tokens.origin),
-            ),
-            Field::Time => of(
-                "max time",
-                settings.max_time.value.to_string(),
-                Some(&settings.max_time.origin),
-            ),
+            Field::AddGate => Shown::text("", "+ add a gate"),
+            Field::Cost => Shown::setting("max cost", &settings.max_cost, settings.max_cost.value),
+            Field::Tokens => {
+                let tokens = &settings.max_tokens;
+                Shown::setting("max tokens", tokens, tokens.value)
+            }
+            Field::Time => Shown::setting("max time", &settings.max_time, settings.max_time.value),
         }
     }
 
@@ -192,31 +185,22 @@ impl Fields {
 
     /// What is in the line to type in at first, and what it is about.
     pub(crate) fn to_type(&self, settings: &Settings) -> (&'static str, String) {
-        match self.current() {
-            Field::Model => (
-                "model (empty: as configured)",
-                settings
-                    .model
-                    .as_ref()
-                    .map(|model| model.value.clone())
-                    .unwrap_or_default(),
-            ),
-            Field::Retries => ("retries", settings.max_retries.value.to_string()),
-            Field::AddGate => ("shell line of the gate", String::new()),
-            Field::Cost => (
-                "most dollars, or off (empty: as configured)",
-                settings.max_cost.value.to_string(),
-            ),
-            Field::Tokens => (
-                "most tokens, such as 500k, or off (empty: as configured)",
-                settings.max_tokens.value.to_string(),
-            ),
-            Field::Time => (
-                "most time, such as 90m, or off (empty: as configured)",
-                settings.max_time.value.to_string(),
-            ),
-            Field::Agent | Field::Gate(_) => ("", String::new()),
-        }
+        let field = self.current();
+        let title = match field {
+            Field::Model => "model (empty: as configured)",
+            Field::Retries => "retries",
+            Field::AddGate => "shell line of the gate",
+            Field::Cost => "most dollars, or off (empty: as configured)",
+            Field::Tokens => "most tokens, such as 500k, or off (empty: as configured)",
+            Field::Time => "most time, such as 90m, or off (empty: as configured)",
+            Field::Agent | Field::Gate(_) => "",
+        };
+        let text = match field {
+            Field::Model if settings.model.is_none() => String::new(),
+            Field::Agent | Field::Gate(_) | Field::AddGate => String::new(),
+            field => self.shown(field, settings).value,
+        };
+        (title, text)
     }
 
     /// Takes a typed text; says what is wrong with it.
