@@ -28,7 +28,7 @@ pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Fa
             .hint("`ralphtool status --watch` follows it line by line"));
     }
     on_runtime(async {
-        let mut watch = status::open(context).await?;
+        let mut watch = status::open(context)?;
         let so_far = watch.refresh(Timestamp::now())?;
         let state = watch.status(Timestamp::now()).state;
         if state.is_live() {

@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<Ex
 
 /// The parked attempts, without the lock: a run may be at work.
 async fn shelf(context: &Context) -> Result<Shelf, Failure> {
-    let repository = repository_to_read(context).await?;
+    let repository = repository_to_read(context)?;
     let state = state_directory(&context.environment)?;
     Shelf::open(&state, &repository).map_err(|error| unreadable(&error))
 }

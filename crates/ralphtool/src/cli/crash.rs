@@ -10,7 +10,7 @@ use super::tui;
 pub(super) fn install() {
     std::panic::set_hook(Box::new(|info| {
         // The message must be seen, and the shell usable after it.
-        tui::give_back();
+        tui::restore_terminal();
         let mut stderr = io::stderr().lock();
         // There is no further place to complain to.
         let _ = write(&mut stderr, info, &Backtrace::capture());

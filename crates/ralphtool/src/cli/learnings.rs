@@ -84,7 +84,7 @@ struct Notes {
 }
 
 async fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
-    let repository = repository_to_read(context).await?;
+    let repository = repository_to_read(context)?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let is_ours = Vault::unlocked(&vault).belongs_to(&repository);
     if !is_ours.unwrap_or(true) {

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &LogArguments, context: &Context) -> Result<ExitCod
 }
 
 async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository = repository_to_read(context).await?;
+    let repository = repository_to_read(context)?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {

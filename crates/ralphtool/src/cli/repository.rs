@@ -10,15 +10,15 @@ use ralph_vault::session::{told_damaged, unfinished_at};
 use ralph_vault::store::{Vault, state_directory};
 
 /// The repository at hand, for commands that only read what the vault has of it.
-pub(super) async fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
-    let (repository, warning) = readable_repository(context).await?;
+pub(super) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
+    let (repository, warning) = readable_repository(context)?;
     output::warn(context, warning.as_deref());
     Ok(repository)
 }
 
 /// The same, and a warning where an interrupted attempt left a git directory that git cannot use:
 /// the vault can be read nevertheless.
-pub(super) async fn readable_repository(
+pub(super) fn readable_repository(
     context: &Context,
 ) -> Result<(Repository, Option<String>), Failure> {
     let directory = context.folder()?;

@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &StatusArguments, context: &Context) -> Result<Exit
 }
 
 async fn look(arguments: &StatusArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let mut watch = open(context).await?;
+    let mut watch = open(context)?;
     let mut face = Face::of(arguments, context);
     loop {
         watch.refresh(Timestamp::now())?;
@@ -70,8 +70,8 @@ async fn look(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
 }
 
 /// Looks for the run of the repository at hand.
-pub(super) async fn open(context: &Context) -> Result<Watch, Failure> {
-    let repository = repository_to_read(context).await?;
+pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
+    let repository = repository_to_read(context)?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     Watch::open(repository, vault)
 }

@@ -1,18 +1,18 @@
-//! The terminal UI with everything around it: the terminal, the screen's thread, the desk that
-//! looks things up, and the loop on this thread.
+//! The terminal UI with everything around it: the terminal, the screen's thread, the workers that
+//! look things up, and the loop on this thread.
 //!
 //! The loop stays on the thread the program began on, because agents die with the thread that
 //! started them. The screen is beside it, and asks for runs.
 
-mod desk;
 mod input;
 mod lookup;
-mod mailbox;
 mod pace;
 mod panic_key;
 mod readers;
+mod record_queue;
 mod screen_guard;
-mod show;
+mod screen_loop;
+mod workers;
 
 use std::process::ExitCode;
 use std::thread::JoinHandle;
@@ -30,7 +30,7 @@ use super::output;
 use super::runtime::on_runtime;
 use crate::ui::style::Paint;
 use crate::ui::tui::app::{App, Home, Terminal};
-use crate::ui::tui::message::{Asked, Msg, RunOver, Start};
+use crate::ui::tui::message::{Msg, RunOver, Start, TrustPrompt};
 use ralph_agents::hearing::DetailLevel;
 use ralph_run::engine::Audience;
 use ralph_run::engine::prepare::PreparedRun;
@@ -40,11 +40,12 @@ use ralph_run::records::event::Record;
 use ralph_run::status::State;
 use ralph_run::status::lookup::Watch;
 
-use desk::Desk;
-use mailbox::Mailbox;
+use pace::Pace;
+use record_queue::RecordQueue;
 use screen_guard::ScreenGuard;
-pub(super) use screen_guard::give_back;
-use show::{Parts, Screen};
+pub(super) use screen_guard::restore as restore_terminal;
+use screen_loop::ScreenLoop;
+use workers::Workers;
 
 /// How many times records may wait to be collected.
 const RECORDS: usize = 1024;
@@ -57,39 +58,37 @@ const COMMANDS: usize = 64;
 const LIVE: Duration = Duration::from_millis(100);
 const STILL: Duration = Duration::from_secs(1);
 
-/// What the screen asks of this thread.
-enum Ask {
-    /// Run this, and heed these commands.
-    Start(Box<Start>, Receiver<UserCommand>),
+/// A run that the screen asks this thread for, and the commands for it.
+struct StartRun {
+    start: Box<Start>,
+    commands: Receiver<UserCommand>,
 }
 
 /// Opens the list of changes.
 pub(super) fn pick(context: &Context) -> Result<ExitCode, Failure> {
     on_runtime(async {
-        let mut stage = Stage::open(context, Home::Changes, None)?;
-        stage.serve(context).await?;
-        stage.close(context)
+        let mut session = Session::open(context, Home::Changes, None)?;
+        session.serve(context).await?;
+        session.close(context)
     })
 }
 
 /// Shows a run that is ready.
 pub(super) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<ExitCode, Failure> {
     let (sender, commands) = mpsc::channel(COMMANDS);
-    let mut stage = Stage::open(context, Home::Run, Some(sender))?;
-    let over = stage.play(ready, commands).await;
-    stage.tell(Msg::RunOver(over));
-    stage.serve(context).await?;
-    stage.close(context)
+    let mut session = Session::open(context, Home::Run, Some(sender))?;
+    let over = session.run(ready, commands).await;
+    session.send(Msg::RunOver(over));
+    session.serve(context).await?;
+    session.close(context)
 }
 
 /// Shows a run of the past.
 pub(super) async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
-    let mut stage = Stage::open(context, Home::Replay, None)?;
-    for record in records {
-        stage.tell(Msg::Record(Box::new(record)));
-    }
-    stage.serve(context).await?;
-    stage.close(context)?;
+    let mut session = Session::open(context, Home::Replay, None)?;
+    session.send_all(records);
+    session.serve(context).await?;
+    session.close(context)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -99,17 +98,15 @@ pub(super) async fn attach(
     so_far: Vec<Record>,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let mut stage = Stage::open(context, Home::Attach, None)?;
-    for record in so_far {
-        stage.tell(Msg::Record(Box::new(record)));
-    }
-    let messages = stage.messages.clone();
+    let mut session = Session::open(context, Home::Attach, None)?;
+    session.send_all(so_far);
+    let messages = session.messages.clone();
     let lost = tokio::select! {
-        served = stage.serve(context) => served.err(),
+        served = session.serve(context) => served.err(),
         failure = feed(watch, messages) => Some(failure),
     };
-    stage.tell(Msg::Leave);
-    stage.close(context)?;
+    session.send(Msg::Leave);
+    session.close(context)?;
     match lost {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::SUCCESS),
@@ -118,7 +115,7 @@ pub(super) async fn attach(
 
 /// Tells the screen what happens in the run, for as long as that can be read.
 async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
-    let mut orphaned = false;
+    let mut interrupted = false;
     loop {
         let records = match watch.refresh(Timestamp::now()) {
             Ok(records) => records,
@@ -127,9 +124,9 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
         let state = watch.status(Timestamp::now()).state;
         let mut news: Vec<Msg> = Vec::new();
         news.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
-        if orphaned != (state == State::Interrupted) {
-            orphaned = !orphaned;
-            news.push(Msg::Orphaned(orphaned));
+        if interrupted != (state == State::Interrupted) {
+            interrupted = !interrupted;
+            news.push(Msg::Interrupted(interrupted));
         }
         for msg in news {
             // A screen that is gone needs to know nothing.
@@ -141,10 +138,10 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
 }
 
 /// The screen's thread, and the ways to and from it.
-struct Stage {
-    mailbox: Mailbox,
+struct Session {
+    queue: RecordQueue,
     messages: UnboundedSender<Msg>,
-    asks: UnboundedReceiver<Ask>,
+    starts: UnboundedReceiver<StartRun>,
     screen: JoinHandle<std::io::Result<App>>,
     /// From the beginning: one that ended a run ends the program, too.
     terminate: Signal,
@@ -153,40 +150,42 @@ struct Stage {
     exit_code: Option<u8>,
 }
 
-impl Stage {
+impl Session {
     fn open(
         context: &Context,
         home: Home,
         commands: Option<mpsc::Sender<UserCommand>>,
     ) -> Result<Self, Failure> {
-        let unheard = |error| Failure::system("could not listen for signals").because(error);
-        let terminate = signal(SignalKind::terminate()).map_err(unheard)?;
-        let hang_up = signal(SignalKind::hangup()).map_err(unheard)?;
+        let terminate = listen_for(SignalKind::terminate())?;
+        let hang_up = listen_for(SignalKind::hangup())?;
         let unfit = |error| Failure::system("could not take the terminal over").because(error);
         let guard = ScreenGuard::enter().map_err(unfit)?;
-        let look = Terminal {
+        let terminal = Terminal {
             size: guard.size().map_err(unfit)?,
             colored: context.paint_for(&std::io::stdout()) == Paint::Colored,
             zone: TimeZone::system(),
             exports: std::env::temp_dir().display().to_string(),
         };
         let (messages, receiver) = unbounded_channel();
-        let (ask, asks) = unbounded_channel();
-        let mailbox = Mailbox::default();
-        let parts = Parts {
-            app: App::new(home, look, Timestamp::now()),
-            desk: Desk::open(context, &messages),
-            mailbox: mailbox.clone(),
-            asks: ask,
+        let (start, starts) = unbounded_channel();
+        let queue = RecordQueue::default();
+        let screen = ScreenLoop {
+            app: App::new(home, terminal, Timestamp::now()),
+            workers: Workers::start(context, &messages),
+            queue: queue.clone(),
+            messages: receiver,
+            starts: start,
             guard,
             commands,
+            pace: Pace::default(),
+            suspended: false,
         };
-        let sender = messages.clone();
-        let screen = std::thread::spawn(move || Screen::new(parts, sender, receiver).run());
+        input::listen(messages.clone());
+        let screen = std::thread::spawn(move || screen.run());
         Ok(Self {
-            mailbox,
+            queue,
             messages,
-            asks,
+            starts,
             screen,
             terminate,
             hang_up,
@@ -194,28 +193,33 @@ impl Stage {
         })
     }
 
-    fn tell(&self, msg: Msg) {
+    fn send(&self, msg: Msg) {
         // A screen that is gone needs to know nothing.
         let _ = self.messages.send(msg);
     }
 
+    fn send_all(&self, records: Vec<Record>) {
+        for record in records {
+            self.send(Msg::Record(Box::new(record)));
+        }
+    }
+
     /// Runs what the screen asks for until it is gone.
     async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
-        let unheard = |error| Failure::system("could not listen for signals").because(error);
         loop {
-            // Anew each time: one that was for a run is not for the screen.
-            let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
-            let ask = tokio::select! {
-                ask = self.asks.recv() => ask,
-                _ = self.terminate.recv() => { self.tell(Msg::Leave); continue }
-                _ = self.hang_up.recv() => { self.tell(Msg::Leave); continue }
-                _ = interrupt.recv() => { self.tell(Msg::Leave); continue }
+            // A new one each time: a signal that was for a run is not for the screen.
+            let mut interrupt = listen_for(SignalKind::interrupt())?;
+            let asked = tokio::select! {
+                asked = self.starts.recv() => asked,
+                _ = self.terminate.recv() => { self.send(Msg::Leave); continue }
+                _ = self.hang_up.recv() => { self.send(Msg::Leave); continue }
+                _ = interrupt.recv() => { self.send(Msg::Leave); continue }
             };
-            let Some(Ask::Start(start, commands)) = ask else {
+            let Some(StartRun { start, commands }) = asked else {
                 return Ok(());
             };
             let over = self.start(&start, commands, context).await;
-            self.tell(Msg::RunOver(over));
+            self.send(Msg::RunOver(over));
         }
     }
 
@@ -235,18 +239,20 @@ impl Stage {
             consent: Consent::Screen(start.allowed.as_deref()),
         };
         match Box::pin(launch::prepare(&request, context)).await {
-            Ok(LaunchOutcome::Ready(ready)) => self.play(ready, commands).await,
+            Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
             Ok(LaunchOutcome::NothingLeft(..) | LaunchOutcome::Shown(_)) => RunOver::NothingLeft,
-            Ok(LaunchOutcome::Asks(question, repaired)) => RunOver::Asks(Box::new(Asked {
-                question: *question,
-                recovered: repaired.iter().filter_map(launch::recovered).collect(),
-                start: start.clone(),
-            })),
-            Err(failure) => RunOver::Failed(lookup::told(&failure)),
+            Ok(LaunchOutcome::Asks(question, repaired)) => {
+                RunOver::NeedsTrust(Box::new(TrustPrompt {
+                    question: *question,
+                    recovered: repaired.iter().filter_map(launch::recovered).collect(),
+                    start: start.clone(),
+                }))
+            }
+            Err(failure) => RunOver::Failed(lookup::error_text(&failure)),
         }
     }
 
-    async fn play(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
+    async fn run(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
         let (sender, records) = mpsc::channel(RECORDS);
         let audience = Audience {
             records: sender,
@@ -255,14 +261,14 @@ impl Stage {
         };
         let mut caller = ready.caller();
         let messages = self.messages.clone();
-        let collected = self.mailbox.collect(records, move |record| {
+        let collected = self.queue.collect(records, move |record| {
             let caller = caller.as_mut();
             if let Some(told) = caller.and_then(|caller| caller.hear(record)) {
-                let _ = messages.send(Msg::Call(told.message));
+                let _ = messages.send(Msg::Notify(told.message));
             }
         });
         let end = Box::pin(ready.run(audience, Some(commands))).await;
-        // All records are in the mailbox before the end is told.
+        // All records are in the queue before the end is told.
         let _ = collected.join();
         match end {
             Ok(end) => {
@@ -271,7 +277,7 @@ impl Stage {
             }
             Err(error) => {
                 let failure = Failure::system("the run could not go on").because(error);
-                RunOver::Failed(lookup::told(&failure))
+                RunOver::Failed(lookup::error_text(&failure))
             }
         }
     }
@@ -288,7 +294,7 @@ impl Stage {
             }
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        give_back();
+        restore_terminal();
         if let Some(summary) = app.summary() {
             let paint = context.paint_for(&std::io::stdout());
             // A terminal that was closed cannot be told; the exit code is the run's all the same.
@@ -299,4 +305,8 @@ impl Stage {
         }
         Ok(self.exit_code.unwrap_or(0).into())
     }
+}
+
+fn listen_for(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::system("could not listen for signals").because(error))
 }

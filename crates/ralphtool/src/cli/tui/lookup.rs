@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::readers;
 use crate::cli::context::{Context, unfit};
 use crate::cli::repository::{no_usable_repository, readable_repository};
 use crate::cli::trust;
 use crate::ui::list;
 use crate::ui::tui::message::{
-    Answer, ChangesFound, DiffId, DocumentText, Look, OpenRun, Previewed, ResultFound, ResultId,
-    Told,
+    Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
+    ResultId,
 };
 use ralph_base::files::read_if_present;
 use ralph_plan::change::Change;
@@ -38,28 +39,36 @@ impl Lookup {
         }
     }
 
-    /// Answers a look.
-    pub(super) async fn answer(&mut self, look: Look) -> Option<Answer> {
-        match look {
-            Look::Changes => {
-                let found = self.changes().await;
-                Some(Answer::Changes(found.map_err(|failure| told(&failure))))
+    /// Answers a query.
+    pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
+        match query {
+            Query::Changes => {
+                let found = self.changes();
+                Some(Answer::Changes(
+                    found.map_err(|failure| error_text(&failure)),
+                ))
             }
-            Look::Preview(change, chosen) => {
+            Query::Preview(change, chosen) => {
                 let found = self.preview(&change, *chosen);
-                Some(Answer::Preview(found.map_err(|failure| told(&failure))))
+                Some(Answer::Preview(
+                    found.map_err(|failure| error_text(&failure)),
+                ))
             }
-            Look::Diff(id) => {
+            Query::Diff(id) => {
                 let found = self.diff(&id);
                 Some(Answer::Diff(id, found.map(Box::new)))
             }
-            Look::Result(id) => Some(Answer::Result(Box::new(self.result(&id)))),
-            Look::Window(..) | Look::Find(..) | Look::Detail(..) | Look::File(..) => None,
+            Query::Result(id) => Some(Answer::Result(Box::new(self.result(&id)))),
+            Query::Export(path, export) => {
+                let path = self.exported_to(&path);
+                Some(Answer::Exported(readers::export(&path, export)))
+            }
+            _ => None,
         }
     }
 
     /// A path as the user meant it: from where the program was started, `~` for their home.
-    pub(super) fn exported_to(&self, path: &Path) -> PathBuf {
+    fn exported_to(&self, path: &Path) -> PathBuf {
         let home = std::env::home_dir();
         match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
@@ -73,10 +82,10 @@ impl Lookup {
         found.map_err(|error| no_usable_repository(&error, &folder, &self.context))
     }
 
-    async fn changes(&self) -> Result<ChangesFound, Failure> {
+    fn changes(&self) -> Result<ChangesFound, Failure> {
         let around = self.context.surroundings()?;
         let found = source::survey(&around)?;
-        let open = match readable_repository(&self.context).await {
+        let open = match readable_repository(&self.context) {
             Ok((repository, _)) => self.open_run(&repository)?,
             // Changes can be read without one; a preview says what is missing.
             Err(_) => None,
@@ -204,14 +213,14 @@ fn documents(change: &Change) -> Vec<DocumentText> {
 }
 
 /// A failure as the screen shows it.
-pub(super) fn told(failure: &Failure) -> Told {
+pub(super) fn error_text(failure: &Failure) -> ErrorText {
     let mut message = failure.to_string();
     let mut cause = std::error::Error::source(failure);
     while let Some(error) = cause {
         message = format!("{message}: {error}");
         cause = error.source();
     }
-    Told {
+    ErrorText {
         message,
         hints: failure.hints().to_vec(),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ui::text::clean;
 use crate::ui::tui::message::{
-    Answer, Export, FileWindow, Look, Needle, Span, TranscriptId, Window,
+    Answer, Export, FileWindow, Needle, Query, Span, TranscriptId, Window,
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_run::windows::text_window::{Search, TextWindow};
@@ -38,27 +38,27 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Answers a look at a file.
-    pub(super) fn answer(&mut self, look: Look) -> Option<Answer> {
-        match look {
-            Look::Window(id, span) => {
+    pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
+        match query {
+            Query::Window(id, span) => {
                 let found = window(self.transcript(&id), span);
                 self.behind |= found.as_ref().is_ok_and(|window| window.more);
                 Some(Answer::Window(id, found.map_err(|error| error.to_string())))
             }
-            Look::Find(id, needle) => {
+            Query::Find(id, needle) => {
                 let place = find(self.transcript(&id), &needle);
                 Some(Answer::Found(id, needle, place))
             }
-            Look::Detail(id, source) => {
+            Query::Detail(id, source) => {
                 let lines = self.transcript(&id).detail(source);
                 let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
                 Some(Answer::Detail(id, source, lines))
             }
-            Look::File(path, span) => {
+            Query::File(path, span) => {
                 let found = file_window(self.file(&path), span);
                 Some(Answer::File(path, found.map_err(|error| error.to_string())))
             }
-            Look::Changes | Look::Preview(..) | Look::Diff(_) | Look::Result(_) => None,
+            _ => None,
         }
     }
 
@@ -145,15 +145,15 @@ fn file_window(file: &mut TextWindow, span: Span) -> std::io::Result<FileWindow>
 
 /// Writes something to a file that was not there before; gives its path.
 pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
-    let told = |error: std::io::Error| format!("`{}`: {error}", path.display());
-    let (path, file) = new_file(path).map_err(told)?;
-    let told = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let (path, file) = new_file(path).map_err(describe)?;
+    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
     let mut out = BufWriter::new(file);
     match export {
-        Export::Text(text) => out.write_all(text.as_bytes()).map_err(told)?,
-        Export::Transcript(id) => write_transcript(&mut out, &id).map_err(told)?,
+        Export::Text(text) => out.write_all(text.as_bytes()).map_err(describe)?,
+        Export::Transcript(id) => write_transcript(&mut out, &id).map_err(describe)?,
     }
-    out.flush().map_err(told)?;
+    out.flush().map_err(describe)?;
     Ok(path)
 }
 

@@ -53,7 +53,7 @@ impl ScreenGuard {
         let mut out = io::stdout();
         execute!(out, EnterAlternateScreen, Hide, EnableBracketedPaste)?;
         self.write_mouse()?;
-        self.forget()
+        self.invalidate()
     }
 
     /// Listens to the mouse or leaves it to the terminal.
@@ -86,7 +86,7 @@ impl ScreenGuard {
     }
 
     /// Draws everything anew the next time.
-    pub(super) fn forget(&mut self) -> io::Result<()> {
+    pub(super) fn invalidate(&mut self) -> io::Result<()> {
         // `Terminal::clear` asks where the cursor is, and the answer would go to whoever reads keys.
         execute!(io::stdout(), Clear(ClearType::All))?;
         self.terminal.swap_buffers();
@@ -102,7 +102,7 @@ impl ScreenGuard {
     }
 
     /// Lets the terminal call its user.
-    pub(super) fn call(message: &str) -> io::Result<()> {
+    pub(super) fn notify(message: &str) -> io::Result<()> {
         let mut out = io::stdout();
         out.write_all(bell::call(message).as_bytes())?;
         out.flush()
@@ -110,7 +110,7 @@ impl ScreenGuard {
 
     /// Gives the terminal back and stops this process; going on is told by a signal.
     pub(super) fn suspend() -> io::Result<()> {
-        give_back();
+        restore();
         Ok(kill_process(getpid(), Signal::STOP)?)
     }
 
@@ -123,12 +123,12 @@ impl ScreenGuard {
 
 impl Drop for ScreenGuard {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 /// Gives the terminal back, if it is ours.
-pub(in crate::cli) fn give_back() {
+pub(in crate::cli) fn restore() {
     if !OURS.swap(false, Ordering::SeqCst) {
         return;
     }

@@ -12,15 +12,15 @@ use ratatui::layout::Rect;
 
 use super::help::Help;
 use super::keys::{Action, Place};
-use super::message::{Answer, Asked, Look, Msg, Request, RunOver, Told};
+use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
 use super::palette::Palette;
 use super::quit::Quit;
 use super::screen::changes::Changes;
 use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
-use super::screen::run::{Run, Seat};
-use super::step::Sure;
+use super::screen::run::{Run, RunMode};
+use super::step::Confirmation;
 use super::text_pane::TextPane;
 use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
@@ -93,10 +93,10 @@ pub(crate) struct App {
     pub(super) completion: Completion,
     pub(super) result: ResultScreen,
     pub(super) typing: Option<TypingLine>,
-    pub(super) sure: Option<Sure>,
-    pub(super) trouble: Option<Told>,
+    pub(super) confirmation: Option<Confirmation>,
+    pub(super) error: Option<ErrorText>,
     /// A run waits for the user to allow what the repository's settings file asks for.
-    pub(super) asked: Option<Box<Asked>>,
+    pub(super) trust_prompt: Option<Box<TrustPrompt>>,
     /// The first line of the help that is shown.
     pub(super) help_top: Option<usize>,
     pub(super) quit: Quit,
@@ -116,15 +116,15 @@ pub(crate) struct App {
 
 impl App {
     /// An app that shows its first screen.
-    pub(crate) fn new(home: Home, look: Terminal, now: Timestamp) -> Self {
-        let palette = Palette::new(look.colored);
-        let seat = match home {
+    pub(crate) fn new(home: Home, terminal: Terminal, now: Timestamp) -> Self {
+        let palette = Palette::new(terminal.colored);
+        let mode = match home {
             Home::Changes => None,
-            Home::Run => Some(Seat::Here),
-            Home::Attach => Some(Seat::Elsewhere { orphaned: false }),
-            Home::Replay => Some(Seat::Past),
+            Home::Run => Some(RunMode::Live),
+            Home::Attach => Some(RunMode::Attached { interrupted: false }),
+            Home::Replay => Some(RunMode::Replay),
         };
-        let run = seat.map(|seat| Run::new(palette, look.zone.clone(), seat));
+        let run = mode.map(|mode| Run::new(palette, terminal.zone.clone(), mode));
         let mut app = Self {
             screen: if run.is_some() {
                 Screen::Run
@@ -133,23 +133,23 @@ impl App {
             },
             palette,
             now,
-            size: look.size,
+            size: terminal.size,
             changes: Changes::default(),
             preview: None,
             run,
             completion: Completion::default(),
             result: ResultScreen::default(),
             typing: None,
-            sure: None,
-            trouble: None,
-            asked: None,
+            confirmation: None,
+            error: None,
+            trust_prompt: None,
             help_top: None,
             quit: Quit::default(),
             mouse: true,
             notice: None,
             home,
-            zone: look.zone,
-            exports: look.exports,
+            zone: terminal.zone,
+            exports: terminal.exports,
             then: Then::default(),
             last_key: None,
             shielded_until: None,
@@ -160,8 +160,8 @@ impl App {
     }
 
     /// What is to be looked at first.
-    pub(crate) fn first_look(&self) -> Option<Request> {
-        (self.home == Home::Changes).then(|| Request::Look(vec![Look::Changes]))
+    pub(crate) fn first_query(&self) -> Option<Request> {
+        (self.home == Home::Changes).then(|| Request::Query(Query::Changes))
     }
 
     /// Whether something changed that can be seen.
@@ -182,7 +182,7 @@ impl App {
 
     /// The closing words of the last run; none of one that was only looked at.
     pub(crate) fn summary(&self) -> Option<&Summary> {
-        let run = self.run.as_ref().filter(|run| run.seat == Seat::Here)?;
+        let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
         Some(&run.summary)
     }
 
@@ -202,10 +202,10 @@ impl App {
         match self.screen {
             Screen::Changes => Place::Changes,
             Screen::Preview => Place::Preview,
-            Screen::Run => match self.run.as_ref().map(|run| run.seat) {
-                None | Some(Seat::Here) => Place::Run,
-                Some(Seat::Elsewhere { .. }) => Place::Attached,
-                Some(Seat::Past) => Place::Replay,
+            Screen::Run => match self.run.as_ref().map(|run| run.mode) {
+                None | Some(RunMode::Live) => Place::Run,
+                Some(RunMode::Attached { .. }) => Place::Attached,
+                Some(RunMode::Replay) => Place::Replay,
             },
             Screen::Completion => Place::Completion,
             Screen::Result => Place::Result,
@@ -261,10 +261,7 @@ impl App {
                 self.on_clock(now);
                 return None;
             }
-            Msg::Frame => {
-                let looks = self.looks();
-                return (!looks.is_empty()).then_some(Request::Look(looks));
-            }
+            Msg::Frame => return self.missing().map(Request::Query),
             Msg::Record(record) => self.on_record(&record),
             Msg::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
             Msg::Key(_) => return None,
@@ -275,14 +272,14 @@ impl App {
                 None
             }
             Msg::RunOver(over) => self.on_run_over(over),
-            Msg::Orphaned(orphaned) => {
+            Msg::Interrupted(interrupted) => {
                 if let Some(run) = &mut self.run {
-                    run.seat = Seat::Elsewhere { orphaned };
+                    run.mode = RunMode::Attached { interrupted };
                 }
                 None
             }
             Msg::Answer(answer) => self.on_answer(*answer),
-            Msg::Call(message) => Some(Request::Call(message)),
+            Msg::Notify(message) => Some(Request::Notify(message)),
             Msg::Leave => Some(Request::Quit),
         };
         self.changed = true;
@@ -306,17 +303,15 @@ impl App {
         }
     }
 
-    fn looks(&mut self) -> Vec<Look> {
-        let Some(run) = &mut self.run else {
-            return Vec::new();
-        };
-        let look = match self.screen {
-            Screen::Run => run.look(self.now),
-            Screen::Completion => self.completion.look(run),
-            Screen::Result => self.result.look(run),
+    /// What the screen at hand would show and is not known.
+    fn missing(&mut self) -> Option<Query> {
+        let run = self.run.as_mut()?;
+        match self.screen {
+            Screen::Run => run.query(self.now),
+            Screen::Completion => self.completion.query(run),
+            Screen::Result => self.result.query(run),
             Screen::Changes | Screen::Preview => None,
-        };
-        look.into_iter().collect()
+        }
     }
 
     fn fit(&mut self) {
@@ -332,11 +327,11 @@ impl App {
 
     fn on_record(&mut self, record: &Record) -> Option<Request> {
         let run = self.run.as_mut()?;
-        if run.seat != Seat::Here {
-            self.look_on(record);
+        if run.mode != RunMode::Live {
+            self.on_foreign_record(record);
             return None;
         }
-        run.take(record);
+        run.apply(record);
         match &record.event {
             Event::RunStarted { .. } => {
                 self.completion = Completion::default();
@@ -345,7 +340,7 @@ impl App {
                 self.screen = Screen::Run;
             }
             Event::RunEnded { .. } => {
-                self.sure = None;
+                self.confirmation = None;
                 self.screen = Screen::Completion;
                 self.shield();
                 if self.then == Then::Leave {
@@ -353,8 +348,8 @@ impl App {
                 }
             }
             // The question was about the story that was at hand then.
-            Event::StoryStarted { .. } if self.sure == Some(Sure::Skip) => {
-                self.sure = None;
+            Event::StoryStarted { .. } if self.confirmation == Some(Confirmation::Skip) => {
+                self.confirmation = None;
                 self.say("nothing was skipped: the next story has begun");
             }
             Event::FinishFailed { .. } => {
@@ -368,22 +363,22 @@ impl App {
     }
 
     /// Takes in a record of a run that is not run here.
-    fn look_on(&mut self, record: &Record) {
+    fn on_foreign_record(&mut self, record: &Record) {
         let Some(run) = &mut self.run else {
             return;
         };
         let header = run.progress.header.as_ref();
         if header.is_some_and(|header| header.run != record.run) {
             // The one that was looked at is over, and another has begun.
-            *run = Run::new(self.palette, self.zone.clone(), run.seat);
+            *run = Run::new(self.palette, self.zone.clone(), run.mode);
         }
-        run.take(record);
-        match (&record.event, run.seat) {
-            (Event::RunStarted { .. }, Seat::Elsewhere { .. }) => {
+        run.apply(record);
+        match (&record.event, run.mode) {
+            (Event::RunStarted { .. }, RunMode::Attached { .. }) => {
                 self.result = ResultScreen::default();
                 self.screen = Screen::Run;
             }
-            (Event::Finished { .. }, Seat::Elsewhere { .. }) => self.screen = Screen::Result,
+            (Event::Finished { .. }, RunMode::Attached { .. }) => self.screen = Screen::Result,
             _ => {}
         }
     }
@@ -419,16 +414,16 @@ impl App {
         // It did not even begin: the screen before says why.
         self.run = None;
         match over {
-            RunOver::Failed(told) => self.trouble = Some(told),
-            RunOver::Asks(asked) => self.asked = Some(asked),
+            RunOver::Failed(error) => self.error = Some(error),
+            RunOver::NeedsTrust(prompt) => self.trust_prompt = Some(prompt),
             RunOver::NothingLeft => self.say("nothing is left to do in this change"),
             RunOver::Ended(_) => {}
         }
         match self.home {
             Home::Changes => {
                 self.screen = Screen::Preview;
-                let look = self.preview.as_ref().map(Preview::look)?;
-                Some(Request::Look(vec![look]))
+                let query = self.preview.as_ref().map(Preview::query)?;
+                Some(Request::Query(query))
             }
             Home::Run | Home::Attach | Home::Replay => Some(Request::Quit),
         }
@@ -436,13 +431,13 @@ impl App {
 
     fn on_answer(&mut self, answer: Answer) -> Option<Request> {
         match answer {
-            Answer::Changes(found) => self.changes.take(found),
+            Answer::Changes(found) => self.changes.receive(found),
             Answer::Preview(found) => {
                 if let Some(preview) = &mut self.preview {
-                    preview.take(found);
+                    preview.receive(found);
                 }
             }
-            Answer::Result(found) => self.result.take(found),
+            Answer::Result(found) => self.result.receive(found),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
             answer => {
@@ -450,7 +445,7 @@ impl App {
                     self.notice = None;
                 }
                 if let Answer::Diff(id, Ok(diff)) = &answer {
-                    self.completion.take(id, diff);
+                    self.completion.receive(id, diff);
                 }
                 let step = self.run.as_mut().and_then(|run| run.answer(answer));
                 return step.and_then(|step| self.carry_on(step));

@@ -45,11 +45,11 @@ pub(crate) enum Msg {
     /// The loop is over, or could not start.
     RunOver(RunOver),
     /// Whether the process of a run in another terminal has gone without an end of its own.
-    Orphaned(bool),
+    Interrupted(bool),
     /// A request was carried out.
     Answer(Box<Answer>),
     /// The user is to be called.
-    Call(String),
+    Notify(String),
     /// The system wants the program to end.
     Leave,
 }
@@ -71,16 +71,16 @@ pub(crate) enum RunOver {
     /// The loop ended with this exit code.
     Ended(u8),
     /// It did not start, or broke.
-    Failed(Told),
+    Failed(ErrorText),
     /// There is nothing left to do in the change.
     NothingLeft,
     /// It did not start: the user has to be asked first.
-    Asks(Box<Asked>),
+    NeedsTrust(Box<TrustPrompt>),
 }
 
 /// What the user is asked before a run starts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct TrustPrompt {
     /// What the repository's own settings file asks for.
     pub(crate) question: TrustQuestion,
     /// What was recovered before.
@@ -91,7 +91,7 @@ pub(crate) struct Asked {
 
 /// An error in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ErrorText {
     /// What happened.
     pub(crate) message: String,
     /// What to do next.
@@ -112,15 +112,13 @@ pub(crate) enum Request {
     /// Put a text into the clipboard.
     Copy(String),
     /// Call the user with this message.
-    Call(String),
-    /// Write something to a file.
-    Export(PathBuf, Export),
+    Notify(String),
     /// Start a run.
     Start(Box<Start>),
     /// Tell the running loop something.
     Command(UserCommand),
-    /// Look at things on disk.
-    Look(Vec<Look>),
+    /// Query at things on disk.
+    Query(Query),
 }
 
 /// A run to start.
@@ -137,7 +135,7 @@ pub(crate) struct Start {
 }
 
 /// What is exported.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Export {
     /// These lines.
     Text(String),
@@ -147,7 +145,7 @@ pub(crate) enum Export {
 
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Look {
+pub(crate) enum Query {
     /// The changes there are.
     Changes,
     /// One change with everything a preview shows, under settings chosen on the screen.
@@ -164,6 +162,8 @@ pub(crate) enum Look {
     File(PathBuf, Span),
     /// The result of a run.
     Result(Box<ResultId>),
+    /// Where an export was written.
+    Export(PathBuf, Export),
 }
 
 /// Part of something long.
@@ -234,9 +234,9 @@ pub(crate) struct ResultId {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The changes there are.
-    Changes(Result<ChangesFound, Told>),
+    Changes(Result<ChangesFound, ErrorText>),
     /// One change.
-    Preview(Result<Box<Previewed>, Told>),
+    Preview(Result<Box<Previewed>, ErrorText>),
     /// Part of a transcript.
     Window(TranscriptId, Result<Window, String>),
     /// Where a text is in a transcript; nowhere else.

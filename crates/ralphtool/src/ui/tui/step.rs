@@ -12,10 +12,10 @@ pub(crate) enum Step {
     /// Something is to be typed.
     Type(Typing),
     /// Something is to be confirmed first.
-    Confirm(Sure),
+    Confirm(Confirmation),
     /// The user should know something.
     Say(String),
-    /// Look at a change.
+    /// Query at a change.
     Open(String),
     /// To the screen before.
     Back,
@@ -40,7 +40,7 @@ pub(crate) enum Typing {
 
 /// What the user is asked to confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sure {
+pub(crate) enum Confirmation {
     /// Stop the run.
     Stop,
     /// Skip the story.

@@ -8,10 +8,10 @@ use ratatui::widgets::Paragraph;
 use super::app::{App, Screen};
 use super::choice::Choice;
 use super::keys::{self, Action, Binding};
-use super::message::Asked;
+use super::message::TrustPrompt;
 use super::palette::Palette;
-use super::screen::changes::told_lines;
-use super::step::Sure;
+use super::screen::changes::error_lines;
+use super::step::Confirmation;
 use super::wrap;
 use crate::ui::text::clean;
 use crate::ui::trust;
@@ -126,43 +126,43 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if let Some(top) = app.help_top {
         app.help().draw(frame, area, top);
     }
-    if let Some(sure) = app.sure {
-        question(app, sure).draw(area, QUESTION, frame.buffer_mut(), app.palette);
+    if let Some(confirmation) = app.confirmation {
+        question(app, confirmation).draw(area, QUESTION, frame.buffer_mut(), app.palette);
     }
-    if let Some(asked) = &app.asked {
-        trust_question(asked).draw(area, WIDE_QUESTION, frame.buffer_mut(), app.palette);
+    if let Some(prompt) = &app.trust_prompt {
+        trust_question(prompt).draw(area, WIDE_QUESTION, frame.buffer_mut(), app.palette);
     }
-    if let Some(told) = &app.trouble {
+    if let Some(error) = &app.error {
         let choice = Choice {
             title: "It did not work".to_owned(),
-            body: told_lines(told, app.palette),
+            body: error_lines(error, app.palette),
             keys: vec![("any key".to_owned(), "goes on".to_owned())],
         };
         choice.draw(area, QUESTION, frame.buffer_mut(), app.palette);
     }
 }
 
-fn question(app: &App, sure: Sure) -> Choice {
+fn question(app: &App, confirmation: Confirmation) -> Choice {
     let story = app
         .run
         .as_ref()
         .and_then(|run| run.progress.current_story());
     let story = story.map_or_else(String::new, |story| story.id.to_string());
-    let (title, text) = match sure {
-        Sure::Stop => (
+    let (title, text) = match confirmation {
+        Confirmation::Stop => (
             "Stop the run?",
             "The agent is ended, what it did is parked, and the tree goes back to the last \
              checkpoint. The run can be gone on with later."
                 .to_owned(),
         ),
-        Sure::Skip => (
+        Confirmation::Skip => (
             "Skip the story?",
             format!(
                 "What was done for story {story} is parked, the tree goes back to the last \
                  checkpoint, and the next story begins."
             ),
         ),
-        Sure::Fresh => (
+        Confirmation::Fresh => (
             "Start anew?",
             "A run of this change is open. Its branch is put aside under another name, and \
              stories start over from where the files are now."
@@ -181,10 +181,10 @@ fn question(app: &App, sure: Sure) -> Choice {
 
 /// What the repository's settings file asks for. Where it does not fit, the first line says so: what
 /// is not seen must not be taken for what is not there.
-fn trust_question(asked: &Asked) -> Choice {
-    let claims = &asked.question.claims;
-    let heading = trust::heading(&asked.question.file, claims);
-    let mut body: Vec<Line<'static>> = asked
+fn trust_question(prompt: &TrustPrompt) -> Choice {
+    let claims = &prompt.question.claims;
+    let heading = trust::heading(&prompt.question.file, claims);
+    let mut body: Vec<Line<'static>> = prompt
         .recovered
         .iter()
         .map(|it| Line::from(clean(it)))

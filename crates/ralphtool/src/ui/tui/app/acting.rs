@@ -4,11 +4,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{App, Home, Screen, Then};
 use crate::ui::tui::keys::{self, Action};
-use crate::ui::tui::message::{Asked, Look, Request, Start, Wheel};
+use crate::ui::tui::message::{Query, Request, Start, TrustPrompt, Wheel};
 use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
-use crate::ui::tui::screen::run::{Run, Seat};
-use crate::ui::tui::step::{Step, Sure};
+use crate::ui::tui::screen::run::{Run, RunMode};
+use crate::ui::tui::step::{Confirmation, Step};
 use ralph_run::machine::UserCommand;
 
 impl App {
@@ -24,14 +24,14 @@ impl App {
             Some(Action::Redraw) => return Some(Request::Redraw),
             _ => {}
         }
-        if self.trouble.take().is_some() {
+        if self.error.take().is_some() {
             return None;
         }
-        if let Some(asked) = self.asked.take() {
-            return self.answer_trust(*asked, key);
+        if let Some(prompt) = self.trust_prompt.take() {
+            return self.answer_trust(*prompt, key);
         }
-        if let Some(sure) = self.sure.take() {
-            return self.answer_question(sure, key);
+        if let Some(confirmation) = self.confirmation.take() {
+            return self.answer_question(confirmation, key);
         }
         if self.help_top.is_some() {
             self.act_on_help(action);
@@ -80,7 +80,7 @@ impl App {
             (Screen::Changes, ..) => self.changes.act(action),
             (Screen::Preview, Some(preview), _) => preview.act(action),
             (Screen::Run, _, Some(run)) => {
-                let is_over = run.progress.outcome.is_some() && run.seat == Seat::Here;
+                let is_over = run.progress.outcome.is_some() && run.mode == RunMode::Live;
                 if action == Action::Back && is_over {
                     self.screen = Screen::Completion;
                     return Step::Stay;
@@ -104,7 +104,7 @@ impl App {
         match step {
             Step::Stay => None,
             Step::Ask(Request::Start(start)) => {
-                self.run = Some(Run::new(self.palette, self.zone.clone(), Seat::Here));
+                self.run = Some(Run::new(self.palette, self.zone.clone(), RunMode::Live));
                 self.quit = Quit::default();
                 self.screen = Screen::Run;
                 Some(Request::Start(start))
@@ -119,8 +119,8 @@ impl App {
                 self.start_typing(what);
                 None
             }
-            Step::Confirm(sure) => {
-                self.sure = Some(sure);
+            Step::Confirm(confirmation) => {
+                self.confirmation = Some(confirmation);
                 None
             }
             Step::Say(text) => {
@@ -129,10 +129,10 @@ impl App {
             }
             Step::Open(change) => {
                 let preview = Preview::new(change);
-                let look = preview.look();
+                let query = preview.query();
                 self.preview = Some(preview);
                 self.screen = Screen::Preview;
-                Some(Request::Look(vec![look]))
+                Some(Request::Query(query))
             }
             Step::Back => self.go_back(),
             Step::Restart => self.restart(),
@@ -153,7 +153,7 @@ impl App {
             (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
                 self.screen = Screen::Changes;
                 self.run = None;
-                Some(Request::Look(vec![Look::Changes]))
+                Some(Request::Query(Query::Changes))
             }
             (_, Screen::Changes) => None,
             (Home::Attach, Screen::Result) => {
@@ -213,7 +213,7 @@ impl App {
     /// Whether the loop has not told its end yet.
     fn is_at_work(&self) -> bool {
         let run = self.run.as_ref();
-        run.is_some_and(|run| run.seat == Seat::Here && run.over.is_none())
+        run.is_some_and(|run| run.mode == RunMode::Live && run.over.is_none())
     }
 
     /// Whether the loop is over and waits for a choice.
@@ -222,18 +222,18 @@ impl App {
         run.is_some_and(|run| run.progress.outcome.is_some())
     }
 
-    fn answer_question(&mut self, sure: Sure, key: KeyEvent) -> Option<Request> {
+    fn answer_question(&mut self, confirmation: Confirmation, key: KeyEvent) -> Option<Request> {
         let yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
         if !yes {
             return None;
         }
-        match sure {
-            Sure::Stop => {
+        match confirmation {
+            Confirmation::Stop => {
                 self.quit.stopping();
                 Some(Request::Command(UserCommand::Stop))
             }
-            Sure::Skip => Some(Request::Command(UserCommand::Skip)),
-            Sure::Fresh => {
+            Confirmation::Skip => Some(Request::Command(UserCommand::Skip)),
+            Confirmation::Fresh => {
                 let step = self.preview.as_ref().map(|preview| preview.start(true))?;
                 self.carry_on(step)
             }
@@ -241,14 +241,14 @@ impl App {
     }
 
     /// A yes is for the very content that was shown.
-    fn answer_trust(&mut self, asked: Asked, key: KeyEvent) -> Option<Request> {
+    fn answer_trust(&mut self, prompt: TrustPrompt, key: KeyEvent) -> Option<Request> {
         if !matches!(key.code, KeyCode::Char('y' | 'Y')) {
             self.say("not allowed: nothing was run");
             return None;
         }
         let start = Start {
-            allowed: Some(asked.question.token),
-            ..asked.start
+            allowed: Some(prompt.question.token),
+            ..prompt.start
         };
         self.carry_on(Step::Ask(Request::Start(Box::new(start))))
     }
@@ -298,6 +298,5 @@ impl App {
 
 /// A long transcript takes its time.
 fn is_search(request: &Request) -> bool {
-    let is_find = |look: &Look| matches!(look, Look::Find(..));
-    matches!(request, Request::Look(looks) if looks.iter().any(is_find))
+    matches!(request, Request::Query(Query::Find(..)))
 }

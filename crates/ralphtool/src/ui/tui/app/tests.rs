@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{App, Home, Screen};
 use crate::ui::plain::script::id;
 use crate::ui::tui::message::{
-    Answer, DiffId, Export, Look, Msg, Request, RunOver, Span, Start, Told,
+    Answer, DiffId, ErrorText, Export, Msg, Query, Request, RunOver, Span, Start,
 };
 use crate::ui::tui::tests::stage::Stage;
 use crate::ui::tui::tests::story::{
@@ -16,7 +16,7 @@ use crate::ui::tui::tests::story::{
 use ralph_agents::agent_event::AgentEvent;
 use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
-use ralph_run::records::event::Request as Asked;
+use ralph_run::records::event::Request as TrustPrompt;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
 use ralph_run::settings::{AgentList, PartialSettings, Sourced};
 
@@ -69,8 +69,8 @@ fn start(chosen: PartialSettings, fresh: bool) -> Vec<Request> {
     }))]
 }
 
-fn trouble() -> Told {
-    Told {
+fn trouble() -> ErrorText {
+    ErrorText {
         message: "could not find `claude`".to_owned(),
         hints: Vec::new(),
     }
@@ -84,9 +84,9 @@ fn story_shown(app: &App) -> String {
 #[test]
 fn the_list_is_looked_at_first_and_a_run_is_not() {
     let stage = Stage::new((80, 24));
-    let look = Request::Look(vec![Look::Changes]);
-    assert_eq!(stage.app.first_look(), Some(look));
-    assert_eq!(at_work().app.first_look(), None);
+    let query = Request::Query(Query::Changes);
+    assert_eq!(stage.app.first_query(), Some(query));
+    assert_eq!(at_work().app.first_query(), None);
 }
 
 #[test]
@@ -94,12 +94,12 @@ fn a_change_is_opened_and_left_again() {
     let mut stage = changes();
     stage.silent = true;
     stage.press(KeyCode::Enter);
-    let look = Look::Preview("add-retry".to_owned(), Box::default());
+    let query = Query::Preview("add-retry".to_owned(), Box::default());
     assert_eq!(stage.app.screen, Screen::Preview);
-    assert_eq!(stage.take_asked(), [Request::Look(vec![look])]);
+    assert_eq!(stage.take_asked(), [Request::Query(query)]);
     stage.press(KeyCode::Esc);
     assert_eq!(stage.app.screen, Screen::Changes);
-    assert_eq!(stage.take_asked(), [Request::Look(vec![Look::Changes])]);
+    assert_eq!(stage.take_asked(), [Request::Query(Query::Changes)]);
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn settings_that_were_chosen_are_looked_at_with_the_change() {
         agent: Some(Sourced::screen(AgentList::one("codex"))),
         ..PartialSettings::default()
     };
-    let look = Look::Preview("add-retry".to_owned(), Box::new(chosen));
-    assert_eq!(stage.take_asked(), [Request::Look(vec![look])]);
+    let query = Query::Preview("add-retry".to_owned(), Box::new(chosen));
+    assert_eq!(stage.take_asked(), [Request::Query(query)]);
 }
 
 #[test]
@@ -173,11 +173,11 @@ fn a_run_that_did_not_begin_is_told_of_on_the_screen_before() {
     stage.silent = true;
     stage.tell(Msg::RunOver(RunOver::Failed(trouble())));
     assert_eq!(stage.app.screen, Screen::Preview);
-    assert_eq!(stage.app.trouble, Some(trouble()));
-    let look = Look::Preview("add-retry".to_owned(), Box::default());
-    assert_eq!(stage.take_asked(), [Request::Look(vec![look])]);
+    assert_eq!(stage.app.error, Some(trouble()));
+    let query = Query::Preview("add-retry".to_owned(), Box::default());
+    assert_eq!(stage.take_asked(), [Request::Query(query)]);
     assert_eq!(asked(&mut stage, "q"), []);
-    assert_eq!(stage.app.trouble, None);
+    assert_eq!(stage.app.error, None);
 
     let mut stage = preview();
     stage.keys("r");
@@ -213,12 +213,12 @@ fn every_way_to_steer_becomes_a_command() {
 #[test]
 fn a_pause_is_taken_back_before_and_after_it_took_effect() {
     let mut stage = at_work();
-    let request = Asked::Pause;
+    let request = TrustPrompt::Pause;
     stage.hear(1, Event::Requested { request });
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::GoOn));
     stage.hear(1, Event::Paused { story: id("3") });
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::GoOn));
-    let request = Asked::GoOn;
+    let request = TrustPrompt::GoOn;
     stage.hear(1, Event::Requested { request });
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::Pause));
 }
@@ -247,7 +247,7 @@ fn nothing_is_steered_that_is_not_at_work() {
     assert_eq!(stage.app.screen, Screen::Run);
     for key in keys {
         assert_eq!(asked(&mut stage, key), [], "{key} after the end");
-        assert!(stage.app.sure.is_none() && stage.app.typing.is_none());
+        assert!(stage.app.confirmation.is_none() && stage.app.typing.is_none());
     }
     let mut stage = Stage::new((80, 24));
     stage.at_home(Home::Replay);
@@ -257,7 +257,7 @@ fn nothing_is_steered_that_is_not_at_work() {
         .hear(1, attempt("2", 1));
     for key in keys {
         assert_eq!(asked(&mut stage, key), [], "{key} in a replay");
-        assert!(stage.app.sure.is_none() && stage.app.typing.is_none());
+        assert!(stage.app.confirmation.is_none() && stage.app.typing.is_none());
     }
 }
 
@@ -356,7 +356,7 @@ fn only_y_says_yes() {
         let mut stage = at_work();
         stage.keys("s").press(key);
         assert_eq!(stage.take_asked(), [], "{key:?}");
-        assert_eq!(stage.app.sure, None);
+        assert_eq!(stage.app.confirmation, None);
     }
 }
 
@@ -510,7 +510,7 @@ fn from_the_result_it_goes_back_to_where_it_began() {
     stage.silent = true;
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.app.screen, Screen::Changes);
-    assert_eq!(stage.take_asked(), [Request::Look(vec![Look::Changes])]);
+    assert_eq!(stage.take_asked(), [Request::Query(Query::Changes)]);
 }
 
 #[test]
@@ -546,12 +546,9 @@ fn an_attempt_that_was_chosen_stays() {
 
 /// The windows that were asked for.
 fn windows(stage: &mut Stage) -> Vec<Span> {
-    let looks = stage.take_asked().into_iter().flat_map(|it| match it {
-        Request::Look(looks) => looks,
-        _ => Vec::new(),
-    });
-    let windows = looks.filter_map(|look| match look {
-        Look::Window(_, part) => Some(part),
+    let asked = stage.take_asked().into_iter();
+    let windows = asked.filter_map(|request| match request {
+        Request::Query(Query::Window(_, part)) => Some(part),
         _ => None,
     });
     windows.collect()
@@ -691,10 +688,7 @@ fn a_hit_far_away_is_gone_to() {
     let mut stage = talkative();
     stage.keys("/thought 321").press(KeyCode::Enter);
     let needle = match &stage.take_asked()[..] {
-        [Request::Look(looks)] => match &looks[..] {
-            [Look::Find(_, needle)] => needle.clone(),
-            other => panic!("{other:?}"),
-        },
+        [Request::Query(Query::Find(_, needle))] => needle.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!((needle.text.as_str(), needle.from), ("thought 321", 1000));
@@ -718,10 +712,7 @@ fn a_search_backwards_ends_although_the_agent_goes_on() {
     stage.take_asked();
     stage.keys("N");
     let mut looks = 0;
-    while let [Request::Look(found)] = &stage.take_asked()[..] {
-        let [Look::Find(transcript, needle)] = &found[..] else {
-            panic!("{found:?}");
-        };
+    while let [Request::Query(Query::Find(transcript, needle))] = &stage.take_asked()[..] {
         looks += 1;
         assert!(looks <= 2, "it looks at the same entries again");
         // Meanwhile there is more.
@@ -742,12 +733,9 @@ fn a_search_backwards_ends_although_the_agent_goes_on() {
 
 /// The diffs that were asked for.
 fn diffs(stage: &mut Stage) -> Vec<DiffId> {
-    let looks = stage.take_asked().into_iter().flat_map(|it| match it {
-        Request::Look(looks) => looks,
-        _ => Vec::new(),
-    });
-    let diffs = looks.filter_map(|look| match look {
-        Look::Diff(id) => Some(id),
+    let asked = stage.take_asked().into_iter();
+    let diffs = asked.filter_map(|request| match request {
+        Request::Query(Query::Diff(id)) => Some(id),
         _ => None,
     });
     diffs.collect()
@@ -871,7 +859,7 @@ fn help_takes_keys_and_any_other_key_closes_it() {
 fn a_pane_is_exported_and_copied() {
     let mut stage = at_work();
     stage.keys("2e").press(KeyCode::Enter);
-    let [Request::Export(path, Export::Text(text))] = &stage.take_asked()[..] else {
+    let [Request::Query(Query::Export(path, Export::Text(text)))] = &stage.take_asked()[..] else {
         panic!("an export");
     };
     let want = "/home/me/project/ralphtool-add-retry-3.1-diff.txt";
@@ -879,7 +867,7 @@ fn a_pane_is_exported_and_copied() {
     assert!(text.contains("\n+# Retries 🚀\n"), "{text}");
     stage.keys("1e").press(KeyCode::Enter);
     let exported = stage.take_asked();
-    let is_transcript = matches!(&exported[..], [Request::Export(_, Export::Transcript(it))] if it.attempt.story == id("3"));
+    let is_transcript = matches!(&exported[..], [Request::Query(Query::Export(_, Export::Transcript(it)))] if it.attempt.story == id("3"));
     assert!(is_transcript, "{exported:?}");
     stage.press(KeyCode::Right);
     let copy = Request::Copy("▸ Edit src/upload/client.rs".to_owned());
@@ -895,8 +883,8 @@ fn the_output_of_a_gate_is_asked_for_while_it_runs() {
     stage.silent = true;
     stage.keys("4");
     let log = std::path::PathBuf::from("/state/gates/3.1-1.log");
-    let look = Request::Look(vec![Look::File(log, Span::Last(500))]);
-    assert_eq!(stage.take_asked(), [look]);
+    let query = Request::Query(Query::File(log, Span::Last(500)));
+    assert_eq!(stage.take_asked(), [query]);
     stage.wait(2);
     assert_eq!(stage.take_asked(), []);
 }

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{App, Screen};
 use crate::ui::tui::line_edit::LineEdit;
-use crate::ui::tui::message::{Export, Request};
+use crate::ui::tui::message::{Export, Query, Request};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::step::{Step, Typing};
 use ralph_run::machine::UserCommand;
@@ -124,7 +124,10 @@ impl App {
                 self.say("the next attempt is told");
                 Some(Request::Command(UserCommand::Note(text)))
             }
-            Typing::Export => Some(Request::Export(PathBuf::from(text), self.export()?)),
+            Typing::Export => {
+                let path = PathBuf::from(text);
+                Some(Request::Query(Query::Export(path, self.export()?)))
+            }
             Typing::Setting => {
                 let step = self.preview.as_mut().map(|it| it.typed(&text))?;
                 self.carry_on(step)

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::markdown;
-use crate::ui::tui::message::{Look, Needle, Span as Part, TranscriptId, Window};
+use crate::ui::tui::message::{Needle, Query, Span as Part, TranscriptId, Window};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
@@ -111,7 +111,7 @@ impl AgentPane {
     }
 
     /// What is missing, unless it was asked for already.
-    pub(crate) fn look(&mut self) -> Option<Look> {
+    pub(crate) fn query(&mut self) -> Option<Query> {
         let transcript = self.transcript.clone()?;
         if self.waiting {
             return None;
@@ -119,7 +119,7 @@ impl AgentPane {
         let part = self.wanted()?;
         self.waiting = true;
         self.stale = false;
-        Some(Look::Window(transcript, part))
+        Some(Query::Window(transcript, part))
     }
 
     fn wanted(&self) -> Option<Part> {
@@ -149,7 +149,7 @@ impl AgentPane {
     }
 
     /// Takes in a part of the transcript.
-    pub(crate) fn take(&mut self, transcript: &TranscriptId, found: Result<Window, String>) {
+    pub(crate) fn receive(&mut self, transcript: &TranscriptId, found: Result<Window, String>) {
         if self.transcript.as_ref() != Some(transcript) {
             return;
         }
@@ -172,7 +172,7 @@ impl AgentPane {
     }
 
     /// Takes in all of what is behind an entry.
-    pub(crate) fn take_detail(
+    pub(crate) fn receive_detail(
         &mut self,
         transcript: &TranscriptId,
         source: Source,
@@ -206,7 +206,7 @@ impl AgentPane {
     }
 
     /// Folds the entry at the cursor out or in; all of it may have to be looked at.
-    pub(crate) fn toggle(&mut self) -> Option<Look> {
+    pub(crate) fn toggle(&mut self) -> Option<Query> {
         let item = self.text.item()?;
         let transcript = self.transcript.clone()?;
         let entry = self.entries.iter().find(|entry| entry.index == item)?;
@@ -229,11 +229,11 @@ impl AgentPane {
         let line = self.text.line_in_item();
         self.lay_out();
         self.text.go_to(item, line);
-        Some(Look::Detail(transcript, source))
+        Some(Query::Detail(transcript, source))
     }
 
     /// Looks for the next or the last place of a text.
-    pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Look> {
+    pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
         // Past the end or before the start it goes on at the other end.
         let here = self.text.item().unwrap_or(0);
         let around = !forward && here == 0;
@@ -248,11 +248,11 @@ impl AgentPane {
             forward,
             around,
         };
-        Some(Look::Find(self.transcript.clone()?, needle))
+        Some(Query::Find(self.transcript.clone()?, needle))
     }
 
     /// Looks once more from the other end, unless that was where the last look began.
-    pub(crate) fn find_around(&self, needle: Needle) -> Option<Look> {
+    pub(crate) fn find_around(&self, needle: Needle) -> Option<Query> {
         // Said by the needle, not by where the end is: an agent at work moves the end.
         if needle.around {
             return None;
@@ -263,7 +263,7 @@ impl AgentPane {
             around: true,
             ..needle
         };
-        Some(Look::Find(self.transcript.clone()?, needle))
+        Some(Query::Find(self.transcript.clone()?, needle))
     }
 
     /// The last entry there is.

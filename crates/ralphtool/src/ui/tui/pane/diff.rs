@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::ui::text::clean;
 use crate::ui::tui::diff_view;
-use crate::ui::tui::message::{DiffId, Look};
+use crate::ui::tui::message::{DiffId, Query};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
@@ -58,7 +58,7 @@ impl DiffPane {
     }
 
     /// What is missing, unless it was asked for already.
-    pub(crate) fn look(&mut self, now: Timestamp) -> Option<Look> {
+    pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
         let id = self.id.clone()?;
         let is_due = match self.asked {
             None => true,
@@ -73,7 +73,7 @@ impl DiffPane {
         self.asked = Some(now);
         self.stale = false;
         self.waiting = true;
-        Some(Look::Diff(id))
+        Some(Query::Diff(id))
     }
 
     /// Shows another diff, or none.
@@ -90,7 +90,7 @@ impl DiffPane {
     }
 
     /// Takes in a diff.
-    pub(crate) fn take(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
+    pub(crate) fn receive(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
         if self.id.as_ref() != Some(id) {
             return;
         }

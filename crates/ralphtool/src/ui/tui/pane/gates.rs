@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
 use crate::ui::text::clean;
-use crate::ui::tui::message::{FileWindow, Look, Span as Part};
+use crate::ui::tui::message::{FileWindow, Query, Span as Part};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
@@ -74,7 +74,7 @@ impl GatesPane {
     }
 
     /// What is missing, unless it was asked for already.
-    pub(crate) fn look(&mut self, story: Option<&StoryProgress>) -> Option<Look> {
+    pub(crate) fn query(&mut self, story: Option<&StoryProgress>) -> Option<Query> {
         let story = story?;
         let gate = story.gates.get(self.open(story)?)?;
         if self.waiting || gate.log.is_empty() {
@@ -87,11 +87,11 @@ impl GatesPane {
         self.waiting = true;
         self.stale = false;
         self.asked = Some(path.clone());
-        Some(Look::File(path, Part::Last(TAIL)))
+        Some(Query::File(path, Part::Last(TAIL)))
     }
 
     /// Takes in an output.
-    pub(crate) fn take(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
+    pub(crate) fn receive(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
         self.waiting = false;
         match found {
             Ok(window) => {

@@ -47,7 +47,7 @@ impl LogPane {
     }
 
     /// Takes in a record; what agents say is in their transcripts.
-    pub(crate) fn take(&mut self, record: &Record) {
+    pub(crate) fn apply(&mut self, record: &Record) {
         if matches!(record.event, Event::Agent { .. }) {
             return;
         }

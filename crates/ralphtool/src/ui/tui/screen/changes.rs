@@ -11,7 +11,7 @@ use crate::ui::text::{clean, columns, pad};
 use crate::ui::tui::fuzzy;
 use crate::ui::tui::gauge;
 use crate::ui::tui::keys::Action;
-use crate::ui::tui::message::{ChangesFound, Look, Request, Told};
+use crate::ui::tui::message::{ChangesFound, ErrorText, Query, Request};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::step::{Step, Typing};
 use crate::ui::tui::wrap;
@@ -28,7 +28,7 @@ const MODIFIED: usize = 11;
 /// The list.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    found: Option<Result<ChangesFound, Told>>,
+    found: Option<Result<ChangesFound, ErrorText>>,
     /// What is shown: places in the list, with the letters that matched.
     shown: Vec<(usize, Vec<u32>)>,
     filter: String,
@@ -39,7 +39,7 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Takes in what was found; the selected change stays selected.
-    pub(crate) fn take(&mut self, found: Result<ChangesFound, Told>) {
+    pub(crate) fn receive(&mut self, found: Result<ChangesFound, ErrorText>) {
         let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
@@ -123,7 +123,7 @@ impl Changes {
             Action::Home => self.selected = 0,
             Action::End => self.selected = last,
             Action::Search => return Step::Type(Typing::Filter),
-            Action::Reload => return Step::Ask(Request::Look(vec![Look::Changes])),
+            Action::Reload => return Step::Ask(Request::Query(Query::Changes)),
             Action::Enter => return self.open(),
             Action::Back if !self.filter.is_empty() => self.set_filter(""),
             _ => {}
@@ -160,7 +160,7 @@ impl Changes {
                 Paragraph::new(Span::styled("  reading the changes …", palette.dim())),
                 list,
             ),
-            Some(Err(told)) => draw_lines(frame, below, &told_lines(told, palette), 2),
+            Some(Err(error)) => draw_lines(frame, below, &error_lines(error, palette), 2),
             Some(Ok(found)) if found.rows.is_empty() => {
                 draw_lines(frame, below, &empty(found, palette), 2);
             }
@@ -381,9 +381,9 @@ fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
 }
 
 /// An error with what to do.
-pub(crate) fn told_lines(told: &Told, palette: Palette) -> Vec<Line<'static>> {
-    let mut lines = vec![wrap::styled(clean(&told.message), palette.bad())];
-    for hint in &told.hints {
+pub(crate) fn error_lines(error: &ErrorText, palette: Palette) -> Vec<Line<'static>> {
+    let mut lines = vec![wrap::styled(clean(&error.message), palette.bad())];
+    for hint in &error.hints {
         lines.push(Line::from(vec![
             Span::styled("→ ", palette.name()),
             Span::raw(clean(hint)),

@@ -10,7 +10,7 @@ use super::run::Run;
 use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::tui::keys::Action;
-use crate::ui::tui::message::{DiffId, Look, Request, RunOver};
+use crate::ui::tui::message::{DiffId, Query, Request, RunOver};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::diff;
 use crate::ui::tui::step::Step;
@@ -55,21 +55,21 @@ pub(crate) struct Completion {
 
 impl Completion {
     /// Takes in what the run changed altogether; other changes are not its business.
-    pub(crate) fn take(&mut self, id: &DiffId, diff: &Diff) {
+    pub(crate) fn receive(&mut self, id: &DiffId, diff: &Diff) {
         if self.asked.as_ref() == Some(id) {
             self.stat = Some(Box::new(diff.clone()));
         }
     }
 
     /// What is missing.
-    pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
+    pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked.is_some() {
             return None;
         }
         let (from, to) = range_of(&run.progress)?;
         let id = DiffId::Between { from, to };
         self.asked = Some(id.clone());
-        Some(Look::Diff(id))
+        Some(Query::Diff(id))
     }
 
     /// The choice did not work, or the run goes on: it is open again.
@@ -180,7 +180,7 @@ impl Completion {
             let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
             u16::try_from(rows).unwrap_or(u16::MAX)
         };
-        let [first, told, _, choice] = Layout::vertical([
+        let [first, reasons, _, choice] = Layout::vertical([
             Constraint::Length(if area.height < ROOMY { 1 } else { 2 }),
             Constraint::Max(rows(&lines)),
             Constraint::Length(1),
@@ -191,7 +191,7 @@ impl Completion {
         let mut title = title_of(change_of(progress), palette);
         title.push(Span::raw("  the run is over"));
         frame.render_widget(Paragraph::new(Line::from(title)), first);
-        draw_lines(frame, told, &lines, MARGIN);
+        draw_lines(frame, reasons, &lines, MARGIN);
         draw_lines(frame, choice, &below, MARGIN);
     }
 
@@ -245,8 +245,8 @@ fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
 /// Why it ended.
 fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
     let progress = &run.progress;
-    if let Some(RunOver::Failed(told)) = &run.over {
-        return super::changes::told_lines(told, palette);
+    if let Some(RunOver::Failed(error)) = &run.over {
+        return super::changes::error_lines(error, palette);
     }
     let Some(outcome) = &progress.outcome else {
         return Vec::new();
@@ -263,10 +263,8 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
         let red = progress.red_gates.iter().map(String::as_str);
-        lines.extend(words::still_red(red).map(|told| {
-            let told = format!("! gates: {told}");
-            wrap::styled(told, palette.warn())
-        }));
+        let red = words::still_red(red).map(|red| format!("! gates: {red}"));
+        lines.extend(red.map(|red| wrap::styled(red, palette.warn())));
     }
     let (reason, hint) = match outcome {
         Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
@@ -274,11 +272,10 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
         _ => (None, None),
     };
     if let Some(reason) = reason {
-        let mut told = clean_lines(reason);
-        let more = told.len() > REASON_LINES;
-        told.truncate(REASON_LINES);
-        lines.extend(told.into_iter().map(|line| Line::from(format!("  {line}"))));
-        if more {
+        let reason = clean_lines(reason);
+        let shown = reason.iter().take(REASON_LINES);
+        lines.extend(shown.map(|line| Line::from(format!("  {line}"))));
+        if reason.len() > REASON_LINES {
             lines.push(wrap::styled("  …", palette.dim()));
         }
     }

@@ -8,14 +8,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use self::fields::{Fields, Shown};
-use super::changes::{draw_lines, told_lines};
+use super::changes::{draw_lines, error_lines};
 use super::title_of;
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::markdown;
-use crate::ui::tui::message::{Look, Previewed, Request, Start, Told};
+use crate::ui::tui::message::{ErrorText, Previewed, Query, Request, Start};
 use crate::ui::tui::palette::Palette;
-use crate::ui::tui::step::{Step, Sure};
+use crate::ui::tui::step::{Confirmation, Step};
 use crate::ui::tui::tabbed::Tabbed;
 use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
 use crate::ui::tui::wrap;
@@ -38,7 +38,7 @@ const STACKED: u16 = 9;
 pub(crate) struct Preview {
     /// The change's name.
     pub(crate) name: String,
-    data: Option<Result<Box<Previewed>, Told>>,
+    data: Option<Result<Box<Previewed>, ErrorText>>,
     fields: Fields,
     on_settings: bool,
     tabs: Tabbed<5>,
@@ -60,12 +60,12 @@ impl Preview {
     }
 
     /// What is to be looked at for it.
-    pub(crate) fn look(&self) -> Look {
-        Look::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
+    pub(crate) fn query(&self) -> Query {
+        Query::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
     }
 
     /// Takes in what was found.
-    pub(crate) fn take(&mut self, found: Result<Box<Previewed>, Told>) {
+    pub(crate) fn receive(&mut self, found: Result<Box<Previewed>, ErrorText>) {
         if let Ok(data) = &found {
             self.fields.learn(&data.settings);
         }
@@ -127,7 +127,7 @@ impl Preview {
             Action::Start => return self.start(false),
             Action::Fresh => return self.fresh(),
             Action::Settings => self.on_settings = !self.on_settings,
-            Action::Reload => return Step::Ask(Request::Look(vec![self.look()])),
+            Action::Reload => return Step::Ask(Request::Query(self.query())),
             Action::Back if self.on_settings => self.on_settings = false,
             Action::Back => return Step::Back,
             action if self.on_settings => return self.act_on_settings(action),
@@ -156,7 +156,7 @@ impl Preview {
         };
         match step {
             // A choice may change what there is to know, the prompt too.
-            Some(Step::Stay) => Step::Ask(Request::Look(vec![self.look()])),
+            Some(Step::Stay) => Step::Ask(Request::Query(self.query())),
             Some(step) => step,
             None => Step::Stay,
         }
@@ -183,14 +183,14 @@ impl Preview {
     /// A setting was typed.
     pub(crate) fn typed(&mut self, text: &str) -> Step {
         match self.fields.typed(text) {
-            Ok(()) => Step::Ask(Request::Look(vec![self.look()])),
+            Ok(()) => Step::Ask(Request::Query(self.query())),
             Err(problem) => Step::Say(problem),
         }
     }
 
     fn fresh(&self) -> Step {
         match self.known() {
-            Some(data) if data.open => Step::Confirm(Sure::Fresh),
+            Some(data) if data.open => Step::Confirm(Confirmation::Fresh),
             _ => self.start(false),
         }
     }
@@ -224,9 +224,9 @@ impl Preview {
                 let text = Span::styled("  reading the change …", palette.dim());
                 frame.render_widget(Paragraph::new(text), areas.text);
             }
-            Some(Err(told)) => {
+            Some(Err(error)) => {
                 let whole = areas.text.union(areas.side);
-                draw_lines(frame, whole, &told_lines(told, palette), 2);
+                draw_lines(frame, whole, &error_lines(error, palette), 2);
             }
             Some(Ok(data)) => {
                 let titles = self.tabs.titles(areas.tabs.width, palette);

@@ -11,7 +11,7 @@ use super::run::Run;
 use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
-use crate::ui::tui::message::{Look, ResultFound, ResultId};
+use crate::ui::tui::message::{Query, ResultFound, ResultId};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::diff::letter;
 use crate::ui::tui::step::Step;
@@ -46,18 +46,18 @@ impl Default for ResultScreen {
 
 impl ResultScreen {
     /// Takes in what was found.
-    pub(crate) fn take(&mut self, found: Box<ResultFound>) {
+    pub(crate) fn receive(&mut self, found: Box<ResultFound>) {
         self.found = Some(found);
     }
 
     /// What is missing.
-    pub(crate) fn look(&mut self, run: &Run) -> Option<Look> {
+    pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked {
             return None;
         }
         let header = run.progress.header.as_ref()?;
         self.asked = true;
-        Some(Look::Result(Box::new(ResultId {
+        Some(Query::Result(Box::new(ResultId {
             change: header.change.clone(),
             range: range_of(&run.progress),
         })))

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 use crate::ui::summary::Summary;
-use crate::ui::tui::message::{Answer, DiffId, Export, Look, Request, RunOver, TranscriptId};
+use crate::ui::tui::message::{Answer, DiffId, Export, Query, Request, RunOver, TranscriptId};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::agent::AgentPane;
 use crate::ui::tui::pane::attempts;
@@ -70,16 +70,16 @@ impl Tab {
 
 /// Where a run is looked at from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum RunMode {
     /// It is run here, and steered from here.
-    Here,
+    Live,
     /// It is run in another terminal, and steered there.
-    Elsewhere {
+    Attached {
         /// Its process has gone without an end of its own.
-        orphaned: bool,
+        interrupted: bool,
     },
     /// It is of the past.
-    Past,
+    Replay,
 }
 
 /// A run.
@@ -90,7 +90,7 @@ pub(crate) struct Run {
     /// Its closing words.
     pub(crate) summary: Summary,
     /// Where it is looked at from.
-    pub(crate) seat: Seat,
+    pub(crate) mode: RunMode,
     /// What became of it, once the loop is over.
     pub(crate) over: Option<RunOver>,
     selected: usize,
@@ -111,11 +111,11 @@ pub(crate) struct Run {
 
 impl Run {
     /// A run nothing is known of yet.
-    pub(crate) fn new(palette: Palette, zone: TimeZone, seat: Seat) -> Self {
+    pub(crate) fn new(palette: Palette, zone: TimeZone, mode: RunMode) -> Self {
         Self {
             progress: Progress::default(),
             summary: Summary::default(),
-            seat,
+            mode,
             over: None,
             selected: 0,
             top: 0,
@@ -134,10 +134,10 @@ impl Run {
     }
 
     /// Takes in a record.
-    pub(crate) fn take(&mut self, record: &Record) {
+    pub(crate) fn apply(&mut self, record: &Record) {
         self.progress.apply(record);
         self.summary.apply(record);
-        self.log.take(record);
+        self.log.apply(record);
         match &record.event {
             Event::Agent { story, attempt, .. } => self.on_said(story, *attempt),
             Event::GateStarted { .. } | Event::GateFinished { .. } => {
@@ -281,10 +281,10 @@ impl Run {
 
     /// Whether nothing more will come of it.
     fn stands_still(&self) -> bool {
-        match self.seat {
-            Seat::Here => false,
-            Seat::Elsewhere { orphaned } => orphaned,
-            Seat::Past => true,
+        match self.mode {
+            RunMode::Live => false,
+            RunMode::Attached { interrupted } => interrupted,
+            RunMode::Replay => true,
         }
     }
 
@@ -334,15 +334,15 @@ impl Run {
     }
 
     /// What is missing for what is shown.
-    pub(crate) fn look(&mut self, now: Timestamp) -> Option<Look> {
+    pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
         match self.tab {
-            Tab::Agent => self.agent.look(),
-            Tab::Diff => self.diff.look(now),
+            Tab::Agent => self.agent.query(),
+            Tab::Diff => self.diff.query(now),
             Tab::Gates => {
                 if matches!(self.progress.doing, Doing::Gate { .. }) {
                     self.gates.grew();
                 }
-                self.gates.look(self.progress.stories.get(self.selected))
+                self.gates.query(self.progress.stories.get(self.selected))
             }
             Tab::Attempts | Tab::Log => None,
         }
@@ -351,9 +351,9 @@ impl Run {
     /// Takes in what was found; whether it was for this screen.
     pub(crate) fn answer(&mut self, answer: Answer) -> Option<Step> {
         match answer {
-            Answer::Window(transcript, found) => self.agent.take(&transcript, found),
+            Answer::Window(transcript, found) => self.agent.receive(&transcript, found),
             Answer::Detail(transcript, source, lines) => {
-                self.agent.take_detail(&transcript, source, lines);
+                self.agent.receive_detail(&transcript, source, lines);
             }
             Answer::Found(transcript, needle, place) => {
                 if self.agent.transcript() != Some(&transcript) {
@@ -362,14 +362,12 @@ impl Run {
                 let Some(entry) = place else {
                     let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
                     let around = self.agent.find_around(needle);
-                    return Some(
-                        around.map_or(nowhere, |look| Step::Ask(Request::Look(vec![look]))),
-                    );
+                    return Some(around.map_or(nowhere, |query| Step::Ask(Request::Query(query))));
                 };
                 self.agent.go_to(entry);
             }
-            Answer::Diff(id, found) => self.diff.take(&id, found),
-            Answer::File(path, found) => self.gates.take(path, found),
+            Answer::Diff(id, found) => self.diff.receive(&id, found),
+            Answer::File(path, found) => self.gates.receive(path, found),
             _ => {}
         }
         None

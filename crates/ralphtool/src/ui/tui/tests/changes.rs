@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
-use crate::ui::tui::message::{Answer, ChangesFound, Msg, OpenRun, Told};
+use crate::ui::tui::message::{Answer, ChangesFound, ErrorText, Msg, OpenRun};
 use ralph_plan::change::SourceKind;
 
 super::scenes!(
@@ -116,7 +116,7 @@ fn empty(stage: &mut Stage) {
 }
 
 fn error(stage: &mut Stage) {
-    stage.tell(Msg::Answer(Box::new(Answer::Changes(Err(Told {
+    stage.tell(Msg::Answer(Box::new(Answer::Changes(Err(ErrorText {
         message: "`/home/me/somewhere-else` is in no git repository".to_owned(),
         hints: vec![
             "run `git init` and commit once".to_owned(),

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::stage::Stage;
 use super::story::over;
 use crate::ui::plain::script::id;
-use crate::ui::tui::message::{Msg, RunOver, Told};
+use crate::ui::tui::message::{ErrorText, Msg, RunOver};
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
 
 super::scenes!(
@@ -118,7 +118,7 @@ fn ended_by_itself(stage: &mut Stage) {
 
 fn loop_failed(stage: &mut Stage) {
     super::story::working(stage);
-    stage.tell(Msg::RunOver(RunOver::Failed(Told {
+    stage.tell(Msg::RunOver(RunOver::Failed(ErrorText {
         message: "could not write `/state/runs/x/events.jsonl`: no space left on device".to_owned(),
         hints: vec!["free some space, then run the same again; nothing is lost".to_owned()],
     })));

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::ui::list::{ChangeRow, ChangeState};
 use crate::ui::tui::message::{
-    Answer, ChangesFound, DocumentText, FileWindow, Look, Needle, OpenRun, Previewed, ResultFound,
-    Span, Told, Window,
+    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Previewed, Query,
+    ResultFound, Span, Window,
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
@@ -18,9 +18,9 @@ use ralph_vault::diff::{self, ChangedFile, Cut, Diff, FileStatus};
 /// What is on disk.
 pub(in crate::ui::tui) struct World {
     /// The changes.
-    pub(in crate::ui::tui) changes: Result<ChangesFound, Told>,
+    pub(in crate::ui::tui) changes: Result<ChangesFound, ErrorText>,
     /// What there is to know before a start, or why the change cannot be read.
-    pub(in crate::ui::tui) remarks: Result<Vec<Remark>, Told>,
+    pub(in crate::ui::tui) remarks: Result<Vec<Remark>, ErrorText>,
     /// A run of the change is open.
     pub(in crate::ui::tui) open: bool,
     /// What agents said.
@@ -50,25 +50,26 @@ impl Default for World {
     }
 }
 
-/// Answers a look.
-pub(super) fn answer(world: &World, look: &Look) -> Answer {
-    match look.clone() {
-        Look::Changes => Answer::Changes(world.changes.clone()),
-        Look::Preview(name, chosen) => Answer::Preview(
+/// Answers a query.
+pub(super) fn answer(world: &World, query: &Query) -> Answer {
+    match query.clone() {
+        Query::Export(path, _) => Answer::Exported(Ok(path)),
+        Query::Changes => Answer::Changes(world.changes.clone()),
+        Query::Preview(name, chosen) => Answer::Preview(
             world
                 .remarks
                 .clone()
                 .map(|remarks| Box::new(previewed(&name, *chosen, remarks, world.open))),
         ),
-        Look::Window(transcript, part) => Answer::Window(transcript, Ok(window(world, part))),
-        Look::Find(transcript, needle) => {
+        Query::Window(transcript, part) => Answer::Window(transcript, Ok(window(world, part))),
+        Query::Find(transcript, needle) => {
             let place = find(world, &needle);
             Answer::Found(transcript, needle, place)
         }
-        Look::Detail(transcript, source) => Answer::Detail(transcript, source, detail()),
-        Look::Diff(id) => Answer::Diff(id, world.diff.clone().map(Box::new)),
-        Look::File(path, part) => Answer::File(path, Ok(file(world, part))),
-        Look::Result(id) => Answer::Result(Box::new(ResultFound {
+        Query::Detail(transcript, source) => Answer::Detail(transcript, source, detail()),
+        Query::Diff(id) => Answer::Diff(id, world.diff.clone().map(Box::new)),
+        Query::File(path, part) => Answer::File(path, Ok(file(world, part))),
+        Query::Result(id) => Answer::Result(Box::new(ResultFound {
             change: world.is_there.then(|| change(&id.change)),
             files: world.files.clone(),
         })),

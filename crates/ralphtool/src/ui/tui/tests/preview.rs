@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
-use crate::ui::tui::message::{Msg, RunOver, Told};
+use crate::ui::tui::message::{ErrorText, Msg, RunOver};
 use ralph_run::preview::Remark;
 
 super::scenes!(
@@ -161,14 +161,14 @@ fn fresh_question(stage: &mut Stage) {
 fn could_not_start(stage: &mut Stage) {
     stories(stage);
     stage.keys("r");
-    stage.tell(Msg::RunOver(RunOver::Failed(Told {
+    stage.tell(Msg::RunOver(RunOver::Failed(ErrorText {
         message: "could not find `claude` on the search path".to_owned(),
         hints: vec!["install it, or choose another agent in the settings".to_owned()],
     })));
 }
 
 fn error(stage: &mut Stage) {
-    stage.world.remarks = Err(Told {
+    stage.world.remarks = Err(ErrorText {
         message: "could not read `openspec/changes/add-retry/tasks.md`: permission denied"
             .to_owned(),
         hints: vec!["look at its owner and mode".to_owned()],

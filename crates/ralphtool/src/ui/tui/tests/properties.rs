@@ -11,7 +11,7 @@ use super::story::{
 };
 use crate::ui::plain::script::id;
 use crate::ui::tui::app::{Home, Screen};
-use crate::ui::tui::message::{self, Msg, RunOver, Told, Wheel};
+use crate::ui::tui::message::{self, ErrorText, Msg, RunOver, Wheel};
 use crate::ui::tui::text_pane::GUTTER;
 use crate::ui::tui::wrap;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
@@ -151,7 +151,7 @@ fn take(stage: &mut Stage, step: Step) {
         Step::Late => answer_late(stage),
         Step::Over(0) => stage.tell(Msg::RunOver(RunOver::Ended(0))),
         Step::Over(1) => stage.tell(Msg::RunOver(RunOver::NothingLeft)),
-        Step::Over(_) => stage.tell(Msg::RunOver(RunOver::Failed(Told {
+        Step::Over(_) => stage.tell(Msg::RunOver(RunOver::Failed(ErrorText {
             message: "it broke".to_owned(),
             hints: vec!["mend it".to_owned()],
         }))),
@@ -160,11 +160,11 @@ fn take(stage: &mut Stage, step: Step) {
 
 fn answer_late(stage: &mut Stage) {
     for request in stage.take_asked() {
-        let message::Request::Look(looks) = request else {
+        let message::Request::Query(query) = request else {
             continue;
         };
-        for look in looks {
-            let answer = found::answer(&stage.world, &look);
+        if !matches!(query, message::Query::Export(..)) {
+            let answer = found::answer(&stage.world, &query);
             stage.answer(answer);
         }
     }

@@ -98,15 +98,12 @@ fn agent_searched(stage: &mut Stage) {
 }
 
 fn agent_unreadable(stage: &mut Stage) {
-    use crate::ui::tui::message::{Answer, Look, Msg, Request};
+    use crate::ui::tui::message::{Answer, Msg, Query, Request};
     stage.silent = true;
     working(stage);
-    let looks = stage.take_asked().into_iter().rev();
-    let window = looks.into_iter().find_map(|request| match request {
-        Request::Look(mut looks) => match looks.pop() {
-            Some(Look::Window(transcript, _)) => Some(transcript),
-            _ => None,
-        },
+    let mut asked = stage.take_asked().into_iter().rev();
+    let window = asked.find_map(|request| match request {
+        Request::Query(Query::Window(transcript, _)) => Some(transcript),
         _ => None,
     });
     let problem = "permission denied".to_owned();

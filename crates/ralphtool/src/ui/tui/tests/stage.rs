@@ -13,7 +13,7 @@ use super::found::{self, World};
 use super::looks;
 use crate::ui::plain::script::Script;
 use crate::ui::tui::app::{self, App, Home};
-use crate::ui::tui::message::{Answer, Look, Msg, Request};
+use crate::ui::tui::message::{Answer, Msg, Query, Request};
 use crate::ui::tui::view;
 use ralph_run::records::event::Event;
 
@@ -28,7 +28,7 @@ pub(in crate::ui::tui) struct Stage {
     pub(in crate::ui::tui) asked: Vec<Request>,
     /// What is on disk.
     pub(in crate::ui::tui) world: World,
-    /// Nobody answers a look.
+    /// Nobody answers a query.
     pub(in crate::ui::tui) silent: bool,
     script: Script,
     now: Timestamp,
@@ -87,18 +87,16 @@ impl Stage {
 
     fn perform(&mut self, request: Option<Request>) {
         match request {
-            Some(Request::Look(looks)) if !self.silent => {
-                for look in looks {
-                    self.answer_look(&look);
-                }
+            Some(Request::Query(query)) if !self.silent && !matches!(query, Query::Export(..)) => {
+                self.answer_query(&query);
             }
             Some(request) => self.asked.push(request),
             None => {}
         }
     }
 
-    fn answer_look(&mut self, look: &Look) {
-        let answer = found::answer(&self.world, look);
+    fn answer_query(&mut self, query: &Query) {
+        let answer = found::answer(&self.world, query);
         self.answer(answer);
     }
 
@@ -110,7 +108,7 @@ impl Stage {
 
     /// Reads the changes.
     pub(in crate::ui::tui) fn read_changes(&mut self) {
-        self.answer_look(&Look::Changes);
+        self.answer_query(&Query::Changes);
     }
 
     /// A record, so many seconds after the one before.
@@ -186,11 +184,11 @@ impl Stage {
 }
 
 fn app(home: Home, size: (u16, u16), colored: bool, now: Timestamp) -> App {
-    let look = app::Terminal {
+    let query = app::Terminal {
         size,
         colored,
         zone: TimeZone::UTC,
         exports: "/home/me/project".to_owned(),
     };
-    App::new(home, look, now)
+    App::new(home, query, now)
 }

@@ -3,11 +3,11 @@
 use ratatui::layout::Rect;
 
 use super::draw::Areas;
-use super::{Run, Seat, Tab};
+use super::{Run, RunMode, Tab};
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{Request, Wheel};
 use crate::ui::tui::pane::attempts;
-use crate::ui::tui::step::{Step, Sure, Typing};
+use crate::ui::tui::step::{Confirmation, Step, Typing};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::progress::Doing;
 
@@ -19,7 +19,7 @@ impl Run {
             Action::PreviousTab => self.tab = self.tab.moved(Tab::ALL.len() - 1),
             Action::Tab(number) => self.tab = Tab::ALL[(number - 1).min(Tab::ALL.len() - 1)],
             Action::Right => self.on_pane = true,
-            Action::Back if self.seat != Seat::Here && !self.on_pane => return Step::Back,
+            Action::Back if self.mode != RunMode::Live && !self.on_pane => return Step::Back,
             Action::Left | Action::Back => self.on_pane = false,
             Action::Follow => self.follow(),
             Action::PreviousAttempt => self.step_attempt(false),
@@ -114,8 +114,8 @@ impl Run {
         }
         match self.tab {
             Tab::Agent => {
-                if let Some(look) = self.agent.toggle() {
-                    return Step::Ask(Request::Look(vec![look]));
+                if let Some(query) = self.agent.toggle() {
+                    return Step::Ask(Request::Query(query));
                 }
             }
             Tab::Diff => self.diff.toggle(),
@@ -158,10 +158,10 @@ impl Run {
             return Step::Type(Typing::Search);
         }
         if self.tab == Tab::Agent {
-            let look = self.agent.find(&self.needle, forward);
-            return look.map_or_else(
+            let query = self.agent.find(&self.needle, forward);
+            return query.map_or_else(
                 || Step::Say("no agent has worked on this story yet".to_owned()),
-                |look| Step::Ask(Request::Look(vec![look])),
+                |query| Step::Ask(Request::Query(query)),
             );
         }
         if self.pane_mut().find(forward) {
@@ -174,7 +174,7 @@ impl Run {
     /// What the user wants of the running loop.
     fn steer(&mut self, action: Action) -> Step {
         let is_over = self.over.is_some() || self.progress.outcome.is_some();
-        if is_over || self.seat != Seat::Here {
+        if is_over || self.mode != RunMode::Live {
             return Step::Stay;
         }
         let is_paused = matches!(self.progress.doing, Doing::Paused { .. });
@@ -183,8 +183,10 @@ impl Run {
                 Step::Ask(Request::Command(UserCommand::GoOn))
             }
             Action::Pause => Step::Ask(Request::Command(UserCommand::Pause)),
-            Action::Stop => Step::Confirm(Sure::Stop),
-            Action::Skip if self.progress.current_story().is_some() => Step::Confirm(Sure::Skip),
+            Action::Stop => Step::Confirm(Confirmation::Stop),
+            Action::Skip if self.progress.current_story().is_some() => {
+                Step::Confirm(Confirmation::Skip)
+            }
             Action::Note => Step::Type(Typing::Note),
             Action::TryNow if matches!(self.progress.doing, Doing::Waiting { .. }) => {
                 Step::Ask(Request::Command(UserCommand::TryNow))

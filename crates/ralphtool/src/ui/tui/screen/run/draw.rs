@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::super::title_of;
 use super::story_list;
-use super::{Run, Seat, Tab};
+use super::{Run, RunMode, Tab};
 use crate::ui::text::clean;
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::text_pane::GUTTER;
@@ -223,9 +223,9 @@ impl Run {
             }
             Doing::Ended => {
                 let mut spans = vec![Span::styled("the run is over", palette.strong())];
-                let choice = match self.seat {
-                    Seat::Here if self.over.is_none() => "; Esc goes to what becomes of it",
-                    Seat::Elsewhere { .. } if self.progress.finish.is_none() => {
+                let choice = match self.mode {
+                    RunMode::Live if self.over.is_none() => "; Esc goes to what becomes of it",
+                    RunMode::Attached { .. } if self.progress.finish.is_none() => {
                         "; what becomes of it is chosen in its terminal"
                     }
                     _ => "",
@@ -244,9 +244,9 @@ impl Run {
         }
         // Broken off, or at work elsewhere: nothing more will be seen here.
         if self.stands_still() && self.progress.outcome.is_none() {
-            let text = match self.seat {
-                Seat::Elsewhere { .. } => "interrupted, `ralphtool resume` goes on with it · ",
-                Seat::Here | Seat::Past => "the record ends here · ",
+            let text = match self.mode {
+                RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
+                RunMode::Live | RunMode::Replay => "the record ends here · ",
             };
             spans.insert(0, Span::styled(text, palette.warn()));
         }
@@ -255,9 +255,9 @@ impl Run {
 
     /// What is said where it is steered, and what elsewhere.
     fn steered(&self, here: &'static str, elsewhere: &'static str) -> &'static str {
-        match self.seat {
-            Seat::Here => here,
-            Seat::Elsewhere { .. } | Seat::Past => elsewhere,
+        match self.mode {
+            RunMode::Live => here,
+            RunMode::Attached { .. } | RunMode::Replay => elsewhere,
         }
     }
 

@@ -15,24 +15,24 @@ use ralph_run::records::event::{Event, Record};
 
 /// Records that wait to be shown.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Mailbox {
+pub(super) struct RecordQueue {
     waiting: Arc<Mutex<VecDeque<Record>>>,
-    bell: Arc<Notify>,
+    waker: Arc<Notify>,
 }
 
-impl Mailbox {
+impl RecordQueue {
     /// Collects what comes until the sender is gone, and lets somebody else hear it first.
     pub(super) fn collect(
         &self,
         mut records: Receiver<Vec<Record>>,
         mut hear: impl FnMut(&Record) + Send + 'static,
     ) -> std::thread::JoinHandle<()> {
-        let mailbox = self.clone();
+        let queue = self.clone();
         std::thread::spawn(move || {
             while let Some(records) = records.blocking_recv() {
                 for record in records {
                     hear(&record);
-                    mailbox.put(record);
+                    queue.put(record);
                 }
             }
         })
@@ -55,12 +55,12 @@ impl Mailbox {
             None => waiting.push_back(record),
         }
         drop(waiting);
-        self.bell.notify_one();
+        self.waker.notify_one();
     }
 
     /// Waits until there is something.
-    pub(super) async fn rings(&self) {
-        self.bell.notified().await;
+    pub(super) async fn filled(&self) {
+        self.waker.notified().await;
     }
 
     /// Takes everything out.
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn of_what_an_agent_says_the_last_is_kept_and_of_all_else_everything() {
-        let mailbox = Mailbox::default();
+        let queue = RecordQueue::default();
         let text = |seq| {
             let text = format!("word {seq}");
             said(seq, 1, AgentEvent::Text { text })
@@ -160,12 +160,12 @@ mod tests {
             warning(5),
             warning(6),
         ] {
-            mailbox.put(it);
+            queue.put(it);
         }
-        mailbox.put(text(7));
-        mailbox.put(said(8, 2, AgentEvent::Final { is_error: false }));
-        let kept: Vec<u64> = mailbox.take().into_iter().map(|it| it.seq).collect();
+        queue.put(text(7));
+        queue.put(said(8, 2, AgentEvent::Final { is_error: false }));
+        let kept: Vec<u64> = queue.take().into_iter().map(|it| it.seq).collect();
         assert_eq!(kept, [3, 4, 5, 6, 7, 8]);
-        assert!(mailbox.take().is_empty());
+        assert!(queue.take().is_empty());
     }
 }

@@ -11,11 +11,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 
-use super::desk::Desk;
-use super::mailbox::Mailbox;
 use super::pace::Pace;
+use super::record_queue::RecordQueue;
 use super::screen_guard::ScreenGuard;
-use super::{Ask, COMMANDS, input, panic_key};
+use super::workers::Workers;
+use super::{COMMANDS, StartRun, panic_key};
 use crate::ui::tui::app::App;
 use crate::ui::tui::message::{Msg, Request};
 use ralph_run::machine::UserCommand;
@@ -24,54 +24,23 @@ use ralph_run::records::event::Record;
 /// How often clocks are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Everything the screen is connected to.
-pub(super) struct Screen {
-    /// What it knows.
-    pub(super) app: App,
-    guard: ScreenGuard,
-    mailbox: Mailbox,
-    messages: UnboundedReceiver<Msg>,
-    desk: Desk,
-    /// Where runs are started.
-    asks: UnboundedSender<Ask>,
-    /// To the loop that runs now.
-    commands: Option<Sender<UserCommand>>,
-    pace: Pace,
-    /// The terminal is given back until the process goes on.
-    suspended: bool,
-}
-
-/// What a screen is made of.
-pub(super) struct Parts {
+/// The screen, and everything it is connected to.
+pub(super) struct ScreenLoop {
     pub(super) app: App,
     pub(super) guard: ScreenGuard,
-    pub(super) mailbox: Mailbox,
-    pub(super) desk: Desk,
-    pub(super) asks: UnboundedSender<Ask>,
+    pub(super) queue: RecordQueue,
+    pub(super) messages: UnboundedReceiver<Msg>,
+    pub(super) workers: Workers,
+    /// Where runs are started.
+    pub(super) starts: UnboundedSender<StartRun>,
+    /// To the loop that runs now.
     pub(super) commands: Option<Sender<UserCommand>>,
+    pub(super) pace: Pace,
+    /// The terminal is given back until the process goes on.
+    pub(super) suspended: bool,
 }
 
-impl Screen {
-    /// Puts it together; messages come from the keyboard and from whoever holds the sender.
-    pub(super) fn new(
-        parts: Parts,
-        sender: UnboundedSender<Msg>,
-        messages: UnboundedReceiver<Msg>,
-    ) -> Self {
-        input::listen(sender);
-        Self {
-            app: parts.app,
-            guard: parts.guard,
-            mailbox: parts.mailbox,
-            messages,
-            desk: parts.desk,
-            asks: parts.asks,
-            commands: parts.commands,
-            pace: Pace::default(),
-            suspended: false,
-        }
-    }
-
+impl ScreenLoop {
     /// Shows until the app wants to quit or the terminal is gone; gives the app back.
     pub(super) fn run(mut self) -> io::Result<App> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -85,7 +54,7 @@ impl Screen {
     async fn show(&mut self) -> io::Result<()> {
         let mut stops = signal(raw(Signals::TSTP))?;
         let mut resumes = signal(raw(Signals::CONT))?;
-        let first = self.app.first_look();
+        let first = self.app.first_query();
         if self.perform(first)? == Next::Quit {
             return Ok(());
         }
@@ -93,16 +62,16 @@ impl Screen {
             self.draw_if_due()?;
             let mut batch = VecDeque::new();
             match self.wait(&mut stops, &mut resumes).await {
-                Woken::Message(msg) => batch.push_back(msg),
-                Woken::Records | Woken::Time => {}
-                Woken::Suspend => self.suspend()?,
-                Woken::Resumed => self.resume()?,
-                Woken::Alone => return Ok(()),
+                Wake::Message(msg) => batch.push_back(msg),
+                Wake::Records | Wake::Time => {}
+                Wake::Suspend => self.suspend()?,
+                Wake::Resumed => self.resume()?,
+                Wake::Alone => return Ok(()),
             }
             while let Ok(msg) = self.messages.try_recv() {
                 batch.push_back(msg);
             }
-            let batch = in_order(batch, self.mailbox.take());
+            let batch = in_order(batch, self.queue.take());
             self.app.update(Msg::Clock(Timestamp::now()));
             let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
             let was_input = batch.iter().any(is_input);
@@ -110,7 +79,7 @@ impl Screen {
                 match &msg {
                     Msg::Key(key) => panic_key::pressed(key),
                     // It may have been another one in between, and cut off what was drawn.
-                    Msg::Resize { .. } if !self.suspended => self.guard.forget()?,
+                    Msg::Resize { .. } if !self.suspended => self.guard.invalidate()?,
                     _ => {}
                 }
                 let request = self.app.update(msg);
@@ -121,23 +90,23 @@ impl Screen {
             if was_input {
                 self.pace.pressed();
                 // What a key makes visible is there for the next picture, not for the one after.
-                let looks = self.app.update(Msg::Frame);
-                self.perform(looks)?;
+                let missing = self.app.update(Msg::Frame);
+                self.perform(missing)?;
             }
         }
     }
 
-    async fn wait(&mut self, stops: &mut Signal, resumes: &mut Signal) -> Woken {
+    async fn wait(&mut self, stops: &mut Signal, resumes: &mut Signal) -> Wake {
         let due = self.next_wake();
         tokio::select! {
             // Keys before all else.
             biased;
-            msg = self.messages.recv() => msg.map_or(Woken::Alone, Woken::Message),
-            _ = stops.recv() => Woken::Suspend,
-            _ = resumes.recv() => Woken::Resumed,
+            msg = self.messages.recv() => msg.map_or(Wake::Alone, Wake::Message),
+            _ = stops.recv() => Wake::Suspend,
+            _ = resumes.recv() => Wake::Resumed,
             // Once there is something to draw, the rest can wait until it is time to draw it.
-            () = self.mailbox.rings(), if !self.app.has_changed() => Woken::Records,
-            () = until(due) => Woken::Time,
+            () = self.queue.filled(), if !self.app.has_changed() => Wake::Records,
+            () = until(due) => Wake::Time,
         }
     }
 
@@ -159,8 +128,8 @@ impl Screen {
         if self.suspended || !is_due || !self.app.take_changed() {
             return Ok(());
         }
-        let looks = self.app.update(Msg::Frame);
-        self.perform(looks)?;
+        let missing = self.app.update(Msg::Frame);
+        self.perform(missing)?;
         self.guard.draw(&self.app)?;
         self.pace.drew(Instant::now());
         Ok(())
@@ -170,24 +139,26 @@ impl Screen {
         match request {
             None => {}
             // The terminal is somebody else's at the moment.
-            Some(Request::Call(_)) if self.suspended => {}
+            Some(Request::Notify(_)) if self.suspended => {}
             Some(Request::Quit) => return Ok(Next::Quit),
             Some(Request::Suspend) => self.suspend()?,
             Some(Request::Redraw) => {
-                self.guard.forget()?;
-                self.draw_anew()?;
+                self.guard.invalidate()?;
+                self.redraw()?;
             }
             Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
             Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
-            Some(Request::Call(message)) => ScreenGuard::call(&message)?,
-            Some(Request::Export(path, export)) => self.desk.export(path, export),
-            Some(Request::Look(looks)) => looks.into_iter().for_each(|look| self.desk.look(look)),
+            Some(Request::Notify(message)) => ScreenGuard::notify(&message)?,
+            Some(Request::Query(query)) => self.workers.query(query),
             Some(Request::Command(command)) => self.command(command),
             Some(Request::Start(start)) => {
                 let (sender, receiver) = mpsc::channel(COMMANDS);
                 self.commands = Some(sender);
                 // Nobody starts runs any more: the program is about to end.
-                let _ = self.asks.send(Ask::Start(start, receiver));
+                let _ = self.starts.send(StartRun {
+                    start,
+                    commands: receiver,
+                });
             }
         }
         Ok(Next::Go)
@@ -203,11 +174,11 @@ impl Screen {
     fn resume(&mut self) -> io::Result<()> {
         self.suspended = false;
         self.guard.resume()?;
-        self.draw_anew()
+        self.redraw()
     }
 
     /// The terminal may have another size than before.
-    fn draw_anew(&mut self) -> io::Result<()> {
+    fn redraw(&mut self) -> io::Result<()> {
         let (columns, rows) = self.guard.size()?;
         self.app.update(Msg::Resize { columns, rows });
         Ok(())
@@ -222,7 +193,7 @@ impl Screen {
 }
 
 /// Keys first, then what the run says, and only then that it is over: all it said was in the
-/// mailbox before.
+/// queue before.
 fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
     let is_end = |msg: &Msg| matches!(msg, Msg::RunOver(_) | Msg::Leave);
     let (ends, mut batch): (Vec<Msg>, Vec<Msg>) = messages.into_iter().partition(is_end);
@@ -239,7 +210,7 @@ enum Next {
 }
 
 /// Why the screen woke.
-enum Woken {
+enum Wake {
     Message(Msg),
     Records,
     Time,
