@@ -1,7 +1,7 @@
 //! How it is shown, from records only.
 //!
-//! A face is a fold over the records of a run. Whatever is on the screen came through
-//! [`Face::show`]; nothing here looks at files, processes or the clock.
+//! A reporter is a fold over the records of a run. Whatever is on the screen came through
+//! [`Reporter::show`]; nothing here looks at files, processes or the clock.
 
 pub(crate) mod afterwards;
 pub(crate) mod attempts;
@@ -37,7 +37,7 @@ use ralph_agents::hearing::DetailLevel;
 use ralph_run::records::event::Record;
 
 /// Something that shows a run while it happens.
-pub(crate) trait Face {
+pub(crate) trait Reporter {
     /// How much it shows of what agents say.
     fn detail_level(&self) -> DetailLevel;
 
@@ -47,7 +47,7 @@ pub(crate) trait Face {
     /// Lets everything be seen that was shown.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Time has passed; faces that show it may draw again.
+    /// Time has passed; reporters that show it may draw again.
     fn tick(&mut self, now: Timestamp) -> io::Result<()>;
 
     /// No record will follow; says what there is to say at the end.

@@ -67,8 +67,8 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
     } else {
         Verbosity::Normal
     };
-    let face = reporter::plain(verbosity, NextSteps::Untold, context);
-    let code = start::show_run(Box::new(ready), face).await?;
+    let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
+    let code = start::show_run(Box::new(ready), reporter).await?;
     if code != 0 {
         output::present(|out| demo::write_cut_short(out, paint, &view))?;
         return Ok(code.into());

@@ -4,16 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::context::Context;
-use super::output;
 use super::repository::repository_to_read;
 use super::runtime::on_runtime;
-use super::tui;
-use crate::ui::json::Json;
-use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
-use crate::ui::{Face, log, receipt, receipt_markdown};
+use super::{output, reporter, tui};
+use crate::ui::{Reporter, log, receipt, receipt_markdown};
 use ralph_run::failure::Failure;
 use ralph_run::history::lookup::{find_run, past_runs, read_run};
 use ralph_run::records::event::Record;
@@ -55,10 +51,10 @@ pub(super) struct LogArguments {
 
 /// Lists the runs, or shows one.
 pub(super) fn run(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(look(arguments, context))
+    on_runtime(list_or_show(arguments, context))
 }
 
-async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
+async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository = repository_to_read(context)?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let runs = past_runs(&repository, &vault)?;
@@ -69,7 +65,7 @@ async fn look(arguments: &LogArguments, context: &Context) -> Result<ExitCode, F
             return replay(records, context).await;
         }
         if arguments.events {
-            return show(&records, face(arguments, context));
+            return show(&records, reporter::of_past(arguments.json, context));
         }
         let receipt = Receipt::of(run, &records, Timestamp::now());
         return show_receipt(&receipt, arguments, context);
@@ -107,26 +103,11 @@ async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Fai
     Box::pin(tui::replay(records, context)).await
 }
 
-fn face(arguments: &LogArguments, context: &Context) -> Box<dyn Face> {
-    if arguments.json {
-        return Box::new(Json::new(output::stdout()));
-    }
-    let look = Look {
-        // It is over, or goes on elsewhere: nothing is drawn again.
-        screen: Screen::Pipe,
-        paint: context.paint_for(&std::io::stdout()),
-        verbosity: Verbosity::Normal,
-        next: NextSteps::Untold,
-        zone: TimeZone::system(),
-    };
-    Box::new(Plain::new(output::stdout(), look))
-}
-
 /// Shows what happened, as if it happened now.
-fn show(records: &[Record], mut face: Box<dyn Face>) -> Result<ExitCode, Failure> {
+fn show(records: &[Record], mut reporter: Box<dyn Reporter>) -> Result<ExitCode, Failure> {
     let mut all = records.iter();
-    all.try_for_each(|record| face.show(record, record.at))
-        .and_then(|()| face.close())
+    all.try_for_each(|record| reporter.show(record, record.at))
+        .and_then(|()| reporter.close())
         .map_err(|error| Failure::system("could not write the output").because(error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,5 @@
 //! Which reporter shows a run: JSON lines, or the log as the terminal can show it.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
 
 use jiff::tz::TimeZone;
@@ -9,31 +8,28 @@ use super::context::Context;
 use super::flags::RunArguments;
 use super::output;
 use super::terminal::{is_dumb, width};
-use crate::ui::Face;
+use crate::ui::Reporter;
 use crate::ui::bell::Bell;
 use crate::ui::json::Json;
-use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
+use crate::ui::plain::{NextSteps, Plain, PlainOptions, Screen, Verbosity};
 use ralph_run::records::notify::Listener;
 
-/// The face the flags and the terminal ask for.
-pub(super) fn face(arguments: &RunArguments, context: &Context) -> Box<dyn Face + Send> {
+/// The reporter of a run, as flags and terminal ask for. With a `listener` it also notifies the
+/// user, on a terminal that can.
+pub(super) fn of_run(
+    arguments: &RunArguments,
+    listener: Option<Listener>,
+    context: &Context,
+) -> Box<dyn Reporter + Send> {
     if arguments.json {
         return Box::new(Json::new(output::stdout()));
     }
-    plain(arguments.verbosity(), NextSteps::Told, context)
-}
-
-/// The face, which also calls the user where it is on a terminal that can.
-pub(super) fn with_bell(
-    face: Box<dyn Face + Send>,
-    caller: Option<Listener>,
-    arguments: &RunArguments,
-    context: &Context,
-) -> Box<dyn Face + Send> {
-    let can_call = std::io::stdout().is_terminal() && !is_dumb(&context.environment);
-    match caller.filter(|_| can_call && !arguments.json) {
-        Some(caller) => Box::new(Bell::new(face, caller, output::stdout())),
-        None => face,
+    let reporter = plain(arguments.verbosity(), NextSteps::Shown, context);
+    match (listener, screen(context)) {
+        (Some(listener), Screen::Terminal(_)) => {
+            Box::new(Bell::new(reporter, listener, output::stdout()))
+        }
+        _ => reporter,
     }
 }
 
@@ -42,22 +38,34 @@ pub(super) fn plain(
     verbosity: Verbosity,
     next: NextSteps,
     context: &Context,
-) -> Box<dyn Face + Send> {
-    let stdout = std::io::stdout();
-    let look = Look {
-        screen: screen(stdout.is_terminal(), &context.environment),
-        paint: context.paint_for(&stdout),
+) -> Box<dyn Reporter + Send> {
+    Box::new(plain_on(screen(context), verbosity, next, context))
+}
+
+/// The reporter of a past run, or of one in another terminal: nothing is drawn again.
+pub(super) fn of_past(json: bool, context: &Context) -> Box<dyn Reporter> {
+    if json {
+        return Box::new(Json::new(output::stdout()));
+    }
+    let next = NextSteps::Hidden;
+    Box::new(plain_on(Screen::Pipe, Verbosity::Normal, next, context))
+}
+
+fn plain_on(screen: Screen, verbosity: Verbosity, next: NextSteps, context: &Context) -> Plain {
+    let options = PlainOptions {
+        screen,
+        paint: context.paint_for(&std::io::stdout()),
         verbosity,
         next,
         zone: TimeZone::system(),
     };
-    Box::new(Plain::new(output::stdout(), look))
+    Plain::new(output::stdout(), options)
 }
 
-fn screen(is_terminal: bool, environment: &[(OsString, OsString)]) -> Screen {
-    match is_terminal {
+fn screen(context: &Context) -> Screen {
+    match std::io::stdout().is_terminal() {
         false => Screen::Pipe,
-        true if is_dumb(environment) => Screen::DumbTerminal,
+        true if is_dumb(&context.environment) => Screen::DumbTerminal,
         true => Screen::Terminal(Box::new(width)),
     }
 }

@@ -13,7 +13,7 @@ use super::flags::RunArguments;
 use super::launch::{self, LaunchOutcome, RunRequest};
 use super::runtime::on_runtime;
 use super::{output, reporter, tui};
-use crate::ui::Face;
+use crate::ui::Reporter;
 use crate::ui::words;
 use ralph_plan::change::Change;
 use ralph_run::engine::Audience;
@@ -24,7 +24,7 @@ use ralph_run::records::event::{Event, Record};
 /// How many times records may wait to be shown.
 const WAITING: usize = 256;
 
-/// How often a face may draw again.
+/// How often a reporter may draw again.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the loop, or says what it would do.
@@ -44,9 +44,8 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
         LaunchOutcome::Ready(ready) if request.attended => Box::pin(tui::run(ready, context)).await,
         LaunchOutcome::Ready(ready) => {
-            let face = reporter::face(request.flags, context);
-            let face = reporter::with_bell(face, ready.caller(), request.flags, context);
-            let code = show_run(ready, face).await?;
+            let reporter = reporter::of_run(request.flags, ready.caller(), context);
+            let code = show_run(ready, reporter).await?;
             Ok(code.into())
         }
     }
@@ -67,12 +66,12 @@ fn nothing_left(
     output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }
 
-/// Runs what is ready while a face shows it; gives the run's exit code.
+/// Runs what is ready while a reporter shows it; gives the run's exit code.
 pub(super) async fn show_run(
     ready: Box<PreparedRun>,
-    face: Box<dyn Face + Send>,
+    reporter: Box<dyn Reporter + Send>,
 ) -> Result<u8, Failure> {
-    let (audience, shown) = report(face);
+    let (audience, shown) = report(reporter);
     let end = Box::pin(ready.run(audience, None)).await;
     finish_showing(shown)?;
     let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
@@ -89,10 +88,10 @@ fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result
 }
 
 /// Starts a thread that reports; it ends when the audience is dropped.
-fn report(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
+fn report(reporter: Box<dyn Reporter + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
     let (records, receiver) = channel(WAITING);
-    let detail_level = face.detail_level();
-    let shown = std::thread::spawn(move || write_all(face, receiver));
+    let detail_level = reporter.detail_level();
+    let shown = std::thread::spawn(move || write_all(reporter, receiver));
     let audience = Audience {
         records,
         detail_level,
@@ -101,7 +100,7 @@ fn report(face: Box<dyn Face + Send>) -> (Audience, JoinHandle<std::io::Result<(
 }
 
 fn write_all(
-    mut face: Box<dyn Face + Send>,
+    mut reporter: Box<dyn Reporter + Send>,
     mut receiver: Receiver<Vec<Record>>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -113,12 +112,12 @@ fn write_all(
                 Ok(Some(records)) => {
                     let now = Timestamp::now();
                     for record in &records {
-                        face.show(record, now)?;
+                        reporter.show(record, now)?;
                     }
-                    face.flush()?;
+                    reporter.flush()?;
                 }
-                Ok(None) => return face.close(),
-                Err(_elapsed) => face.tick(Timestamp::now())?,
+                Ok(None) => return reporter.close(),
+                Err(_elapsed) => reporter.tick(Timestamp::now())?,
             }
         }
     })

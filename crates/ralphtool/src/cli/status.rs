@@ -44,18 +44,18 @@ pub(super) struct StatusArguments {
 
 /// Says where the run stands.
 pub(super) fn run(arguments: &StatusArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(look(arguments, context))
+    on_runtime(show(arguments, context))
 }
 
-async fn look(arguments: &StatusArguments, context: &Context) -> Result<ExitCode, Failure> {
+async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut watch = open(context)?;
-    let mut face = Face::of(arguments, context);
+    let mut printer = Printer::of(arguments, context);
     loop {
         watch.refresh(Timestamp::now())?;
         let now = Timestamp::now();
         let status = watch.status(now);
         let is_over = !arguments.watch || !status.state.is_live();
-        let is_read = match face.show(&status, now, is_over) {
+        let is_read = match printer.show(&status, now, is_over) {
             Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::BrokenPipe => false,
             Err(error) => {
@@ -77,7 +77,7 @@ pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
 }
 
 /// How it is shown.
-enum Manner {
+enum Format {
     /// All of it, once.
     Once,
     /// All of it, drawn over what was there before.
@@ -93,28 +93,28 @@ enum Manner {
     Json(Option<Status>, bool),
 }
 
-struct Face {
-    manner: Manner,
+struct Printer {
+    format: Format,
     view: View,
     out: BufWriter<Stdout>,
     is_terminal: bool,
 }
 
-impl Face {
+impl Printer {
     fn of(arguments: &StatusArguments, context: &Context) -> Self {
         let stdout = std::io::stdout();
         let is_terminal = stdout.is_terminal() && !terminal::is_dumb(&context.environment);
-        let manner = match (arguments.json, arguments.watch) {
-            (true, is_watch) => Manner::Json(None, is_watch),
-            (false, false) => Manner::Once,
-            (false, true) if is_terminal => Manner::InPlace {
+        let format = match (arguments.json, arguments.watch) {
+            (true, is_watch) => Format::Json(None, is_watch),
+            (false, false) => Format::Once,
+            (false, true) if is_terminal => Format::InPlace {
                 drawn: 0,
                 lines: Vec::new(),
             },
-            (false, true) => Manner::Lines(None),
+            (false, true) => Format::Lines(None),
         };
         Self {
-            manner,
+            format,
             view: View {
                 paint: context.paint_for(&stdout),
                 zone: TimeZone::system(),
@@ -129,9 +129,9 @@ impl Face {
     fn show(&mut self, status: &Status, now: Timestamp, is_over: bool) -> std::io::Result<()> {
         self.view.now = now;
         self.view.columns = self.is_terminal.then(terminal::width);
-        match &mut self.manner {
-            Manner::Once => run_status::write(&mut self.out, &self.view, status)?,
-            Manner::InPlace { drawn, lines } => {
+        match &mut self.format {
+            Format::Once => run_status::write(&mut self.out, &self.view, status)?,
+            Format::InPlace { drawn, lines } => {
                 let fresh = run_status::lines(&self.view, status);
                 if fresh != *lines {
                     draw_over(&mut self.out, *drawn, &fresh)?;
@@ -139,13 +139,13 @@ impl Face {
                     *lines = fresh;
                 }
             }
-            Manner::Lines(last) => {
+            Format::Lines(last) => {
                 if is_turn(last.as_ref(), status) {
                     writeln!(self.out, "{}", run_status::line(&self.view, status))?;
                     *last = Some(status.clone());
                 }
             }
-            Manner::Json(last, is_watch) => {
+            Format::Json(last, is_watch) => {
                 if is_turn(last.as_ref(), status) || is_over {
                     let text = match is_watch {
                         true => serde_json::to_string(status)?,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::Face;
+use super::Reporter;
 use super::text::clean;
 use ralph_agents::hearing::DetailLevel;
 use ralph_run::records::event::Record;
@@ -20,33 +20,32 @@ pub(crate) fn call(message: &str) -> String {
     format!("\x1b]9;ralphtool: {message}\x1b\\\x07")
 }
 
-/// A face that calls as well.
+/// A reporter that also notifies the user.
 pub(crate) struct Bell<W> {
-    face: Box<dyn Face + Send>,
+    reporter: Box<dyn Reporter + Send>,
     listener: Listener,
     out: W,
 }
 
 impl<W: Write> Bell<W> {
-    /// Puts a bell on a face.
-    pub(crate) fn new(face: Box<dyn Face + Send>, listener: Listener, out: W) -> Self {
+    pub(crate) fn new(reporter: Box<dyn Reporter + Send>, listener: Listener, out: W) -> Self {
         Self {
-            face,
+            reporter,
             listener,
             out,
         }
     }
 }
 
-impl<W: Write> Face for Bell<W> {
+impl<W: Write> Reporter for Bell<W> {
     fn detail_level(&self) -> DetailLevel {
-        self.face.detail_level()
+        self.reporter.detail_level()
     }
 
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
-        self.face.show(record, now)?;
+        self.reporter.show(record, now)?;
         if let Some(notification) = self.listener.hear(record) {
-            self.face.flush()?;
+            self.reporter.flush()?;
             self.out.write_all(call(&notification.message).as_bytes())?;
             self.out.flush()?;
         }
@@ -54,15 +53,15 @@ impl<W: Write> Face for Bell<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.face.flush()
+        self.reporter.flush()
     }
 
     fn tick(&mut self, now: Timestamp) -> io::Result<()> {
-        self.face.tick(now)
+        self.reporter.tick(now)
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.face.close()
+        self.reporter.close()
     }
 }
 

@@ -1,10 +1,10 @@
-//! The face for programs: one JSON object a line, told as it happens.
+//! The reporter for programs: one JSON object a line, told as it happens.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::Face;
+use super::Reporter;
 use ralph_agents::hearing::DetailLevel;
 use ralph_run::records::event::Record;
 
@@ -20,7 +20,7 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// A face that writes there and nowhere else.
+    /// A reporter that writes there and nowhere else.
     pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
         let lines = Vec::new();
         Self { out, lines }
@@ -33,7 +33,7 @@ impl Json {
     }
 }
 
-impl Face for Json {
+impl Reporter for Json {
     fn detail_level(&self) -> DetailLevel {
         DetailLevel::All
     }
@@ -71,12 +71,12 @@ mod tests {
     #[test]
     fn every_event_is_one_line_that_reads_back() {
         let sink = script::Sink::default();
-        let mut face = Json::new(Box::new(sink.clone()));
+        let mut reporter = Json::new(Box::new(sink.clone()));
         let records = script::run();
         for record in &records {
-            face.show(record, record.at).unwrap();
+            reporter.show(record, record.at).unwrap();
         }
-        face.close().unwrap();
+        reporter.close().unwrap();
         let text = sink.text();
         let read: Vec<Record> = text
             .lines()

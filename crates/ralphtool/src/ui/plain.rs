@@ -1,11 +1,11 @@
-//! The face for people without a full screen: a log, and on a terminal one live line below it.
+//! The reporter for people without a full screen: a log, and on a terminal one live line below it.
 
 use std::io::{self, Write};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::Face;
+use super::Reporter;
 use super::line::{self, Line, Weight};
 use super::status::Status;
 use super::style::{DIM, Paint};
@@ -44,10 +44,9 @@ pub(crate) enum Verbosity {
 /// Whether the closing words say what to type next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextSteps {
-    /// They do.
-    Told,
-    /// Somebody else does.
-    Untold,
+    Shown,
+    /// The caller says it.
+    Hidden,
 }
 
 /// Where the text ends up.
@@ -61,7 +60,7 @@ pub(crate) enum Screen {
 }
 
 /// How the log looks.
-pub(crate) struct Look {
+pub(crate) struct PlainOptions {
     /// Where the text ends up.
     pub(crate) screen: Screen,
     /// Whether it is coloured.
@@ -77,7 +76,7 @@ pub(crate) struct Look {
 /// Shows a run as a log.
 pub(crate) struct Plain {
     out: Box<dyn Write + Send>,
-    look: Look,
+    options: PlainOptions,
     status: Status,
     summary: Summary,
     drawn_at: Option<Timestamp>,
@@ -86,11 +85,11 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// A face that writes there.
-    pub(crate) fn new(out: Box<dyn Write + Send>, look: Look) -> Self {
+    /// A reporter that writes there.
+    pub(crate) fn new(out: Box<dyn Write + Send>, options: PlainOptions) -> Self {
         Self {
             out,
-            look,
+            options,
             status: Status::new(),
             summary: Summary::default(),
             drawn_at: None,
@@ -100,9 +99,11 @@ impl Plain {
     }
 
     fn shows(&self, weight: Weight) -> bool {
-        match self.look.verbosity {
+        match self.options.verbosity {
             Verbosity::Quiet => weight <= Weight::Alert,
-            Verbosity::Normal if matches!(self.look.screen, Screen::Pipe) => weight <= Weight::Step,
+            Verbosity::Normal if matches!(self.options.screen, Screen::Pipe) => {
+                weight <= Weight::Step
+            }
             Verbosity::Normal => weight <= Weight::Tool,
             Verbosity::Verbose => true,
         }
@@ -113,12 +114,12 @@ impl Plain {
         let time = self.time(at);
         let room = self.width().saturating_sub(time.len() + 1);
         let mut text = line.text.clone();
-        if line.weight == Weight::Tool && self.look.verbosity != Verbosity::Verbose {
+        if line.weight == Weight::Tool && self.options.verbosity != Verbosity::Verbose {
             text = truncate(&text, room);
         }
-        let paint = self.look.paint;
+        let paint = self.options.paint;
         let stamp = paint.apply(DIM, &time);
-        let mut rows = match self.look.screen {
+        let mut rows = match self.options.screen {
             Screen::Terminal(_) => wrap(&text, room),
             // A line of a log is one line, for those who search it.
             Screen::DumbTerminal | Screen::Pipe => vec![text],
@@ -130,7 +131,7 @@ impl Plain {
             let margin = " ".repeat(time.len());
             writeln!(self.out, "{margin} {}", paint.apply(line.style, row))?;
         }
-        let margin = match self.look.screen {
+        let margin = match self.options.screen {
             Screen::Pipe => stamp,
             Screen::Terminal(_) | Screen::DumbTerminal => " ".repeat(time.len()),
         };
@@ -145,17 +146,17 @@ impl Plain {
 
     /// A log says the whole time, a terminal the time of day.
     fn time(&self, at: Timestamp) -> String {
-        match self.look.screen {
+        match self.options.screen {
             Screen::Pipe => format!("{at:.0}"),
             Screen::Terminal(_) | Screen::DumbTerminal => at
-                .to_zoned(self.look.zone.clone())
+                .to_zoned(self.options.zone.clone())
                 .strftime("%H:%M:%S")
                 .to_string(),
         }
     }
 
     fn width(&self) -> usize {
-        match &self.look.screen {
+        match &self.options.screen {
             Screen::Terminal(width) => width().max(20),
             Screen::DumbTerminal | Screen::Pipe => PIPE_WIDTH,
         }
@@ -170,8 +171,8 @@ impl Plain {
 
     /// Draws the live line, if there is one and it is time.
     fn draw(&mut self, now: Timestamp) -> io::Result<()> {
-        let live = matches!(self.look.screen, Screen::Terminal(_));
-        if !live || self.look.verbosity == Verbosity::Quiet {
+        let live = matches!(self.options.screen, Screen::Terminal(_));
+        if !live || self.options.verbosity == Verbosity::Quiet {
             return Ok(());
         }
         let recent = |at: Timestamp| now.duration_since(at).abs() < REDRAW;
@@ -185,7 +186,7 @@ impl Plain {
         };
         let spinner = SPINNER[self.frame % SPINNER.len()];
         let text = format!("{spinner} {text}");
-        write!(self.out, "{ERASE}{}", self.look.paint.apply(DIM, text))?;
+        write!(self.out, "{ERASE}{}", self.options.paint.apply(DIM, text))?;
         self.frame += 1;
         self.drawn_at = Some(now);
         self.on_screen = true;
@@ -193,7 +194,7 @@ impl Plain {
     }
 }
 
-impl Face for Plain {
+impl Reporter for Plain {
     fn detail_level(&self) -> DetailLevel {
         if self.shows(Weight::Talk) {
             DetailLevel::All
@@ -226,9 +227,10 @@ impl Face for Plain {
 
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
-        self.summary.write(&mut *self.out, self.look.paint)?;
-        if self.look.next == NextSteps::Told {
-            self.summary.write_next(&mut *self.out, self.look.paint)?;
+        self.summary.write(&mut *self.out, self.options.paint)?;
+        if self.options.next == NextSteps::Shown {
+            self.summary
+                .write_next(&mut *self.out, self.options.paint)?;
         }
         self.out.flush()
     }

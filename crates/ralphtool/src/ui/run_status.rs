@@ -41,22 +41,21 @@ pub(crate) fn write(out: &mut dyn Write, view: &View, status: &Status) -> io::Re
 /// All that is known, line by line.
 pub(crate) fn lines(view: &View, status: &Status) -> Vec<String> {
     let paint = view.paint;
-    let fit = |text: String| match view.columns {
-        Some(columns) => truncate(&text, columns),
-        None => text,
+    // Cut to what is left of the columns after so many.
+    let fit = |text: &str, taken: usize| match view.columns {
+        Some(columns) => truncate(text, columns.saturating_sub(taken)),
+        None => text.to_owned(),
     };
     let headline = match &status.change {
         Some(change) => format!("`{}`: {}", clean(change), headline(status, view)),
         None => headline(status, view),
     };
-    let mut lines = vec![paint.apply(style(status), fit(headline))];
+    let mut lines = vec![paint.apply(style(status), fit(&headline, 0))];
     let facts = facts(view, status);
     let indent = 2 + LABEL + 1;
     for (name, value) in facts {
-        let room = view.columns.map(|it| it.saturating_sub(indent));
-        let value = room.map_or_else(|| value.clone(), |room| truncate(&value, room));
         let name = paint.apply(DIM, pad(name, LABEL));
-        lines.push(format!("  {name} {value}"));
+        lines.push(format!("  {name} {}", fit(&value, indent)));
     }
     if status.next.is_empty() {
         return lines;
@@ -65,11 +64,9 @@ pub(crate) fn lines(view: &View, status: &Status) -> Vec<String> {
     lines.push(paint.apply(STRONG, "next"));
     let widest = status.next.iter().map(|it| columns(it.command)).max();
     for step in &status.next {
-        let command = fit(format!("  {}", pad(step.command, widest.unwrap_or(0))));
-        let room = view
-            .columns
-            .map(|it| it.saturating_sub(columns(&command) + 2));
-        let why = room.map_or_else(|| step.why.to_owned(), |room| truncate(step.why, room));
+        let command = format!("  {}", pad(step.command, widest.unwrap_or(0)));
+        let command = fit(&command, 0);
+        let why = fit(step.why, columns(&command) + 2);
         let (command, why) = (paint.apply(NAME, command), paint.apply(DIM, why));
         lines.push(format!("{command}  {why}"));
     }
@@ -86,21 +83,15 @@ pub(crate) fn line(view: &View, status: &Status) -> String {
     if status.state == State::AtWork {
         parts.extend(doing(status, view));
     }
-    if let Some(failure) = status
-        .last_failure
-        .as_ref()
-        .filter(|_| status.state.is_live())
+    if let Some(failure) = &status.last_failure
+        && status.state.is_live()
     {
         let why = words::failure(failure.kind);
         parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
     }
-    parts.extend(used(status));
-    let time = view
-        .now
-        .to_zoned(view.zone.clone())
-        .strftime("%H:%M:%S")
-        .to_string();
-    format!("{time} {}", parts.join(" · "))
+    parts.extend(words::used(status.tokens, status.cost_usd));
+    let time = view.now.to_zoned(view.zone.clone());
+    format!("{} {}", time.strftime("%H:%M:%S"), parts.join(" · "))
 }
 
 fn headline(status: &Status, view: &View) -> String {
@@ -178,22 +169,19 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
     }
     if let Some(agent) = &status.agent {
         let model = status.model.as_ref().map(|it| format!(" ({})", clean(it)));
-        facts.push((
-            "agent",
-            format!("{}{}", clean(agent), model.unwrap_or_default()),
-        ));
+        let agent = format!("{}{}", clean(agent), model.unwrap_or_default());
+        facts.push(("agent", agent));
     }
     if let Some(doing) = doing(status, view) {
         facts.push(("doing", doing));
     }
     if let Some(left) = status.interrupted {
-        facts.push((
-            "left",
-            format!("{}; at the next start {}", left.found, left.then),
-        ));
+        let text = format!("{}; at the next start {}", left.found, left.then);
+        facts.push(("left", text));
     }
     facts.push(("time", words::clock(status.elapsed_ms)));
-    facts.extend(used(status).map(|used| ("used", used)));
+    let used = words::used(status.tokens, status.cost_usd);
+    facts.extend(used.map(|used| ("used", used)));
     facts.extend(words::budget(&status.budget).map(|budget| ("at most", budget)));
     if status.warnings > 0 {
         let text = format!("{}; `ralphtool log last` shows them", status.warnings);
@@ -254,21 +242,10 @@ fn doing(status: &Status, view: &View) -> Option<String> {
     })
 }
 
-fn used(status: &Status) -> Option<String> {
-    let tokens = (status.tokens > 0).then(|| format!("{} tokens", words::tokens(status.tokens)));
-    let parts: Vec<String> = tokens
-        .into_iter()
-        .chain(status.cost_usd.map(words::cost))
-        .collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
 /// A time of day, with the day where that is another one.
 fn when(at: Timestamp, view: &View) -> String {
-    let (at, now) = (
-        at.to_zoned(view.zone.clone()),
-        view.now.to_zoned(view.zone.clone()),
-    );
+    let here = |time: Timestamp| time.to_zoned(view.zone.clone());
+    let (at, now) = (here(at), here(view.now));
     let format = if at.date() == now.date() {
         "%H:%M:%S"
     } else {

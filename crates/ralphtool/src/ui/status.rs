@@ -16,15 +16,11 @@ const SHORTEST_TITLE: usize = 8;
 enum Doing {
     /// Nothing that takes time.
     Nothing,
-    /// An agent works.
-    Attempt { label: String, since: Timestamp },
-    /// A gate runs.
-    Gate { label: String, since: Timestamp },
+    /// An agent works or is being ended, or a gate runs.
+    Busy { label: String, since: Timestamp },
     /// A limit has to pass.
     Waiting { until: Timestamp },
-    /// The agent is being ended.
-    Stopping { since: Timestamp },
-    /// The user has to say that it goes on.
+    /// The user has to resume it.
     Paused { since: Timestamp },
 }
 
@@ -66,22 +62,14 @@ impl Status {
                 ..
             } => {
                 self.settle();
-                let label = format!("attempt {attempt}/{max_attempts}");
-                self.doing = Doing::Attempt {
-                    label,
-                    since: record.at,
-                };
+                self.busy(format!("attempt {attempt}/{max_attempts}"), record.at);
             }
             Event::Agent {
                 agent: AgentEvent::Usage { usage, .. },
                 ..
             } => self.current = *usage,
             Event::GateStarted { gate, .. } => {
-                let label = format!("gate {}", clean(gate));
-                self.doing = Doing::Gate {
-                    label,
-                    since: record.at,
-                };
+                self.busy(format!("gate {}", clean(gate)), record.at);
             }
             Event::AttemptFailed { usage, .. } => {
                 self.current = *usage;
@@ -98,22 +86,14 @@ impl Status {
                 self.story = None;
             }
             Event::RunEnded { .. } | Event::Finished { .. } => *self = Self::new(),
-            Event::RunStarted { .. }
-            | Event::NoteAdded { .. }
-            | Event::ChoiceNeeded
-            | Event::FinishFailed { .. }
-            | Event::Recovered { .. }
-            | Event::AgentChanged { .. }
-            | Event::Warning { .. }
-            | Event::TamperFound { .. }
-            | Event::Agent { .. } => {}
+            _ => {}
         }
     }
 
     fn on_requested(&mut self, request: Request, since: Timestamp) {
         match request {
             Request::Stop | Request::StopNow | Request::Skip => {
-                self.doing = Doing::Stopping { since };
+                self.busy("stopping".to_owned(), since);
             }
             Request::GoOn if matches!(self.doing, Doing::Paused { .. }) => {
                 self.doing = Doing::Nothing;
@@ -121,6 +101,10 @@ impl Status {
             Request::TryNow => self.doing = Doing::Nothing,
             Request::Pause | Request::GoOn => {}
         }
+    }
+
+    fn busy(&mut self, label: String, since: Timestamp) {
+        self.doing = Doing::Busy { label, since };
     }
 
     /// The attempt is over; what it used is added up.
@@ -135,23 +119,15 @@ impl Status {
         let mut parts: Vec<String> = Vec::new();
         match &self.doing {
             Doing::Nothing => {}
-            Doing::Attempt { label, since } | Doing::Gate { label, since } => {
-                parts.push(label.clone());
-                parts.push(words::clock_between(*since, now));
+            Doing::Busy { label, since } => {
+                parts.extend([label.clone(), words::clock_between(*since, now)]);
             }
             Doing::Waiting { until } => {
-                parts.push(format!(
-                    "waiting, {} left",
-                    words::clock_between(now, *until)
-                ));
+                let left = words::clock_between(now, *until);
+                parts.push(format!("waiting, {left} left"));
             }
             Doing::Paused { since } => {
-                parts.push("paused".to_owned());
-                parts.push(words::clock_between(*since, now));
-            }
-            Doing::Stopping { since } => {
-                parts.push("stopping".to_owned());
-                parts.push(words::clock_between(*since, now));
+                parts.extend(["paused".to_owned(), words::clock_between(*since, now)]);
             }
         }
         if parts.is_empty() && self.story.is_none() {
@@ -160,19 +136,10 @@ impl Status {
         let mut used = self.past;
         used.add(&self.current);
         parts.extend(words::usage(&used));
-        let mut tail = String::new();
-        for part in parts {
-            let gap = if self.story.is_none() && tail.is_empty() {
-                ""
-            } else {
-                " · "
-            };
-            tail.push_str(gap);
-            tail.push_str(&part);
-        }
         let Some((number, title)) = &self.story else {
-            return Some(truncate(&tail, columns));
+            return Some(truncate(&parts.join(" · "), columns));
         };
+        let tail: String = parts.iter().map(|part| format!(" · {part}")).collect();
         let room = columns.saturating_sub(number.width() + 1 + tail.width());
         let title = truncate(title, room.max(SHORTEST_TITLE));
         Some(truncate(&format!("{number} {title}{tail}"), columns))

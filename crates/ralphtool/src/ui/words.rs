@@ -144,12 +144,16 @@ pub(crate) fn cost(usd: f64) -> String {
 
 /// Tokens and cost, where there are any: `45k tokens · $0.42`.
 pub(crate) fn usage(usage: &Usage) -> Option<String> {
-    let total = usage.total_tokens();
+    used(usage.total_tokens(), usage.cost_usd)
+}
+
+/// The same of numbers.
+pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
     let tokens = (total > 0).then(|| match total {
         1 => "1 token".to_owned(),
         _ => format!("{} tokens", tokens(total)),
     });
-    let parts: Vec<String> = tokens.into_iter().chain(usage.cost_usd.map(cost)).collect();
+    let parts: Vec<String> = tokens.into_iter().chain(cost_usd.map(cost)).collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 

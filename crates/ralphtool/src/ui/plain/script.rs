@@ -1,4 +1,4 @@
-//! A scripted run with every event in it, for the tests of the faces.
+//! A scripted run with every event in it, for the tests of the reporters.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -4,12 +4,12 @@ use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
 
-fn look(screen: Screen, paint: Paint, verbosity: Verbosity) -> Look {
-    Look {
+fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
+    PlainOptions {
         screen,
         paint,
         verbosity,
-        next: NextSteps::Told,
+        next: NextSteps::Shown,
         zone: TimeZone::UTC,
     }
 }
@@ -19,13 +19,13 @@ fn terminal(width: usize) -> Screen {
 }
 
 /// What the log of these records is.
-fn log(records: &[Record], look: Look) -> String {
+fn log(records: &[Record], options: PlainOptions) -> String {
     let sink = Sink::default();
-    let mut face = Plain::new(Box::new(sink.clone()), look);
+    let mut reporter = Plain::new(Box::new(sink.clone()), options);
     for record in records {
-        face.show(record, record.at).unwrap();
+        reporter.show(record, record.at).unwrap();
     }
-    face.close().unwrap();
+    reporter.close().unwrap();
     sink.text()
 }
 
@@ -38,7 +38,7 @@ fn visible(text: &str) -> String {
 fn a_piped_log_is_plain_timestamped_lines() {
     let text = log(
         &script::run(),
-        look(Screen::Pipe, Paint::Plain, Verbosity::Normal),
+        options(Screen::Pipe, Paint::Plain, Verbosity::Normal),
     );
     assert!(!text.contains(['\u{1b}', '\r']));
     insta::assert_snapshot!(text);
@@ -46,13 +46,13 @@ fn a_piped_log_is_plain_timestamped_lines() {
 
 #[test]
 fn a_quiet_log_has_warnings_failures_and_the_summary() {
-    let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+    let quiet = options(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
     insta::assert_snapshot!(log(&script::run(), quiet));
 }
 
 #[test]
 fn a_verbose_log_has_what_the_agent_says_and_does() {
-    let verbose = look(Screen::Pipe, Paint::Plain, Verbosity::Verbose);
+    let verbose = options(Screen::Pipe, Paint::Plain, Verbosity::Verbose);
     let text = log(&script::run(), verbose);
     assert!(!text.contains(['\u{1b}', '\r']));
     insta::assert_snapshot!(text);
@@ -60,13 +60,13 @@ fn a_verbose_log_has_what_the_agent_says_and_does() {
 
 #[test]
 fn a_terminal_has_colours_and_one_live_line() {
-    let colored = look(terminal(80), Paint::Colored, Verbosity::Normal);
+    let colored = options(terminal(80), Paint::Colored, Verbosity::Normal);
     insta::assert_snapshot!(visible(&log(&script::run(), colored)));
 }
 
 #[test]
 fn a_terminal_without_redrawing_has_no_live_line() {
-    let dumb = look(Screen::DumbTerminal, Paint::Plain, Verbosity::Normal);
+    let dumb = options(Screen::DumbTerminal, Paint::Plain, Verbosity::Normal);
     let text = log(&script::run(), dumb);
     assert!(!text.contains(['\u{1b}', '\r', '⠋']));
     assert!(text.contains("21:59:01 story 2/3: Retry the upload"));
@@ -75,16 +75,18 @@ fn a_terminal_without_redrawing_has_no_live_line() {
 #[test]
 fn the_live_line_is_drawn_ten_times_a_second_at_most_and_fits() {
     let sink = Sink::default();
-    let look = look(terminal(30), Paint::Plain, Verbosity::Normal);
-    let mut face = Plain::new(Box::new(sink.clone()), look);
+    let options = options(terminal(30), Paint::Plain, Verbosity::Normal);
+    let mut reporter = Plain::new(Box::new(sink.clone()), options);
     let records = script::run();
     for record in &records[..8] {
-        face.show(record, record.at).unwrap();
+        reporter.show(record, record.at).unwrap();
     }
     let before = sink.text().matches(ERASE).count();
     let start = records[7].at;
     for ms in (0..1000).step_by(10) {
-        face.tick(start + SignedDuration::from_millis(ms)).unwrap();
+        reporter
+            .tick(start + SignedDuration::from_millis(ms))
+            .unwrap();
     }
     let text = sink.text();
     assert_eq!(text.matches(ERASE).count() - before, 9);
@@ -107,7 +109,7 @@ fn the_live_line_shows_place_time_tokens_and_cost() {
 
 #[test]
 fn a_quiet_terminal_has_no_live_line() {
-    let quiet = look(terminal(80), Paint::Plain, Verbosity::Quiet);
+    let quiet = options(terminal(80), Paint::Plain, Verbosity::Quiet);
     assert!(!log(&script::run(), quiet).contains(ERASE));
 }
 
@@ -131,7 +133,7 @@ fn every_kind_of_failure_has_its_words() {
     ] {
         script.failed(4, kind, "");
     }
-    let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+    let quiet = options(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
     insta::assert_snapshot!(log(&script.records(), quiet));
 }
 
@@ -173,7 +175,7 @@ fn the_summary_says_why_and_what_to_type() {
                 },
             );
         }
-        let quiet = look(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
+        let quiet = options(Screen::Pipe, Paint::Plain, Verbosity::Quiet);
         all.push_str(&log(&script.records(), quiet));
     }
     insta::assert_snapshot!(all);
