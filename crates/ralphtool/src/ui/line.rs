@@ -56,45 +56,38 @@ impl Line {
 
 /// The line of a record, where it has one.
 pub(crate) fn of(record: &Record) -> Option<Line> {
-    match &record.event {
-        Event::RunStarted { .. } => Some(run_started(record)),
-        Event::Recovered { found, done } => {
-            let text = format!("recovered: {}: {}", clean(found), clean(done));
-            Some(Line::new(Weight::Alert, WARN, text))
-        }
-        Event::Warning { message, .. } => Some(headed("warning: ", message, Weight::Alert, WARN)),
+    Some(match &record.event {
+        Event::RunStarted { .. } => return run_started(record),
+        Event::Recovered { found, done } => alert(
+            WARN,
+            format!("recovered: {}: {}", clean(found), clean(done)),
+        ),
+        Event::Warning { message, .. } => headed("warning: ", message, Weight::Alert, WARN),
         Event::TamperFound {
             check,
             message,
             failed,
             ..
-        } => Some(tamper_found(*check, message, *failed)),
-        Event::StoryStarted { .. } => Some(story_started(&record.event)),
+        } => tamper_found(*check, message, *failed),
+        Event::StoryStarted { .. } => return story_started(&record.event),
         Event::StorySkipped {
             story,
             title,
             reason,
         } => {
-            let text = format!(
-                "story {story} is skipped: {}: {}",
-                clean(title),
-                clean(reason)
-            );
-            Some(Line::new(Weight::Alert, WARN, text))
+            let (title, reason) = (clean(title), clean(reason));
+            alert(WARN, format!("story {story} is skipped: {title}: {reason}"))
         }
         Event::AgentChanged { to, reason, .. } => {
-            let text = format!("{} takes over: {}", clean(&to.to_string()), clean(reason));
-            Some(Line::new(Weight::Alert, WARN, text))
+            let agent = clean(&to.to_string());
+            alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
         Event::AttemptStarted {
             attempt,
             max_attempts,
             ..
-        } => {
-            let text = format!("attempt {attempt}/{max_attempts}");
-            Some(Line::new(Weight::Step, Style::new(), text))
-        }
-        Event::Agent { agent, .. } => agent_line(agent),
+        } => step(Style::new(), format!("attempt {attempt}/{max_attempts}")),
+        Event::Agent { agent, .. } => return agent_line(agent),
         Event::GateStarted {
             gate,
             baseline,
@@ -106,40 +99,46 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
                 (false, true) => " on the whole change",
                 (false, false) => "",
             };
-            let text = format!("gate `{}` runs{place}", clean(gate));
-            Some(Line::new(Weight::Talk, DIM, text))
+            talk(format!("gate `{}` runs{place}", clean(gate)))
         }
-        Event::GateFinished { .. } => Some(gate_finished(&record.event)),
-        Event::AttemptFailed { .. } => Some(attempt_failed(&record.event)),
+        Event::GateFinished { .. } => return gate_finished(&record.event),
+        Event::AttemptFailed { .. } => return attempt_failed(&record.event),
         Event::Waiting { reason, until, .. } => {
             let left = words::elapsed(words::millis_between(record.at, *until));
             let text = format!("waiting {left}, until {until:.0}: {}", clean(reason));
-            Some(Line::new(Weight::Alert, WARN, text))
+            alert(WARN, text)
         }
-        Event::StoryCompleted { .. } => Some(story_completed(&record.event)),
+        Event::StoryCompleted { .. } => return story_completed(&record.event),
         Event::StoryReopened { story, gate, .. } => {
             let gate = clean(gate);
             let text =
                 format!("story {story} is open again: gate `{gate}` judges the whole change");
-            Some(Line::new(Weight::Alert, BAD, text))
+            alert(BAD, text)
         }
-        Event::Requested { request } => {
-            Some(Line::new(Weight::Step, WARN, words::request(*request)))
-        }
+        Event::Requested { request } => step(WARN, words::request(*request)),
         Event::Paused { story } => {
             let text = format!("paused before the next attempt at story {story}");
-            Some(Line::new(Weight::Alert, WARN, text))
+            alert(WARN, text)
         }
-        Event::NoteAdded { text } => Some(headed(
-            "note for the next attempt: ",
-            text,
-            Weight::Step,
-            STRONG,
-        )),
-        Event::FinishFailed { .. } => Some(finish_failed(&record.event)),
+        Event::NoteAdded { text } => {
+            headed("note for the next attempt: ", text, Weight::Step, STRONG)
+        }
+        Event::FinishFailed { .. } => return finish_failed(&record.event),
         // The summary speaks of these.
-        Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => None,
-    }
+        Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => return None,
+    })
+}
+
+fn alert(style: Style, text: impl Into<String>) -> Line {
+    Line::new(Weight::Alert, style, text)
+}
+
+fn step(style: Style, text: impl Into<String>) -> Line {
+    Line::new(Weight::Step, style, text)
+}
+
+fn talk(text: impl Into<String>) -> Line {
+    Line::new(Weight::Talk, DIM, text)
 }
 
 fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
@@ -151,7 +150,7 @@ fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
     headed(&head, message, Weight::Alert, style)
 }
 
-fn run_started(record: &Record) -> Line {
+fn run_started(record: &Record) -> Option<Line> {
     let Event::RunStarted {
         change,
         branch,
@@ -170,15 +169,13 @@ fn run_started(record: &Record) -> Line {
         fallback,
     } = &record.event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
-    let others = fallback
-        .iter()
-        .map(|name| format!(", else {}", clean(name)));
-    let others: String = others.collect();
+    let others = fallback.iter();
+    let others: String = others.map(|it| format!(", else {}", clean(it))).collect();
     let verb = if *resumed { "goes on" } else { "starts" };
-    let model = model.as_deref().map(clean);
-    let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
+    let model = model.as_deref().map(|it| format!(" ({})", clean(it)));
+    let model = model.unwrap_or_default();
     let text = format!(
         "run {} {verb}: change `{}` with {}{model}{others}",
         record.run,
@@ -198,18 +195,15 @@ fn run_started(record: &Record) -> Line {
         format!("on branch {} from {}", clean(branch), clean(original)),
     ];
     if !gates.is_empty() {
-        let names: Vec<String> = gates
-            .iter()
-            .map(|gate| format!("`{}`", clean(gate)))
-            .collect();
-        details.push(format!("gates: {}", names.join(", ")));
+        let names: Vec<String> = gates.iter().map(|gate| clean(gate)).collect();
+        details.push(format!("gates: `{}`", names.join("`, `")));
     }
     details.extend(words::budget(budget).map(|budget| format!("budget: {budget}")));
     details.extend(words::budget(story_budget).map(|it| format!("budget of a story: {it}")));
-    Line::new(Weight::Step, STRONG, text).with(details)
+    Some(step(STRONG, text).with(details))
 }
 
-fn finish_failed(event: &Event) -> Line {
+fn finish_failed(event: &Event) -> Option<Line> {
     let Event::FinishFailed {
         choice,
         reason,
@@ -217,17 +211,17 @@ fn finish_failed(event: &Event) -> Line {
         begun: _,
     } = event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
     let head = format!("{} did not work: ", words::finish(*choice));
     let mut line = headed(&head, reason, Weight::Alert, BAD);
     let hints = clean_lines(hint).into_iter();
     line.details
         .extend(hints.map(|hint| format!("hint: {hint}")));
-    line
+    Some(line)
 }
 
-fn story_started(event: &Event) -> Line {
+fn story_started(event: &Event) -> Option<Line> {
     let Event::StoryStarted {
         story,
         title,
@@ -236,7 +230,7 @@ fn story_started(event: &Event) -> Line {
         open_tasks,
     } = event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
     // A number that is the place as well need not be said twice.
     let id = if story.0 == position.to_string() {
@@ -249,10 +243,10 @@ fn story_started(event: &Event) -> Line {
         clean(title),
         Count(*open_tasks, Noun::Task)
     );
-    Line::new(Weight::Step, STRONG, text)
+    Some(step(STRONG, text))
 }
 
-fn story_completed(event: &Event) -> Line {
+fn story_completed(event: &Event) -> Option<Line> {
     let Event::StoryCompleted {
         story,
         attempts,
@@ -263,7 +257,7 @@ fn story_completed(event: &Event) -> Line {
         ..
     } = event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
     let short: String = clean(commit).chars().take(10).collect();
     let mut parts = vec![
@@ -273,10 +267,10 @@ fn story_completed(event: &Event) -> Line {
     parts.extend(words::usage(usage));
     parts.push(format!("{} changed", Count(*changed_files, Noun::File)));
     let text = format!("story {story} done: commit {short} · {}", parts.join(" · "));
-    Line::new(Weight::Step, GOOD, text)
+    Some(step(GOOD, text))
 }
 
-fn gate_finished(event: &Event) -> Line {
+fn gate_finished(event: &Event) -> Option<Line> {
     let Event::GateFinished {
         gate,
         baseline,
@@ -286,35 +280,28 @@ fn gate_finished(event: &Event) -> Line {
         ..
     } = event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
     let (gate, took) = (clean(gate), words::elapsed(*duration_ms));
     let place = if *whole { " on the whole change" } else { "" };
-    match (result, baseline) {
+    Some(match (result, baseline) {
         (GateResult::Passed, true) => {
-            let text = format!("gate `{gate}` passed on the checkpoint in {took}");
-            Line::new(Weight::Talk, DIM, text)
+            talk(format!("gate `{gate}` passed on the checkpoint in {took}"))
         }
-        (GateResult::Passed, false) => Line::new(
-            Weight::Step,
-            GOOD,
-            format!("gate `{gate}` passed{place} in {took}"),
-        ),
+        (GateResult::Passed, false) => step(GOOD, format!("gate `{gate}` passed{place} in {took}")),
         (GateResult::Failed { how, .. }, true) => {
-            let text = format!(
-                "gate `{gate}` is red before the story begins ({}); it will not fail an attempt",
-                clean(how)
-            );
-            Line::new(Weight::Alert, WARN, text)
+            let how = clean(how);
+            let text = format!("gate `{gate}` is red before the story begins ({how})");
+            alert(WARN, format!("{text}; it will not fail an attempt"))
         }
         (GateResult::Failed { how, .. }, false) => {
-            let text = format!("gate `{gate}` failed{place} in {took}: {}", clean(how));
-            Line::new(Weight::Step, BAD, text)
+            let how = clean(how);
+            step(BAD, format!("gate `{gate}` failed{place} in {took}: {how}"))
         }
-    }
+    })
 }
 
-fn attempt_failed(event: &Event) -> Line {
+fn attempt_failed(event: &Event) -> Option<Line> {
     let Event::AttemptFailed {
         story,
         attempt,
@@ -327,7 +314,7 @@ fn attempt_failed(event: &Event) -> Line {
         usage,
     } = event
     else {
-        return Line::new(Weight::Step, Style::new(), String::new());
+        return None;
     };
     let mut parts = vec![words::elapsed(*duration_ms)];
     parts.extend(words::usage(usage));
@@ -351,7 +338,7 @@ fn attempt_failed(event: &Event) -> Line {
         clean(parked),
         Count(*changed_files, Noun::File)
     ));
-    Line::new(Weight::Alert, BAD, text).with(details)
+    Some(alert(BAD, text).with(details))
 }
 
 /// The lines that tell most: a gate's last ones, of all others the first.
@@ -372,12 +359,9 @@ fn shortened(mut lines: Vec<String>, kind: FailureKind) -> Vec<String> {
 fn agent_line(agent: &AgentEvent) -> Option<Line> {
     let line = match agent {
         AgentEvent::Session { id, model } => {
-            let model = model.as_deref().map(clean);
-            let model = model
-                .map(|model| format!(" with {model}"))
-                .unwrap_or_default();
-            let text = format!("agent session {}{model}", clean(id));
-            Line::new(Weight::Talk, DIM, text)
+            let model = model.as_deref().map(|it| format!(" with {}", clean(it)));
+            let model = model.unwrap_or_default();
+            talk(format!("agent session {}{model}", clean(id)))
         }
         // Some agents speak in lines.
         AgentEvent::Text { text } if text.trim().is_empty() => return None,
@@ -389,8 +373,7 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
         }
         AgentEvent::ToolResult { bytes, is_error } => {
             let verb = if *is_error { "failed" } else { "answered" };
-            let text = format!("tool {verb}: {}", words::bytes(*bytes));
-            Line::new(Weight::Talk, DIM, text)
+            talk(format!("tool {verb}: {}", words::bytes(*bytes)))
         }
         AgentEvent::Retrying { message } => {
             headed("agent tries again: ", message, Weight::Step, WARN)
@@ -412,7 +395,7 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
     Some(line)
 }
 
-/// A line that starts with a fixed word and goes on with somebody's text.
+/// A line that starts with a fixed word and goes on with a text of the agent or the user.
 fn headed(head: &str, body: &str, weight: Weight, style: Style) -> Line {
     let mut lines = clean_lines(body).into_iter();
     let text = format!("{head}{}", lines.next().unwrap_or_default());

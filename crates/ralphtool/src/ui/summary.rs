@@ -153,20 +153,13 @@ impl Summary {
 
     /// Where the work is and where HEAD is.
     fn whereabouts(&self) -> String {
-        match &self.finished {
-            Some(Finished {
-                choice: FinishChoice::Cleanup,
-                head,
-            }) => format!("{head}, the work as uncommitted changes"),
-            Some(Finished {
-                choice: FinishChoice::Keep,
-                ..
-            }) => format!("{}, one commit a story", self.branch),
-            Some(Finished {
-                choice: FinishChoice::Abandon,
-                head,
-            }) => format!("{head}, everything as it was before the run"),
-            None => self.branch.clone(),
+        let Some(Finished { choice, head }) = &self.finished else {
+            return self.branch.clone();
+        };
+        match choice {
+            FinishChoice::Cleanup => format!("{head}, the work as uncommitted changes"),
+            FinishChoice::Keep => format!("{}, one commit a story", self.branch),
+            FinishChoice::Abandon => format!("{head}, everything as it was before the run"),
         }
     }
 
@@ -182,19 +175,15 @@ impl Summary {
         let widest = next.iter().map(|(what, _)| columns(what)).max();
         for (what, why) in &next {
             let command = pad(what, widest.unwrap_or(0));
-            writeln!(
-                out,
-                "  {}  {}",
-                paint.apply(NAME, command),
-                paint.apply(DIM, why)
-            )?;
+            let (command, why) = (paint.apply(NAME, command), paint.apply(DIM, why));
+            writeln!(out, "  {command}  {why}")?;
         }
         Ok(())
     }
 
     /// What to type, and what it does.
     fn next(&self, ended: &Ended) -> Vec<(String, &'static str)> {
-        let mut next = self.look(ended);
+        let mut next = self.to_review(ended);
         let open = ended.stories_done < ended.stories_total;
         if open && ended.outcome != Outcome::AllDone {
             // Where the work went home, the run is over.
@@ -220,54 +209,45 @@ impl Summary {
     }
 
     /// How to look at the work, where this run did any.
-    fn look(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+    fn to_review(&self, ended: &Ended) -> Vec<(String, &'static str)> {
         let done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
         if self.completed == 0 && !done {
             return Vec::new();
         }
         let (branch, original) = (&self.branch, &self.original);
-        match &self.finished {
-            Some(finished) if finished.choice == FinishChoice::Cleanup => vec![
+        let cleanup = "ralphtool finish --cleanup".to_owned();
+        if self.went_home() {
+            return vec![
                 ("git status".to_owned(), "what changed"),
                 ("git diff".to_owned(), "the changes to tracked files"),
                 (
                     "ralphtool undo".to_owned(),
                     "back to the branch with its commits",
                 ),
-            ],
-            // Without a commit there is nothing to compare with or to go back to.
-            _ if self.is_unborn => vec![
+            ];
+        }
+        // Without a commit there is nothing to compare with or to go back to.
+        if self.is_unborn {
+            let log = format!("git log --stat {}", shell(branch));
+            return vec![
+                (log, "the commits and their files"),
                 (
-                    format!("git log --stat {}", shell(branch)),
-                    "the commits and their files",
-                ),
-                (
-                    "ralphtool finish --cleanup".to_owned(),
+                    cleanup,
                     "back to where the run began with the work, uncommitted",
                 ),
-            ],
-            _ => vec![
-                (
-                    format!(
-                        "git log --oneline {}",
-                        shell(&format!("{original}..{branch}"))
-                    ),
-                    "the commits",
-                ),
-                (
-                    format!("git diff {}", shell(&format!("{original}...{branch}"))),
-                    "the whole change",
-                ),
-                (
-                    format!("git switch {}", self.switch_target()),
-                    "back to where the run began",
-                ),
-                (
-                    "ralphtool finish --cleanup".to_owned(),
-                    "back there with the work, uncommitted",
-                ),
-            ],
+            ];
         }
+        let commits = shell(&format!("{original}..{branch}"));
+        let change = shell(&format!("{original}...{branch}"));
+        vec![
+            (format!("git log --oneline {commits}"), "the commits"),
+            (format!("git diff {change}"), "the whole change"),
+            (
+                format!("git switch {}", self.switch_target()),
+                "back to where the run began",
+            ),
+            (cleanup, "back there with the work, uncommitted"),
+        ]
     }
 
     /// A commit can only be switched to with `--detach`.
@@ -301,12 +281,9 @@ fn reason(outcome: &Outcome) -> Vec<String> {
         }
         Outcome::Limited { reason } => clean_lines(reason),
         Outcome::Broken { reason, hint } => {
+            let hints = clean_lines(hint).into_iter();
             let mut lines = clean_lines(reason);
-            lines.extend(
-                clean_lines(hint)
-                    .into_iter()
-                    .map(|line| format!("hint: {line}")),
-            );
+            lines.extend(hints.map(|hint| format!("hint: {hint}")));
             lines
         }
     }

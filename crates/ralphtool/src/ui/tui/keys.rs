@@ -66,6 +66,22 @@ pub(crate) enum Action {
     Redraw,
 }
 
+impl Action {
+    /// Where it leads from a row of a list, up to the `last` one; none where it does not move.
+    pub(crate) fn moved(self, from: usize, last: usize, page: usize) -> Option<usize> {
+        let to = match self {
+            Self::Up => from.saturating_sub(1),
+            Self::Down => from.saturating_add(1),
+            Self::PageUp => from.saturating_sub(page),
+            Self::PageDown => from.saturating_add(page),
+            Self::Home => 0,
+            Self::End => last,
+            _ => return None,
+        };
+        Some(to.min(last))
+    }
+}
+
 /// One key as it comes from a keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Key {

@@ -8,7 +8,7 @@
 mod prefix;
 mod table;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -134,7 +134,7 @@ impl Renderer {
         match tag {
             Tag::Heading { level, .. } => {
                 self.open_block();
-                self.style(self.palette.heading(number(level)));
+                self.style(self.palette.heading(level as u8));
             }
             Tag::BlockQuote(_) => {
                 self.open_block();
@@ -419,17 +419,6 @@ fn wrap_words(line: &Line<'_>, columns: usize) -> Vec<Line<'static>> {
 fn is_line_break(html: &str) -> bool {
     let tag = html.trim_start_matches('<').trim_end_matches('>');
     tag.trim_end_matches('/').trim().eq_ignore_ascii_case("br")
-}
-
-fn number(level: HeadingLevel) -> u8 {
-    match level {
-        HeadingLevel::H1 => 1,
-        HeadingLevel::H2 => 2,
-        HeadingLevel::H3 => 3,
-        HeadingLevel::H4 => 4,
-        HeadingLevel::H5 => 5,
-        HeadingLevel::H6 => 6,
-    }
 }
 
 #[cfg(test)]

@@ -67,9 +67,7 @@ impl<const N: usize> Tabbed<N> {
         match action {
             Action::Left => self.shown = self.shown.saturating_sub(1),
             Action::Right => self.shown = (self.shown + 1).min(N - 1),
-            action => {
-                self.pane_mut().act(action);
-            }
+            action => self.pane_mut().act(action),
         }
     }
 

@@ -156,8 +156,8 @@ impl TextPane {
         self.settle();
     }
 
-    /// Moves; whether the action was a movement.
-    pub(crate) fn act(&mut self, action: Action) -> bool {
+    /// Moves, where the action is a movement.
+    pub(crate) fn act(&mut self, action: Action) {
         let page = self.height.saturating_sub(1).max(1);
         match action {
             Action::Up => self.move_to(self.cursor.saturating_sub(1)),
@@ -166,9 +166,8 @@ impl TextPane {
             Action::PageDown => self.page(page, false),
             Action::Home => self.move_to(0),
             Action::End => self.follow(),
-            _ => return false,
+            _ => {}
         }
-        true
     }
 
     /// The wheel was turned over it.
@@ -206,11 +205,7 @@ impl TextPane {
         };
         let height = self.height.max(1);
         self.top = self.top.min(self.lines.len().saturating_sub(height));
-        if self.cursor < self.top {
-            self.top = self.cursor;
-        } else if self.cursor >= self.top + height {
-            self.top = self.cursor + 1 - height;
-        }
+        self.top = scrolled(self.top, self.cursor, height);
         if self.following {
             self.top = self.lines.len().saturating_sub(height);
         }
@@ -289,6 +284,11 @@ impl TextPane {
 fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
     let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
     lines.join("\n")
+}
+
+/// The first line to show of `height` lines, so that the selected one is in sight.
+pub(crate) fn scrolled(top: usize, selected: usize, height: usize) -> usize {
+    top.clamp((selected + 1).saturating_sub(height.max(1)), selected)
 }
 
 /// The line with every hit in another style.

@@ -255,17 +255,8 @@ impl App {
 
     fn act_on_help(&mut self, action: Option<Action>) {
         let top = self.help_top.unwrap_or(0);
-        let next = match action {
-            Some(Action::Up) => Some(top.saturating_sub(1)),
-            Some(Action::Down) => Some(top + 1),
-            Some(Action::PageUp) => Some(top.saturating_sub(10)),
-            Some(Action::PageDown) => Some(top + 10),
-            Some(Action::Home) => Some(0),
-            Some(Action::End) => Some(usize::MAX),
-            _ => None,
-        };
         let last = self.help().last_top(self.area());
-        self.help_top = next.map(|top| top.min(last));
+        self.help_top = action.and_then(|action| action.moved(top, last, 10));
     }
 
     pub(super) fn on_wheel(&mut self, wheel: Wheel) -> Option<Request> {

@@ -192,8 +192,8 @@ impl AgentPane {
         }
     }
 
-    /// A key was pressed; whether it was for this pane.
-    pub(crate) fn act(&mut self, action: Action) -> bool {
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) {
         match action {
             Action::Home => self.destination = Some(0),
             Action::End => {
@@ -202,7 +202,7 @@ impl AgentPane {
             }
             _ => {}
         }
-        self.text.act(action)
+        self.text.act(action);
     }
 
     /// Folds the entry at the cursor out or in; all of it may have to be looked at.

@@ -14,6 +14,7 @@ use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{ChangesFound, ErrorText, Query, Request};
 use crate::ui::tui::palette::Palette;
 use crate::ui::tui::step::{Step, Typing};
+use crate::ui::tui::text_pane::scrolled;
 use crate::ui::tui::wrap;
 use crate::ui::words;
 
@@ -98,11 +99,7 @@ impl Changes {
 
     fn settle(&mut self) {
         self.selected = self.selected.min(self.shown.len().saturating_sub(1));
-        if self.selected < self.top {
-            self.top = self.selected;
-        } else if self.selected >= self.top + self.height {
-            self.top = self.selected + 1 - self.height;
-        }
+        self.top = scrolled(self.top, self.selected, self.height);
     }
 
     /// The wheel was turned.
@@ -113,15 +110,10 @@ impl Changes {
     /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
+        if let Some(to) = action.moved(self.selected, last, self.height) {
+            self.selected = to;
+        }
         match action {
-            Action::Up => self.selected = self.selected.saturating_sub(1),
-            Action::Down => self.selected = self.selected.saturating_add(1).min(last),
-            Action::PageUp => self.selected = self.selected.saturating_sub(self.height),
-            Action::PageDown => {
-                self.selected = self.selected.saturating_add(self.height).min(last);
-            }
-            Action::Home => self.selected = 0,
-            Action::End => self.selected = last,
             Action::Search => return Step::Type(Typing::Filter),
             Action::Reload => return Step::Ask(Request::Query(Query::Changes)),
             Action::Enter => return self.open(),
@@ -133,14 +125,14 @@ impl Changes {
     }
 
     fn open(&self) -> Step {
-        match self.selected_row() {
-            Some(row) => match &row.state {
-                ChangeState::Unreadable { reason } => {
-                    Step::Say(format!("`{}` cannot be read: {reason}", row.name))
-                }
-                _ => Step::Open(row.target.clone()),
-            },
-            None => Step::Stay,
+        let Some(row) = self.selected_row() else {
+            return Step::Stay;
+        };
+        match &row.state {
+            ChangeState::Unreadable { reason } => {
+                Step::Say(format!("`{}` cannot be read: {reason}", row.name))
+            }
+            _ => Step::Open(row.target.clone()),
         }
     }
 
@@ -220,7 +212,8 @@ impl Changes {
         (palette, now): (Palette, Timestamp),
     ) -> Line<'static> {
         let mut spans = vec![Span::raw("  ")];
-        spans.extend(name(&row.name, letters, widths.name, palette));
+        let name = fuzzy::highlighted(&clean(&row.name), letters, palette.matched());
+        spans.extend(wrap::fit(&name, widths.name).spans);
         if let Some(kind) = widths.kind {
             let word = format!("  {}", pad(row.kind.word(), kind));
             spans.push(Span::styled(word, palette.dim()));
@@ -249,25 +242,24 @@ impl Changes {
         wrap::cut(&Line::from(spans), widths.room)
     }
 
-    fn state(&self, row: &ChangeRow, palette: Palette) -> (String, ratatui::style::Style) {
-        let open = match &self.found {
-            Some(Ok(found)) => found.open.as_ref(),
-            _ => None,
-        };
-        if let Some(open) = open.filter(|open| open.change == row.name) {
+    fn state(&self, row: &ChangeRow, palette: Palette) -> (&'static str, ratatui::style::Style) {
+        if let Some(Ok(found)) = &self.found
+            && let Some(open) = &found.open
+            && open.change == row.name
+        {
             let text = match open.kept {
                 false => "interrupted → resume",
                 true if row.state == ChangeState::Open => "kept → resume",
                 true => "kept",
             };
-            return (text.to_owned(), palette.warn());
+            return (text, palette.warn());
         }
         match &row.state {
-            ChangeState::Open => ("ready".to_owned(), palette.name()),
-            ChangeState::Done => ("nothing left".to_owned(), palette.good()),
-            ChangeState::Deferred => ("set aside".to_owned(), palette.dim()),
-            ChangeState::NoTasks => ("no tasks yet".to_owned(), palette.dim()),
-            ChangeState::Unreadable { .. } => ("invalid".to_owned(), palette.bad()),
+            ChangeState::Open => ("ready", palette.name()),
+            ChangeState::Done => ("nothing left", palette.good()),
+            ChangeState::Deferred => ("set aside", palette.dim()),
+            ChangeState::NoTasks => ("no tasks yet", palette.dim()),
+            ChangeState::Unreadable { .. } => ("invalid", palette.bad()),
         }
     }
 
@@ -276,20 +268,16 @@ impl Changes {
         let Some(row) = self.selected_row() else {
             return Vec::new();
         };
-        match &row.state {
-            ChangeState::Unreadable { reason } => vec![wrap::styled(
-                format!("invalid: {}", clean(reason)),
-                palette.bad(),
-            )],
-            ChangeState::NoTasks => {
-                vec![wrap::styled(row.kind.example(), palette.dim())]
+        let (text, style) = match &row.state {
+            ChangeState::Unreadable { reason } => {
+                (format!("invalid: {}", clean(reason)), palette.bad())
             }
+            ChangeState::NoTasks => (row.kind.example().to_owned(), palette.dim()),
             // What tells it from another of the same name.
-            _ if row.target != row.name => {
-                vec![wrap::styled(clean(&row.target), palette.dim())]
-            }
-            _ => Vec::new(),
-        }
+            _ if row.target != row.name => (clean(&row.target), palette.dim()),
+            _ => return Vec::new(),
+        };
+        vec![wrap::styled(text, style)]
     }
 }
 
@@ -348,12 +336,6 @@ impl Widths {
         text.push_str("  state");
         wrap::styled(text, palette.dim())
     }
-}
-
-/// A name with the letters that matched.
-fn name(name: &str, letters: &[u32], width: usize, palette: Palette) -> Vec<Span<'static>> {
-    let line = fuzzy::highlighted(&clean(name), letters, palette.matched());
-    wrap::fit(&line, width).spans
 }
 
 fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {

@@ -132,15 +132,10 @@ impl Completion {
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
         let choices = Self::choices(run);
         let last = choices.len().saturating_sub(1);
+        if let Some(to) = action.moved(self.selected, last, 1) {
+            self.selected = to;
+        }
         let chosen = match action {
-            Action::Up => {
-                self.selected = self.selected.saturating_sub(1);
-                None
-            }
-            Action::Down => {
-                self.selected = (self.selected + 1).min(last);
-                None
-            }
             Action::Cleanup => Some(Choice::Cleanup),
             Action::Keep => Some(Choice::Keep),
             Action::Again => again(run),

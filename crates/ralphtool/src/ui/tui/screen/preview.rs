@@ -141,12 +141,8 @@ impl Preview {
             return Step::Stay;
         };
         let step = match action {
-            Action::Up => {
-                self.fields.go(false);
-                None
-            }
-            Action::Down => {
-                self.fields.go(true);
+            Action::Up | Action::Down => {
+                self.fields.go(action);
                 None
             }
             Action::Left => self.fields.step(false, &data.settings),

@@ -18,7 +18,7 @@ use crate::ui::tui::pane::diff::DiffPane;
 use crate::ui::tui::pane::gates::GatesPane;
 use crate::ui::tui::pane::log::LogPane;
 use crate::ui::tui::step::Step;
-use crate::ui::tui::text_pane::TextPane;
+use crate::ui::tui::text_pane::{TextPane, scrolled};
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_run::records::event::{Event, Record};
 use ralph_run::records::progress::{
@@ -48,19 +48,11 @@ impl Tab {
         Self::Log,
     ];
 
-    /// What it is called.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Agent => "Agent",
-            Self::Diff => "Diff",
-            Self::Attempts => "Attempts",
-            Self::Gates => "Gates",
-            Self::Log => "Log",
-        }
-    }
+    /// What they are called.
+    const TITLES: [&str; 5] = ["Agent", "Diff", "Attempts", "Gates", "Log"];
 
-    fn place(self) -> usize {
-        Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
+    const fn place(self) -> usize {
+        self as usize
     }
 
     fn moved(self, by: usize) -> Self {
@@ -197,19 +189,17 @@ impl Run {
 
     /// Lets the panes show the attempt that is selected.
     fn point_panes(&mut self) {
-        let transcript = self
-            .story()
-            .zip(self.shown_attempt())
-            .map(|(story, attempt)| TranscriptId {
-                attempt: AttemptId {
-                    story: story.id.clone(),
-                    attempt: attempt.number,
-                },
-                folder: attempt.transcript.clone().into(),
-                output: attempt.output,
-            });
-        let known = transcript.filter(|it| !it.folder.as_os_str().is_empty());
-        self.agent.show(known);
+        let shown = self.story().zip(self.shown_attempt());
+        let known = shown.filter(|(_, attempt)| !attempt.transcript.is_empty());
+        let transcript = known.map(|(story, attempt)| TranscriptId {
+            attempt: AttemptId {
+                story: story.id.clone(),
+                attempt: attempt.number,
+            },
+            folder: attempt.transcript.clone().into(),
+            output: attempt.output,
+        });
+        self.agent.show(transcript);
         self.diff.show(self.shown_diff());
     }
 
@@ -263,7 +253,7 @@ impl Run {
         let header = self.progress.header.as_ref();
         let change = header.map_or("run", |header| header.change.as_str());
         let story = self.story().map_or("", |story| story.id.0.as_str());
-        let tab = self.tab.title().to_lowercase();
+        let tab = Tab::TITLES[self.tab.place()].to_lowercase();
         match (self.tab, self.shown_attempt()) {
             (Tab::Log, _) => format!("{change}-{tab}"),
             (_, Some(attempt)) => format!("{change}-{story}.{}-{tab}", attempt.number),
@@ -326,11 +316,7 @@ impl Run {
         let last = self.progress.stories.len().saturating_sub(1);
         self.selected = self.selected.min(last);
         self.top = self.top.min(last.saturating_sub(height - 1));
-        if self.selected < self.top {
-            self.top = self.selected;
-        } else if self.selected >= self.top + height {
-            self.top = self.selected + 1 - height;
-        }
+        self.top = scrolled(self.top, self.selected, height);
     }
 
     /// What is missing for what is shown.

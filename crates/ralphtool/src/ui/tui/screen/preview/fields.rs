@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::ui::tui::keys::Action;
 use crate::ui::tui::step::{Step, Typing};
 use ralph_run::settings::{
     AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
@@ -92,13 +93,11 @@ impl Fields {
     }
 
     /// Moves the cursor.
-    pub(crate) fn go(&mut self, down: bool) {
+    pub(crate) fn go(&mut self, action: Action) {
         let last = self.all().len().saturating_sub(1);
-        self.selected = if down {
-            (self.selected + 1).min(last)
-        } else {
-            self.selected.saturating_sub(1)
-        };
+        self.selected = action
+            .moved(self.selected, last, 1)
+            .unwrap_or(self.selected);
     }
 
     /// What a line shows.

@@ -8,6 +8,7 @@ use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{Request, Wheel};
 use crate::ui::tui::pane::attempts;
 use crate::ui::tui::step::{Confirmation, Step, Typing};
+use ralph_base::ids::AttemptNumber;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::progress::Doing;
 
@@ -31,14 +32,8 @@ impl Run {
             Action::Pause | Action::Stop | Action::Skip | Action::Note | Action::TryNow => {
                 return self.steer(action);
             }
-            action if self.on_pane => match self.tab {
-                Tab::Agent => {
-                    self.agent.act(action);
-                }
-                _ => {
-                    self.pane_mut().act(action);
-                }
-            },
+            action if self.on_pane && self.tab == Tab::Agent => self.agent.act(action),
+            action if self.on_pane => self.pane_mut().act(action),
             action => self.act_on_list(action),
         }
         Step::Stay
@@ -46,16 +41,9 @@ impl Run {
 
     fn act_on_list(&mut self, action: Action) {
         let last = self.progress.stories.len().saturating_sub(1);
-        let to = match action {
-            Action::Up => self.selected.saturating_sub(1),
-            Action::Down => (self.selected + 1).min(last),
-            Action::Home => 0,
-            Action::End => last,
-            Action::PageUp => self.selected.saturating_sub(10),
-            Action::PageDown => (self.selected + 10).min(last),
-            _ => return,
-        };
-        self.select(to);
+        if let Some(to) = action.moved(self.selected, last, 10) {
+            self.select(to);
+        }
     }
 
     fn select(&mut self, story: usize) {
@@ -83,24 +71,20 @@ impl Run {
             return;
         };
         let shown = self.shown_attempt().map(|it| it.number);
-        let place = story
-            .attempts
-            .iter()
-            .position(|it| Some(it.number) == shown);
-        let Some(place) = place else {
-            return;
-        };
+        let mut numbers = story.attempts.iter().map(|it| it.number);
         let next = if forward {
-            place + 1
+            numbers.skip_while(|it| Some(*it) != shown).nth(1)
         } else {
-            match place.checked_sub(1) {
-                Some(next) => next,
-                None => return,
-            }
+            let before = numbers.position(|it| Some(it) == shown);
+            let before = before.and_then(|place| place.checked_sub(1));
+            before.map(|place| story.attempts[place].number)
         };
-        let Some(number) = story.attempts.get(next).map(|it| it.number) else {
-            return;
-        };
+        if let Some(number) = next {
+            self.show_attempt(number);
+        }
+    }
+
+    fn show_attempt(&mut self, number: AttemptNumber) {
         self.following = false;
         self.attempt = Some(number);
         self.point_panes();
@@ -130,10 +114,8 @@ impl Run {
         let item = self.attempts.item();
         let number = item.and_then(|item| attempts::at(self.story(), item));
         if let Some(number) = number {
-            self.following = false;
-            self.attempt = Some(number);
             self.tab = Tab::Diff;
-            self.point_panes();
+            self.show_attempt(number);
         }
     }
 
@@ -179,17 +161,15 @@ impl Run {
         }
         let is_paused = matches!(self.progress.doing, Doing::Paused { .. });
         match action {
-            Action::Pause if is_paused || self.progress.pausing => {
-                Step::Ask(Request::Command(UserCommand::GoOn))
-            }
-            Action::Pause => Step::Ask(Request::Command(UserCommand::Pause)),
+            Action::Pause if is_paused || self.progress.pausing => command(UserCommand::GoOn),
+            Action::Pause => command(UserCommand::Pause),
             Action::Stop => Step::Confirm(Confirmation::Stop),
             Action::Skip if self.progress.current_story().is_some() => {
                 Step::Confirm(Confirmation::Skip)
             }
             Action::Note => Step::Type(Typing::Note),
             Action::TryNow if matches!(self.progress.doing, Doing::Waiting { .. }) => {
-                Step::Ask(Request::Command(UserCommand::TryNow))
+                command(UserCommand::TryNow)
             }
             _ => Step::Stay,
         }
@@ -204,4 +184,8 @@ impl Run {
             self.pane_mut().wheel(wheel.up);
         }
     }
+}
+
+fn command(command: UserCommand) -> Step {
+    Step::Ask(Request::Command(command))
 }

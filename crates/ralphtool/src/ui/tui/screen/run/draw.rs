@@ -290,7 +290,6 @@ impl Run {
     }
 
     fn draw_tabs(&self, frame: &mut Frame<'_>, area: Rect) {
-        let titles = Tab::ALL.map(Tab::title);
         let width = usize::from(area.width);
         let mut parts = self.corner();
         let taken = |parts: &[String]| match parts {
@@ -308,7 +307,7 @@ impl Run {
             parts.remove(0);
         }
         let room = width.saturating_sub(taken(&parts));
-        let mut line = tabs::tabs(&titles, self.tab.place(), room, self.palette);
+        let mut line = tabs::tabs(&Tab::TITLES, self.tab.place(), room, self.palette);
         if !parts.is_empty() {
             let right = Span::styled(parts.join(" · "), self.palette.dim());
             line = beside(&line, Line::from(right), width);
