@@ -90,16 +90,16 @@ struct RestoreArguments {
 pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<ExitCode, Failure> {
     on_runtime(async {
         match &arguments.command {
-            None => list(arguments, &shelf(context).await?, context),
-            Some(AttemptsCommand::Show(given)) => show(given, &shelf(context).await?, context),
-            Some(AttemptsCommand::Diff(given)) => diff(given, &shelf(context).await?, context),
+            None => list(arguments, &shelf(context)?, context),
+            Some(AttemptsCommand::Show(given)) => show(given, &shelf(context)?, context),
+            Some(AttemptsCommand::Diff(given)) => diff(given, &shelf(context)?, context),
             Some(AttemptsCommand::Restore(given)) => Box::pin(restore(given, context)).await,
         }
     })
 }
 
 /// The parked attempts, without the lock: a run may be at work.
-async fn shelf(context: &Context) -> Result<Shelf, Failure> {
+fn shelf(context: &Context) -> Result<Shelf, Failure> {
     let repository = repository_to_read(context)?;
     let state = state_directory(&context.environment)?;
     Shelf::open(&state, &repository).map_err(|error| unreadable(&error))

@@ -65,13 +65,13 @@ struct WhichChange {
 pub(super) fn run(arguments: &LearningsArguments, context: &Context) -> Result<ExitCode, Failure> {
     on_runtime(async {
         match &arguments.command {
-            None => print(&find(&arguments.which, context).await?),
-            Some(LearningsCommand::Edit(which)) => edit(&find(which, context).await?, context),
+            None => print(&find(&arguments.which, context)?),
+            Some(LearningsCommand::Edit(which)) => edit(&find(which, context)?, context),
             Some(LearningsCommand::Path(which)) => {
-                let path = find(which, context).await?.path;
+                let path = find(which, context)?.path;
                 output::present(|out| writeln!(out, "{}", path.display()))
             }
-            Some(LearningsCommand::Clear(which)) => clear(&find(which, context).await?),
+            Some(LearningsCommand::Clear(which)) => clear(&find(which, context)?),
         }
     })
 }
@@ -83,7 +83,7 @@ struct Notes {
     path: PathBuf,
 }
 
-async fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
+fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
     let repository = repository_to_read(context)?;
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
     let is_ours = Vault::unlocked(&vault).belongs_to(&repository);

@@ -171,16 +171,15 @@ fn run_started(record: &Record) -> Option<Line> {
     else {
         return None;
     };
-    let others = fallback.iter();
-    let others: String = others.map(|it| format!(", else {}", clean(it))).collect();
     let verb = if *resumed { "goes on" } else { "starts" };
     let model = model.as_deref().map(|it| format!(" ({})", clean(it)));
-    let model = model.unwrap_or_default();
+    let mut agents = vec![format!("{}{}", clean(agent), model.unwrap_or_default())];
+    agents.extend(fallback.iter().map(|name| clean(name)));
     let text = format!(
-        "run {} {verb}: change `{}` with {}{model}{others}",
+        "run {} {verb}: change `{}` with {}",
         record.run,
         clean(change),
-        clean(agent)
+        agents.join(", else ")
     );
     let done = match stories_done {
         0 => String::new(),

@@ -139,7 +139,8 @@ impl Status {
         let Some((number, title)) = &self.story else {
             return Some(truncate(&parts.join(" · "), columns));
         };
-        let tail: String = parts.iter().map(|part| format!(" · {part}")).collect();
+        parts.insert(0, String::new());
+        let tail = parts.join(" · ");
         let room = columns.saturating_sub(number.width() + 1 + tail.width());
         let title = truncate(title, room.max(SHORTEST_TITLE));
         Some(truncate(&format!("{number} {title}{tail}"), columns))

@@ -161,7 +161,7 @@ impl App {
 
     /// What is to be looked at first.
     pub(crate) fn first_query(&self) -> Option<Request> {
-        (self.home == Home::Changes).then(|| Request::Query(Query::Changes))
+        (self.home == Home::Changes).then_some(Request::Query(Query::Changes))
     }
 
     /// Whether something changed that can be seen.
