@@ -142,7 +142,7 @@ fn asks_to_isolate(message: &clap::Error) -> bool {
 
 /// Help, version or a usage error, as clap words it.
 fn explain(message: &clap::Error) -> ExitCode {
-    // A closed pipe is all that can go wrong, and then nobody reads.
+    // Only a closed pipe can make this fail, and then there is no reader.
     let _ = message.print();
     u8::try_from(message.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }

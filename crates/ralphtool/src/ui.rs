@@ -1,7 +1,12 @@
-//! How it is shown, from records only.
+//! What the user sees, made from values only: nothing here reads files, processes or the clock.
 //!
-//! A reporter is a fold over the records of a run. Whatever is on the screen came through
-//! [`Reporter::show`]; nothing here looks at files, processes or the clock.
+//! | files | what |
+//! | --- | --- |
+//! | `plain`, `json`, `bell` | the reporters, which show a run while it happens |
+//! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
+//! | `tui/` | the terminal UI |
+//! | `list`, `show`, `log`, `run_status`, … | the output of the command of that name |
+//! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod afterwards;
 pub(crate) mod attempts;
@@ -36,7 +41,7 @@ use jiff::Timestamp;
 use ralph_agents::hearing::DetailLevel;
 use ralph_run::records::event::Record;
 
-/// Something that shows a run while it happens.
+/// Shows a run while it happens, from its records alone.
 pub(crate) trait Reporter {
     /// How much it shows of what agents say.
     fn detail_level(&self) -> DetailLevel;
@@ -47,7 +52,7 @@ pub(crate) trait Reporter {
     /// Lets everything be seen that was shown.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Time has passed; reporters that show it may draw again.
+    /// Time has passed; a reporter that shows it may draw again.
     fn tick(&mut self, now: Timestamp) -> io::Result<()>;
 
     /// No record will follow; says what there is to say at the end.

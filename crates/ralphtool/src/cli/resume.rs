@@ -1,4 +1,4 @@
-//! `ralphtool resume`: go on with the run that was interrupted, stopped or kept last.
+//! `ralphtool resume`: resume the run that was interrupted, stopped or kept last.
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub(super) struct ResumeArguments {
     run: RunArguments,
 }
 
-/// Goes on with the last run.
+/// Resumes the last run.
 pub(super) fn run(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
     let request = RunRequest {
         change: ChangeSelector::LastRun,

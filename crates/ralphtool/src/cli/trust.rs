@@ -112,7 +112,7 @@ fn trust(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Fail
     say("Allowed until the file changes.")
 }
 
-/// Whether somebody is there to answer.
+/// Whether there is a terminal to ask on.
 pub(super) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
@@ -132,7 +132,7 @@ pub(super) fn give(file: &RepositoryFile, context: &Context) -> Result<(), Failu
     given.map_err(|error| Failure::system("could not remember the permission").because(error))
 }
 
-/// What is said where nobody can be asked.
+/// The refusal where the user cannot be asked.
 pub(super) fn refusal(file: &RepositoryFile, context: &Context) -> Failure {
     let heading = words::heading(&file.name, &file.claims);
     let lines = words::lines(&file.claims).join("\n");

@@ -1,8 +1,15 @@
-//! The terminal UI with everything around it: the terminal, the screen's thread, the workers that
-//! look things up, and the loop on this thread.
+//! Runs the terminal UI of `ui/tui`: gives it a terminal, keys and answers, and does what it asks for.
 //!
 //! The loop stays on the thread the program began on, because agents die with the thread that
-//! started them. The screen is beside it, and asks for runs.
+//! started them. The screen has a thread beside it, and asks for runs.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `screen_loop` | the thread of the screen: messages in, requests out, when to draw (`pace`) |
+//! | `screen_guard` | the terminal while it is ours |
+//! | `input` | keys, the wheel and new sizes |
+//! | `record_queue` | records on their way from the loop to the screen |
+//! | `workers` | answer queries: `readers` from open files, `lookup` from git and plans |
 
 mod input;
 mod lookup;
@@ -268,7 +275,7 @@ impl Session {
             }
         });
         let end = Box::pin(ready.run(audience, Some(commands))).await;
-        // All records are in the queue before the end is told.
+        // All records are in the queue before the end is sent.
         let _ = collected.join();
         match end {
             Ok(end) => {
@@ -297,7 +304,7 @@ impl Session {
         restore_terminal();
         if let Some(summary) = app.summary() {
             let paint = context.paint_for(&std::io::stdout());
-            // A terminal that was closed cannot be told; the exit code is the run's all the same.
+            // Writing to a closed terminal fails; the exit code is the run's all the same.
             let _ = output::present(|out| {
                 summary.write(out, paint)?;
                 summary.write_next(out, paint)

@@ -1,4 +1,4 @@
-//! The reporter for programs: one JSON object a line, told as it happens.
+//! The reporter for programs: one JSON object per line, as it happens.
 
 use std::io::{self, Write};
 
@@ -86,7 +86,7 @@ mod tests {
         insta::assert_snapshot!(text);
     }
 
-    /// `UPDATE_SCHEMA=1 cargo test schema` writes it anew.
+    /// `UPDATE_SCHEMA=1 cargo test schema` writes it again.
     #[test]
     fn the_committed_schemas_are_those_of_the_types() {
         check("events.schema.json", &schemars::schema_for!(Record));

@@ -166,7 +166,7 @@ fn write_reasons(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::R
     Ok(())
 }
 
-/// Writes how those are told apart that have a name in common.
+/// Writes the paths of changes that share a name.
 fn write_namesakes(out: &mut dyn Write, paint: Paint, rows: &[ChangeRow]) -> io::Result<()> {
     let shared = rows.iter().filter(|row| row.target != row.name);
     for (index, row) in shared.enumerate() {

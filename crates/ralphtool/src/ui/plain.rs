@@ -25,7 +25,7 @@ const REDRAW: SignedDuration = SignedDuration::from_millis(100);
 /// Goes to the start of the line and clears it.
 const ERASE: &str = "\r\u{1b}[2K";
 
-/// How wide a log is that nobody has told the width of.
+/// How wide a log is whose width is not known.
 const PIPE_WIDTH: usize = 100;
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

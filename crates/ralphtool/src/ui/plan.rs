@@ -16,7 +16,7 @@ pub(crate) struct PlanView<'a> {
     pub(crate) branch: &'a str,
     /// Where HEAD is: a branch name or a commit.
     pub(crate) original: &'a str,
-    /// An interrupted run would be gone on with.
+    /// The interrupted run that would be resumed.
     pub(crate) resumes: Option<&'a str>,
     /// The stories that would be worked on, in order.
     pub(crate) stories: Vec<PlannedStory<'a>>,

@@ -1,4 +1,4 @@
-//! Where a run stands, for somebody at another terminal: a few lines, or one.
+//! Where a run stands, for a user at another terminal: a few lines, or one.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const REASON: usize = 160;
 pub(crate) struct View {
     /// Whether it is coloured.
     pub(crate) paint: Paint,
-    /// Where times are told.
+    /// The zone of the times.
     pub(crate) zone: TimeZone,
     /// No line is longer; none where they may be of any length.
     pub(crate) columns: Option<usize>,
@@ -41,7 +41,7 @@ pub(crate) fn write(out: &mut dyn Write, view: &View, status: &Status) -> io::Re
 /// All that is known, line by line.
 pub(crate) fn lines(view: &View, status: &Status) -> Vec<String> {
     let paint = view.paint;
-    // Cut to what is left of the columns after so many.
+    // Cut to the columns that are left beside those taken.
     let fit = |text: &str, taken: usize| match view.columns {
         Some(columns) => truncate(text, columns.saturating_sub(taken)),
         None => text.to_owned(),

@@ -114,7 +114,7 @@ impl Status {
         self.doing = Doing::Nothing;
     }
 
-    /// The line, where there is something to say, in so many columns.
+    /// The line, where there is something to say, in the given number of columns.
     pub(crate) fn line(&self, now: Timestamp, columns: usize) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         match &self.doing {

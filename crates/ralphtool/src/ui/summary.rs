@@ -138,7 +138,7 @@ impl Summary {
         if let Some(usd) = ended.usage.cost_usd {
             figures.push(("cost", words::cost(usd)));
         }
-        // What was red before lets stories pass; nobody should have to find that in the log.
+        // A gate that was red before lets stories pass; the user should not have to find that in the log.
         let is_done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
         if is_done {
             let red = self.red_gates.iter().map(String::as_str);

@@ -89,7 +89,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Cuts a text to so many columns, with `…` where something is missing.
+/// Cuts a text to a number of columns, with `…` where something is missing.
 pub(crate) fn truncate(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -110,7 +110,7 @@ pub(crate) fn truncate(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Fills a text with spaces up to so many columns.
+/// Fills a text with spaces up to a number of columns.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(missing))

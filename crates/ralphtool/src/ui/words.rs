@@ -147,7 +147,7 @@ pub(crate) fn usage(usage: &Usage) -> Option<String> {
     used(usage.total_tokens(), usage.cost_usd)
 }
 
-/// The same of numbers.
+/// The same, from the numbers.
 pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
     let tokens = (total > 0).then(|| match total {
         1 => "1 token".to_owned(),
@@ -197,7 +197,7 @@ pub(crate) const fn failure(kind: FailureKind) -> &'static str {
 /// What a request does.
 pub(crate) const fn request(request: Request) -> &'static str {
     match request {
-        Request::Stop => "stopping: the agent is asked to end; once more stops at once",
+        Request::Stop => "stopping: waiting for the agent to exit (Ctrl-C again kills it)",
         Request::StopNow => "stopping at once",
         Request::Pause => "pausing before the next attempt",
         Request::GoOn => "going on",

@@ -5,7 +5,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::ui::tui::message::{Msg, Wheel};
 
-/// Reads until nobody listens or the terminal is gone.
+/// Reads until the receiver or the terminal is gone.
 pub(super) fn listen(sender: UnboundedSender<Msg>) {
     std::thread::spawn(move || {
         while let Ok(event) = event::read() {

@@ -1,7 +1,7 @@
 //! When the screen may be drawn: soon after a key, calmly otherwise, and not more than thirty
 //! times a second.
 //!
-//! What the agent does is drawn every 50 ms at the most, and leaves room for what keys do: a
+//! What the agent does is drawn every 50 ms at most, and leaves room for what keys do: a
 //! picture for a key may follow a calm one after 17 ms, and another one for a key after 34 ms. So
 //! thirty of them always take more than a second.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// From any picture to one that nobody waits for.
+/// From any picture to one that no key asked for.
 const CALM: Duration = Duration::from_millis(50);
 
 /// From a calm picture to one that a key asked for.

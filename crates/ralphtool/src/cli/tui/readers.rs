@@ -62,7 +62,7 @@ impl Readers {
         }
     }
 
-    /// Whether something can be read while nobody asks.
+    /// Whether something can be read while no query waits.
     pub(super) fn is_behind(&self) -> bool {
         self.behind
     }

@@ -21,7 +21,7 @@ pub(super) struct RecordQueue {
 }
 
 impl RecordQueue {
-    /// Collects what comes until the sender is gone, and lets somebody else hear it first.
+    /// Collects records until the sender is gone; `hear` gets each of them first.
     pub(super) fn collect(
         &self,
         mut records: Receiver<Vec<Record>>,

@@ -21,7 +21,7 @@ use crate::ui::bell;
 use crate::ui::tui::app::App;
 use crate::ui::tui::view;
 
-/// Whether the terminal is ours now; asked by whoever has to give it back.
+/// Whether the terminal is ours now; asked before it is restored.
 static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Presses and the wheel, with coordinates of any size; movements would only be noise.
@@ -85,15 +85,15 @@ impl ScreenGuard {
         execute!(io::stdout(), EndSynchronizedUpdate)
     }
 
-    /// Draws everything anew the next time.
+    /// Draws everything again the next time.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
-        // `Terminal::clear` asks where the cursor is, and the answer would go to whoever reads keys.
+        // `Terminal::clear` asks where the cursor is, and the answer would be read as keys.
         execute!(io::stdout(), Clear(ClearType::All))?;
         self.terminal.swap_buffers();
         Ok(())
     }
 
-    /// Puts a text into the clipboard of whoever shows the terminal.
+    /// Puts a text into the clipboard of the terminal.
     pub(super) fn copy(text: &str) -> io::Result<()> {
         execute!(
             io::stdout(),
@@ -108,7 +108,7 @@ impl ScreenGuard {
         out.flush()
     }
 
-    /// Gives the terminal back and stops this process; going on is told by a signal.
+    /// Gives the terminal back and stops this process; a signal says when it continues.
     pub(super) fn suspend() -> io::Result<()> {
         restore();
         Ok(kill_process(getpid(), Signal::STOP)?)

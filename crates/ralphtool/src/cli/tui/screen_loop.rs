@@ -1,5 +1,5 @@
 //! The screen's own loop: messages into the app, its requests out, a picture when something
-//! changed, thirty a second at the most.
+//! changed, at most thirty a second.
 
 use std::collections::VecDeque;
 use std::io;
@@ -138,7 +138,7 @@ impl ScreenLoop {
     fn perform(&mut self, request: Option<Request>) -> io::Result<Next> {
         match request {
             None => {}
-            // The terminal is somebody else's at the moment.
+            // The terminal belongs to the shell at the moment.
             Some(Request::Notify(_)) if self.suspended => {}
             Some(Request::Quit) => return Ok(Next::Quit),
             Some(Request::Suspend) => self.suspend()?,
@@ -154,7 +154,7 @@ impl ScreenLoop {
             Some(Request::Start(start)) => {
                 let (sender, receiver) = mpsc::channel(COMMANDS);
                 self.commands = Some(sender);
-                // Nobody starts runs any more: the program is about to end.
+                // If the receiver is gone, the program is about to end.
                 let _ = self.starts.send(StartRun {
                     start,
                     commands: receiver,
@@ -216,7 +216,7 @@ enum Wake {
     Time,
     Suspend,
     Resumed,
-    /// Nobody can send anything any more.
+    /// All senders are gone.
     Alone,
 }
 

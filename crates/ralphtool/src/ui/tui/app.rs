@@ -29,7 +29,7 @@ use typing::TypingLine;
 /// How long a notice stays.
 const NOTICE: Duration = Duration::from_secs(6);
 
-/// How long keys are not taken for a choice after the screen changed under busy hands.
+/// How long keys choose nothing after the screen changed while the user was typing.
 const SHIELD_MS: i64 = 1_500;
 
 /// What follows when the run at hand is over.
@@ -74,7 +74,7 @@ pub(crate) struct Terminal {
     pub(crate) size: (u16, u16),
     /// Colours are wanted.
     pub(crate) colored: bool,
-    /// Where times are told.
+    /// The zone of the times on the screen.
     pub(crate) zone: TimeZone,
     /// The folder an export goes to unless the user says another.
     pub(crate) exports: String,
@@ -383,7 +383,7 @@ impl App {
         }
     }
 
-    /// Whoever is pressing keys when the screen changes under their hands has chosen nothing yet.
+    /// Keys that were meant for the screen before must not choose anything on this one.
     fn shield(&mut self) {
         let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
         self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
@@ -403,7 +403,7 @@ impl App {
         }
         if let Some(run) = self.run.as_mut().filter(|_| began) {
             run.over = Some(over);
-            // Nobody does any more what was chosen at the last moment.
+            // The loop is over and will not do what was chosen at the last moment.
             self.completion.reopen();
             if run.progress.finish.is_none() {
                 self.screen = Screen::Completion;

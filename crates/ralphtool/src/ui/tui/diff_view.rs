@@ -23,7 +23,7 @@ struct Row<'a> {
     new: Option<u32>,
 }
 
-/// The lines of a diff in so many columns.
+/// The lines of a diff in the given number of columns.
 pub(crate) fn lines(lines: &[DiffLine], columns: usize, palette: Palette) -> Vec<Line<'static>> {
     let rows = numbered(lines);
     let numbers = rows.iter().flat_map(|row| [row.old, row.new]);
@@ -51,7 +51,7 @@ fn numbered(lines: &[DiffLine]) -> Vec<Row<'_>> {
     rows.collect()
 }
 
-/// One row in so many columns; `digits` is the width of a number of all rows.
+/// One row in the given number of columns; `digits` is the width of a number of all rows.
 fn draw(row: &Row<'_>, digits: usize, columns: usize, palette: Palette) -> Line<'static> {
     let mut spans = Vec::new();
     if digits > 0 && columns >= ROOM_FOR_NUMBERS {

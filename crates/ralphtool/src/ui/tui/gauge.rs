@@ -7,7 +7,7 @@ use super::palette::Palette;
 /// From one to seven eighths of a cell.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// A bar of exactly so many columns.
+/// A bar of exactly this many columns.
 ///
 /// It is full only when all is done, and not empty once anything is.
 pub(crate) fn gauge(done: u64, total: u64, columns: usize, palette: Palette) -> Line<'static> {

@@ -106,7 +106,7 @@ impl LineEdit {
         self.cursor = self.text.len();
     }
 
-    /// What of it is in sight in so many columns; the cursor always is, even behind the end.
+    /// What of it is in sight in the given number of columns; the cursor always is, even behind the end.
     pub(crate) fn view(&self, columns: usize) -> View {
         let mut room = columns.saturating_sub(1);
         let mut shown = Vec::new();

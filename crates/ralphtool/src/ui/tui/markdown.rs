@@ -23,7 +23,7 @@ const LONGEST: usize = 64 * 1024;
 /// What stands below a text that was cut.
 const CUT: &str = "… cut here: the text is longer than 64 kB";
 
-/// Renders a document in so many columns.
+/// Renders a document in the given number of columns.
 pub(crate) fn render(text: &str, columns: usize, palette: Palette) -> Vec<Line<'static>> {
     render_events(text, columns, palette, |event| event)
 }

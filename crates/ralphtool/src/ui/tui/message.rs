@@ -1,7 +1,7 @@
 //! What goes into the app and what comes out of it: messages and requests.
 //!
-//! A request is carried out by whoever drives the app, and answered by a message. The app itself
-//! never looks at a file or a clock.
+//! `cli/tui` carries the requests out and answers queries with messages. The app itself never reads a
+//! file or a clock.
 
 use std::path::PathBuf;
 
@@ -23,21 +23,17 @@ use ralph_vault::diff::{ChangedFile, Diff};
 /// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Msg {
-    /// It is this late.
+    /// The time now.
     Clock(Timestamp),
     /// The screen is about to be drawn: what is missing for it may be asked for.
     Frame,
-    /// A key was pressed.
     Key(KeyEvent),
-    /// A text was pasted.
     Paste(String),
     /// The mouse wheel was turned.
     Wheel(Wheel),
     /// The terminal has another size.
     Resize {
-        /// Columns.
         columns: u16,
-        /// Lines.
         rows: u16,
     },
     /// The run says something.
@@ -48,7 +44,7 @@ pub(crate) enum Msg {
     Interrupted(bool),
     /// A request was carried out.
     Answer(Box<Answer>),
-    /// The user is to be called.
+    /// The user should be notified.
     Notify(String),
     /// The system wants the program to end.
     Leave,
@@ -57,11 +53,8 @@ pub(crate) enum Msg {
 /// A turn of the mouse wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wheel {
-    /// Upwards.
     pub(crate) up: bool,
-    /// Where the pointer was.
     pub(crate) column: u16,
-    /// Where the pointer was.
     pub(crate) row: u16,
 }
 
@@ -92,16 +85,13 @@ pub(crate) struct TrustPrompt {
 /// An error in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ErrorText {
-    /// What happened.
     pub(crate) message: String,
-    /// What to do next.
     pub(crate) hints: Vec<String>,
 }
 
 /// What the app wants done.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
-    /// End the program.
     Quit,
     /// Stop the process until the user brings it back.
     Suspend,
@@ -111,9 +101,8 @@ pub(crate) enum Request {
     Mouse(bool),
     /// Put a text into the clipboard.
     Copy(String),
-    /// Call the user with this message.
+    /// Notify the user.
     Notify(String),
-    /// Start a run.
     Start(Box<Start>),
     /// Tell the running loop something.
     Command(UserCommand),
@@ -124,11 +113,10 @@ pub(crate) enum Request {
 /// A run to start.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
-    /// The change.
     pub(crate) change: String,
     /// What was chosen on the screen.
     pub(crate) chosen: PartialSettings,
-    /// An interrupted run is not gone on with.
+    /// Start over, even if an interrupted run could be resumed.
     pub(crate) fresh: bool,
     /// The content of the repository's settings file that the user has just allowed.
     pub(crate) allowed: Option<String>,
@@ -137,16 +125,14 @@ pub(crate) struct Start {
 /// What is exported.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Export {
-    /// These lines.
     Text(String),
     /// The whole of an attempt's transcript.
     Transcript(TranscriptId),
 }
 
-/// Something to look at.
+/// Something the app needs from outside.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Query {
-    /// The changes there are.
     Changes,
     /// One change with everything a preview shows, under settings chosen on the screen.
     Preview(String, Box<PartialSettings>),
@@ -156,11 +142,8 @@ pub(crate) enum Query {
     Find(TranscriptId, Needle),
     /// All of what is behind an entry.
     Detail(TranscriptId, Source),
-    /// Changes.
     Diff(DiffId),
-    /// Lines of a file.
     File(PathBuf, Span),
-    /// The result of a run.
     Result(Box<ResultId>),
     /// Where an export was written.
     Export(PathBuf, Export),
@@ -169,16 +152,15 @@ pub(crate) enum Query {
 /// Part of something long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Span {
-    /// The last so many.
+    /// The last lines or entries, at most this many.
     Last(usize),
-    /// From here so many.
+    /// From this one on, at most this many.
     From(usize, usize),
 }
 
 /// What is searched for in a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {
-    /// The text, in any case.
     pub(crate) text: String,
     /// The first entry to look at.
     pub(crate) from: usize,
@@ -191,9 +173,7 @@ pub(crate) struct Needle {
 /// The transcript of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TranscriptId {
-    /// The attempt.
     pub(crate) attempt: AttemptId,
-    /// Where it is.
     pub(crate) folder: PathBuf,
     /// How it is to be read.
     pub(crate) output: Output,
@@ -208,12 +188,7 @@ pub(crate) enum DiffId {
         base: String,
     },
     /// Between two commits.
-    Between {
-        /// The earlier one.
-        from: String,
-        /// The later one.
-        to: String,
-    },
+    Between { from: String, to: String },
     /// What a failed attempt had changed.
     Parked {
         /// The attempt's folder.
@@ -224,7 +199,6 @@ pub(crate) enum DiffId {
 /// What a result is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResultId {
-    /// The change.
     pub(crate) change: String,
     /// The commits the run began at and came to; none where it completed nothing.
     pub(crate) range: Option<(String, String)>,
@@ -233,21 +207,15 @@ pub(crate) struct ResultId {
 /// What was found.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The changes there are.
     Changes(Result<ChangesFound, ErrorText>),
-    /// One change.
     Preview(Result<Box<Previewed>, ErrorText>),
-    /// Part of a transcript.
     Window(TranscriptId, Result<Window, String>),
     /// Where a text is in a transcript; nowhere else.
     Found(TranscriptId, Needle, Option<usize>),
     /// All of what is behind an entry.
     Detail(TranscriptId, Source, Vec<String>),
-    /// Changes.
     Diff(DiffId, Result<Box<Diff>, String>),
-    /// Lines of a file.
     File(PathBuf, Result<FileWindow, String>),
-    /// The result of a run.
     Result(Box<ResultFound>),
     /// Where something was written.
     Exported(Result<PathBuf, String>),
@@ -258,9 +226,8 @@ pub(crate) enum Answer {
 pub(crate) struct ChangesFound {
     /// Where they were looked for.
     pub(crate) folder: String,
-    /// One a line.
     pub(crate) rows: Vec<ChangeRow>,
-    /// The run that can be gone on with.
+    /// The run that can be resumed.
     pub(crate) open: Option<OpenRun>,
 }
 
@@ -276,7 +243,6 @@ pub(crate) struct OpenRun {
 /// Everything a preview shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Previewed {
-    /// The change.
     pub(crate) change: Change,
     /// The texts that belong to it: artifact, path and text.
     pub(crate) documents: Vec<DocumentText>,
@@ -295,16 +261,13 @@ pub(crate) struct Previewed {
 pub(crate) struct DocumentText {
     /// What it is: `proposal`, `design`, `specs`.
     pub(crate) artifact: String,
-    /// Where it is.
     pub(crate) path: String,
-    /// What it says.
     pub(crate) text: String,
 }
 
 /// Part of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Window {
-    /// The entries, in order.
     pub(crate) entries: Vec<Entry>,
     /// How many there are altogether, as far as known.
     pub(crate) total: usize,
@@ -317,9 +280,7 @@ pub(crate) struct Window {
 pub(crate) struct FileWindow {
     /// The number of the first line, from 0.
     pub(crate) first: usize,
-    /// The lines.
     pub(crate) lines: Vec<String>,
-    /// How many there are altogether.
     pub(crate) total: usize,
 }
 
@@ -328,6 +289,5 @@ pub(crate) struct FileWindow {
 pub(crate) struct ResultFound {
     /// The change as it is now.
     pub(crate) change: Option<Change>,
-    /// The files the run changed.
     pub(crate) files: Result<Vec<ChangedFile>, String>,
 }

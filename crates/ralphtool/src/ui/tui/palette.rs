@@ -141,7 +141,7 @@ impl Palette {
         self.in_color(Color::Magenta).add_modifier(modifiers)
     }
 
-    /// Words of somebody else.
+    /// A quotation.
     pub(crate) fn quote(self) -> Style {
         self.in_color(Color::Green).add_modifier(Modifier::ITALIC)
     }

@@ -11,7 +11,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 /// How far the user went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Quit {
-    /// Nobody wants to leave.
+    /// The user did not ask to leave.
     #[default]
     No,
     /// The user was asked at this time.

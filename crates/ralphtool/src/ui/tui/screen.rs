@@ -1,4 +1,6 @@
-//! The five screens, one file each: what each knows, what keys do to it, how it looks.
+//! The five screens, one file each: what each knows, what keys do to it, how it is drawn.
+//!
+//! `changes` leads to `preview`, that to `run`, that to `completion`, and that to `result`.
 
 pub(crate) mod changes;
 pub(crate) mod completion;

@@ -45,6 +45,6 @@ pub(crate) enum Confirmation {
     Stop,
     /// Skip the story.
     Skip,
-    /// Start anew although a run is open.
+    /// Start over although a run is open.
     Fresh,
 }

@@ -43,7 +43,7 @@ impl PaneLine {
         lines.into_iter().map(move |line| Self::new(item, line))
     }
 
-    /// A line of a thing in so many columns; what does not fit is indented below it.
+    /// A line of a thing in the given number of columns; what does not fit is indented below it.
     pub(crate) fn wrapped(item: usize, line: &Line<'_>, columns: usize) -> Vec<Self> {
         Self::all(item, wrap::wrap(line, columns, 2)).collect()
     }
@@ -80,7 +80,7 @@ impl TextPane {
         self.settle();
     }
 
-    /// Has so many lines of room.
+    /// Sets how many lines are in sight.
     pub(crate) fn set_height(&mut self, height: usize) {
         if self.height != height {
             self.height = height;
@@ -117,7 +117,7 @@ impl TextPane {
         above.take_while(|line| line.item == item).count()
     }
 
-    /// Puts the cursor on a thing, so many lines into it, and stops following.
+    /// Puts the cursor on a line of a thing, and stops following.
     pub(crate) fn go_to(&mut self, item: usize, line: usize) {
         self.following = false;
         let Some(first) = self.lines.iter().position(|it| it.item >= item) else {

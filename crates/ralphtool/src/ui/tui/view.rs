@@ -180,7 +180,7 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
 }
 
 /// What the repository's settings file asks for. Where it does not fit, the first line says so: what
-/// is not seen must not be taken for what is not there.
+/// is out of sight must not look as if it were not there.
 fn trust_question(prompt: &TrustPrompt) -> Choice {
     let claims = &prompt.question.claims;
     let heading = trust::heading(&prompt.question.file, claims);

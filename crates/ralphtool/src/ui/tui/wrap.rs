@@ -46,7 +46,7 @@ pub(crate) fn chop(line: &Line<'_>, columns: usize) -> Vec<Line<'static>> {
     fill(line, columns, 0, Breaks::Anywhere)
 }
 
-/// Cuts a line to so many columns, with `…` where something is missing.
+/// Cuts a line to a number of columns, with `…` where something is missing.
 pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
     if width(line) <= columns {
         return owned(line);
@@ -67,7 +67,7 @@ pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
     like(line, row.spans)
 }
 
-/// Fills a line with spaces up to so many columns.
+/// Fills a line with spaces up to a number of columns.
 pub(crate) fn pad(line: &Line<'_>, columns: usize) -> Line<'static> {
     let mut padded = owned(line);
     let missing = columns.saturating_sub(width(line));
@@ -77,7 +77,7 @@ pub(crate) fn pad(line: &Line<'_>, columns: usize) -> Line<'static> {
     padded
 }
 
-/// A line of exactly so many columns: cut or padded.
+/// A line of exactly this many columns: cut or padded.
 pub(crate) fn fit(line: &Line<'_>, columns: usize) -> Line<'static> {
     pad(&cut(line, columns), columns)
 }

@@ -141,7 +141,7 @@ impl App {
 
     pub(super) fn go_back(&mut self) -> Option<Request> {
         if self.is_at_work() {
-            // The loop says its last words; its end must not be taken for that of another run.
+            // The loop is about to end; its end must not be mistaken for that of another run.
             self.then = match (&self.home, self.screen) {
                 (Home::Changes, Screen::Result) => Then::Back,
                 (Home::Changes, _) => Then::Stay,

@@ -96,7 +96,7 @@ impl AgentPane {
         self.stale = true;
     }
 
-    /// Has so much room.
+    /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
         self.text.set_height(height);
         if self.height != height {
@@ -148,7 +148,7 @@ impl AgentPane {
         self.entries.first().map_or(0, |entry| entry.index)
     }
 
-    /// Takes in a part of the transcript.
+    /// Receives a part of the transcript.
     pub(crate) fn receive(&mut self, transcript: &TranscriptId, found: Result<Window, String>) {
         if self.transcript.as_ref() != Some(transcript) {
             return;
@@ -171,7 +171,7 @@ impl AgentPane {
         self.lay_out();
     }
 
-    /// Takes in all of what is behind an entry.
+    /// Receives all of what is behind an entry.
     pub(crate) fn receive_detail(
         &mut self,
         transcript: &TranscriptId,

@@ -89,7 +89,7 @@ impl DiffPane {
         self.lay_out();
     }
 
-    /// Takes in a diff.
+    /// Receives a diff.
     pub(crate) fn receive(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
         if self.id.as_ref() != Some(id) {
             return;
@@ -103,7 +103,7 @@ impl DiffPane {
         self.lay_out();
     }
 
-    /// Has so much room.
+    /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
         self.text.set_height(height);
         if self.columns != columns {

@@ -22,7 +22,7 @@ const TAIL: usize = 500;
 pub(crate) struct GatesPane {
     /// The lines that are shown.
     pub(crate) text: TextPane,
-    /// The gate whose output is shown, by its place; the last one where nobody chose.
+    /// The gate whose output is shown, by its place; the last one unless the user chose another.
     chosen: Option<usize>,
     output: Option<(PathBuf, FileWindow)>,
     problem: Option<String>,
@@ -90,7 +90,7 @@ impl GatesPane {
         Some(Query::File(path, Part::Last(TAIL)))
     }
 
-    /// Takes in an output.
+    /// Receives an output.
     pub(crate) fn receive(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
         self.waiting = false;
         match found {

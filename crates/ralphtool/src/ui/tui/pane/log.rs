@@ -46,7 +46,7 @@ impl LogPane {
         }
     }
 
-    /// Takes in a record; what agents say is in their transcripts.
+    /// Receives a record; what agents say is in their transcripts.
     pub(crate) fn apply(&mut self, record: &Record) {
         if matches!(record.event, Event::Agent { .. }) {
             return;
@@ -65,7 +65,7 @@ impl LogPane {
         self.stale = true;
     }
 
-    /// Has so much room.
+    /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
         self.text.set_height(height);
         if self.columns == columns && !self.stale {

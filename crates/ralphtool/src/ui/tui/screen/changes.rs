@@ -39,7 +39,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Takes in what was found; the selected change stays selected.
+    /// Receives what was found; the selected change stays selected.
     pub(crate) fn receive(&mut self, found: Result<ChangesFound, ErrorText>) {
         let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
@@ -74,7 +74,7 @@ impl Changes {
         &self.filter
     }
 
-    /// Has so many lines of room.
+    /// Sets how many lines are in sight.
     pub(crate) fn set_size(&mut self, rows: u16) {
         self.height = usize::from(rows.saturating_sub(4)).max(1);
         self.settle();
@@ -392,7 +392,7 @@ pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'stati
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// The lines as they are drawn in so many columns.
+/// The lines as they are drawn in the given number of columns.
 pub(crate) fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
     let lines = lines.iter();
     lines

@@ -95,7 +95,7 @@ impl Completion {
         if run.over.is_some() {
             return vec![Choice::Restart, Choice::Leave];
         }
-        // Nobody is asked then: the loop is about to end.
+        // The loop is about to end and asks nothing.
         if matches!(run.progress.outcome, Some(Outcome::Broken { .. })) {
             return Vec::new();
         }
@@ -108,7 +108,7 @@ impl Completion {
         }
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
-        // What the loop would not heed must not be offered: nothing would come of it.
+        // Only what the loop would do is offered.
         let outcome = run.progress.outcome.as_ref();
         if left && outcome.is_some_and(Outcome::can_go_on) {
             choices.push(Choice::Again);
@@ -217,7 +217,7 @@ impl Completion {
     }
 }
 
-/// What going on with a run means, where something is left to do.
+/// How the run can be resumed, where something is left to do.
 fn again(run: &Run) -> Option<Choice> {
     let choices = Completion::choices(run);
     let goes_on = |choice: &Choice| matches!(choice, Choice::Again | Choice::Restart);

@@ -88,7 +88,7 @@ pub(crate) struct Run {
     selected: usize,
     top: usize,
     following: bool,
-    /// The attempt that is shown; the last one where nobody chose.
+    /// The attempt that is shown; the last one unless the user chose another.
     attempt: Option<AttemptNumber>,
     on_pane: bool,
     tab: Tab,

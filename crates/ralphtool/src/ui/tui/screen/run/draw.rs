@@ -242,7 +242,7 @@ impl Run {
         if let Some(intent) = self.intent() {
             spans.insert(0, Span::styled(format!("{intent} · "), palette.warn()));
         }
-        // Broken off, or at work elsewhere: nothing more will be seen here.
+        // Interrupted, or a record of the past: nothing more will come.
         if self.stands_still() && self.progress.outcome.is_none() {
             let text = match self.mode {
                 RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",

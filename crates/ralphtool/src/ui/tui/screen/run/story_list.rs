@@ -12,7 +12,7 @@ use ralph_run::records::progress::{AttemptStanding, StoryProgress, StoryStanding
 /// From this width on the cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
-/// A story in so many columns.
+/// A story in the given number of columns.
 pub(super) fn line(
     story: &StoryProgress,
     selected: bool,
