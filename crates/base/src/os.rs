@@ -47,23 +47,6 @@ pub fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
 }
 
-/// Makes orphaned descendants children of this process, where the system can do that.
-#[cfg(target_os = "linux")]
-pub fn adopt_orphans() -> io::Result<()> {
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    Ok(())
-}
-
-/// Makes orphaned descendants children of this process, where the system can do that.
-#[cfg(not(target_os = "linux"))]
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "the same signature on every system"
-)]
-pub fn adopt_orphans() -> io::Result<()> {
-    Ok(())
-}
-
 /// Names the time in which what is written to these folders can be read again, synced or not: from
 /// one start of the machine, and one mount of the file systems, to the next. None where the system
 /// cannot tell.

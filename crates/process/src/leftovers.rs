@@ -5,7 +5,9 @@ use std::time::Duration;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::sweep::Swept;
+use crate::sweep::Swept;
+#[cfg(target_os = "linux")]
+use crate::table::{Entry, Table};
 use ralph_base::ids::RunId;
 
 /// What identifies a process to a later run of this program, across reboots.
@@ -23,8 +25,8 @@ pub struct ProcessIdentity {
 impl ProcessIdentity {
     /// Identifies a live process, where the system tells enough.
     #[cfg(target_os = "linux")]
-    pub(super) fn of(pid: Pid) -> Option<Self> {
-        let entry = super::table::Entry::read(pid.as_raw_nonzero().get())?;
+    pub(crate) fn of(pid: Pid) -> Option<Self> {
+        let entry = Entry::read(pid.as_raw_nonzero().get())?;
         Some(Self {
             boot: boot()?,
             pid: entry.key.pid,
@@ -34,7 +36,7 @@ impl ProcessIdentity {
 
     /// Identifies a live process, where the system tells enough.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn of(_pid: Pid) -> Option<Self> {
+    pub(crate) fn of(_pid: Pid) -> Option<Self> {
         None
     }
 }
@@ -46,17 +48,17 @@ fn boot() -> Option<String> {
 }
 
 /// Ends all processes of the given runs, found by their environment, and of the recorded
-/// processes, with all their descendants; each has `grace` to heed a termination signal.
+/// processes, with all their descendants; each has `grace` to react to a termination signal.
 #[cfg(target_os = "linux")]
 pub async fn end_leftovers(runs: &[RunId], recorded: &[ProcessIdentity], grace: Duration) -> Swept {
-    use super::sweep::{Found, Patience, end_all};
+    use crate::sweep::{Found, Patience, end_all};
     let patience = Patience {
         terminate: grace,
         ..Patience::USUAL
     };
     let find = finder(runs, recorded);
     // They may be in a group of the user's terminal.
-    let find = |table: &super::table::Table| Found {
+    let find = |table: &Table| Found {
         alive: find(table),
         ..Found::default()
     };
@@ -66,25 +68,19 @@ pub async fn end_leftovers(runs: &[RunId], recorded: &[ProcessIdentity], grace: 
 /// What is left running of the given runs, as command lines; ends nothing.
 #[cfg(target_os = "linux")]
 pub fn find_leftovers(runs: &[RunId], recorded: &[ProcessIdentity]) -> Vec<String> {
-    let found = finder(runs, recorded)(&super::table::Table::read());
-    found
-        .iter()
-        .map(super::table::Entry::command_line)
-        .collect()
+    let found = finder(runs, recorded)(&Table::read());
+    found.iter().map(Entry::command_line).collect()
 }
 
 /// Finds live processes of the given runs and the recorded ones, with all their descendants.
 #[cfg(target_os = "linux")]
-fn finder(
-    runs: &[RunId],
-    recorded: &[ProcessIdentity],
-) -> impl Fn(&super::table::Table) -> Vec<super::table::Entry> {
+fn finder(runs: &[RunId], recorded: &[ProcessIdentity]) -> impl Fn(&Table) -> Vec<Entry> {
     let boot = boot();
     let of_this_boot = |it: &&ProcessIdentity| Some(&it.boot) == boot.as_ref();
     let recorded: Vec<ProcessIdentity> = recorded.iter().filter(of_this_boot).cloned().collect();
     let marks: Vec<Vec<u8>> = runs
         .iter()
-        .map(|run| format!("{}={run}", super::RUN_VARIABLE).into_bytes())
+        .map(|run| format!("{}={run}", crate::RUN_VARIABLE).into_bytes())
         .collect();
     move |table| {
         let mut found = table.families(|entry| {
@@ -93,7 +89,7 @@ fn finder(
                 .any(|it| it.pid == entry.key.pid && it.started == entry.key.started);
             is_recorded || marks.iter().any(|mark| entry.has_variable(mark))
         });
-        // The dead are for whoever adopted them to bury.
+        // Those that have ended are for their parents to wait for.
         found.retain(|entry| !entry.is_dead);
         found
     }

@@ -1,34 +1,101 @@
-//! Supervised processes: agents and gates.
+//! Supervised processes: start, follow, stop and sweep them, with all they start.
 //!
-//! A process is started through a guard (own session; dies with this program) and below a
-//! supervisor that adopts its orphans (Linux), reads its
-//! input from a file and writes its output to files, which are followed from there: nothing
-//! is lost in a pipe, nothing blocks on a pipe somebody still holds, everything stays on disk.
-//! Once a process is finished, nothing of it is alive any more.
+//! A build tool, a test runner or a coding agent starts processes that start others, in the
+//! background and in sessions of their own. This crate runs one such command so that
+//!
+//! - when it is finished, nothing that came of it is alive;
+//! - when your program is killed, nothing that came of it stays alive;
+//! - nothing of its output is lost, and a slow reader never blocks it.
+//!
+//! ```text
+//!                requests                         becomes
+//!  your program ─────────▶ supervisor ──▶ guard ─────────▶ the command ──▶ what it starts
+//!       ▲       ◀─────────     ▲                                │                │
+//!       │        replies       └─────── adopts its orphans ─────┼────────────────┘
+//!       └─────────────────── follows its output files ──────────┘
+//! ```
+//!
+//! - The **supervisor** is your program again, with a hidden argument. It starts the command,
+//!   adopts and reaps what the command orphans (Linux), and ends what is left of it. When your
+//!   program dies, the pipe of requests closes, and the supervisor ends all its descendants. One
+//!   supervisor serves one command after another; see [`Supervisors`].
+//! - The **guard** is the first thing that runs in the new process: it begins a session and, on
+//!   Linux, asks the kernel to kill the process with the supervisor. Then it becomes the command.
+//! - A [`RunningProcess`] follows the files the command writes its output to, and reports it line
+//!   by line. It stops the command politely ([`RunningProcess::request_stop`]) or not
+//!   ([`RunningProcess::kill_now`]), and [`RunningProcess::finish`] ends what is left.
+//! - If your program and the supervisor are both killed, the kernel kills the command. What the
+//!   command had started is ended at the next start of your program: [`leftovers`] finds it by a
+//!   variable in its environment, or as a descendant of a supervisor that was written down.
+//!
+//! Without Linux only the process group of the command is known: what begins a session of its own
+//! is not found.
+//!
+//! ```no_run
+//! use ralph_process::{OutputLine, ProcessEvent, ProcessSpec, Stderr, Supervisors};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     let args: Vec<_> = std::env::args_os().collect();
+//!     // This program also serves as the supervisor and the guard.
+//!     if let Some(code) = ralph_process::dispatch(&args) {
+//!         return code;
+//!     }
+//!     // ... start a tokio runtime and call `build`
+//! #   std::process::ExitCode::SUCCESS
+//! }
+//!
+//! async fn build() -> Result<(), Box<dyn std::error::Error>> {
+//!     let supervisors = Supervisors::default();
+//!     let mut process = supervisors
+//!         .start(ProcessSpec {
+//!             program: "make".into(),
+//!             args: vec!["test".into()],
+//!             cwd: "/src/project".into(),
+//!             env: Vec::new(),
+//!             stdin: Vec::new(),
+//!             stdout: "/tmp/make.log".into(),
+//!             stderr: Stderr::WithStdout,
+//!             line_cap: 64 * 1024,
+//!             marker: "build 1".into(),
+//!         })
+//!         .await?;
+//!     let print = |line: OutputLine<'_>| {
+//!         if let OutputLine::Stdout(line) = line {
+//!             println!("{}", String::from_utf8_lossy(line.bytes));
+//!         }
+//!     };
+//!     while process.next(print).await == ProcessEvent::Wrote {}
+//!     let ending = process.finish(std::time::Duration::from_millis(300)).await;
+//!     println!("{:?}, killed: {:?}", ending.exit, ending.swept.ended);
+//!     supervisors.shutdown().await;
+//!     Ok(())
+//! }
+//! ```
 
-pub mod guard;
+mod guard;
 pub mod leftovers;
 mod lines;
+mod link;
+mod protocol;
 mod running;
-#[cfg(target_os = "linux")]
-mod supervisor;
+mod server;
+mod supervisors;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod table;
 mod tail;
-pub mod watchman;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
 
 pub use running::RunningProcess;
-pub use sweep::{Orphans, Swept};
+pub use supervisors::Supervisors;
+pub use sweep::Swept;
 
 /// The variable that marks every process of one attempt or gate.
 pub const ATTEMPT_VARIABLE: &str = "RALPHTOOL_ATTEMPT";
@@ -56,21 +123,17 @@ pub struct ProcessSpec {
     pub line_cap: usize,
     /// Marks every process that comes of this one; unique.
     pub marker: String,
-    /// Whose orphans are swept at the end.
-    pub orphans: Orphans,
-    /// This program, which serves as the guard.
-    pub guard: PathBuf,
 }
 
 /// Variables with their values.
 pub type Environment = BTreeMap<OsString, OsString>;
 
 /// A change to an inherited environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnvChange {
     /// Sets a variable.
     Set(OsString, OsString),
-    /// Takes a variable away.
+    /// Removes a variable.
     Remove(OsString),
 }
 
@@ -80,7 +143,7 @@ impl EnvChange {
         Self::Set(name.into(), value.into())
     }
 
-    /// Takes a variable away.
+    /// Removes a variable.
     pub fn remove(name: impl Into<OsString>) -> Self {
         Self::Remove(name.into())
     }
@@ -109,32 +172,22 @@ pub enum Stderr {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows.
+    /// The system does not say.
     Unknown,
-}
-
-impl From<ExitStatus> for Exit {
-    fn from(status: ExitStatus) -> Self {
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Self::Code(code),
-            (None, Some(signal)) => Self::Signal(signal),
-            (None, None) => Self::Unknown,
-        }
-    }
 }
 
 /// Something a running process did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEvent {
-    /// It wrote something; the lines that ended with it were told.
+    /// It wrote something; the lines that ended with it were reported.
     Wrote,
-    /// It ended, and all it wrote was told; `finish` must follow.
+    /// It ended, and all it wrote was reported; `finish` must follow.
     Exited(Exit),
 }
 
@@ -163,7 +216,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What remains to be said of a finished process.
+/// How a finished process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
     /// How it ended.
@@ -179,102 +232,24 @@ pub struct Ending {
 pub enum ProcessError {
     /// A file for its input or output could not be opened.
     #[error("could not open `{}`", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its input could not be prepared.
-    #[error("could not prepare the input of `{}`", program.display())]
-    Input {
-        /// The program.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The system refused to start it.
     #[error("could not start `{}` in `{}`", program.display(), cwd.display())]
     Start {
-        /// The program.
         program: OsString,
-        /// Where.
         cwd: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }
 
-impl ProcessSpec {
-    /// Starts the process; must be called on the thread that lives as long as the program,
-    /// because the process dies with the thread that started it.
-    pub fn start(self) -> Result<RunningProcess, ProcessError> {
-        let input = input_file(&self.stdin).map_err(|source| ProcessError::Input {
-            program: self.program.clone(),
-            source,
-        })?;
-        let stdout = append(&self.stdout)?;
-        let stderr = match &self.stderr {
-            Stderr::WithStdout => stdout.try_clone().map_err(|source| ProcessError::Open {
-                path: self.stdout.clone(),
-                source,
-            })?,
-            Stderr::File(path) => append(path)?,
-        };
-        let follow = running::Follow::open(&self)?;
-        let child = self
-            .command()
-            .stdin(input)
-            .stdout(stdout)
-            .stderr(stderr)
-            .spawn()
-            .map_err(|source| ProcessError::Start {
-                program: self.program.clone(),
-                cwd: self.cwd.clone(),
-                source,
-            })?;
-        Ok(RunningProcess::new(child, follow, &self))
+/// Acts as the supervisor or the guard if the arguments, the program's name first, ask for that.
+/// To be called before anything else, and without a tokio runtime.
+pub fn dispatch(args: &[OsString]) -> Option<ExitCode> {
+    let (word, rest) = args.get(1..)?.split_first()?;
+    if word == guard::WORD {
+        return Some(ExitCode::from(guard::run(rest)));
     }
-
-    fn command(&self) -> tokio::process::Command {
-        let mut command = tokio::process::Command::new(&self.guard);
-        command
-            .args(guard::arguments(&self.program))
-            .args(&self.args)
-            .current_dir(&self.cwd)
-            .kill_on_drop(true);
-        for change in &self.env {
-            match change {
-                EnvChange::Set(name, value) => command.env(name, value),
-                EnvChange::Remove(name) => command.env_remove(name),
-            };
-        }
-        command.env(ATTEMPT_VARIABLE, &self.marker);
-        command
-    }
-}
-
-/// Input comes from an unnamed file: no writer is needed and an early end hurts nobody.
-fn input_file(input: &[u8]) -> io::Result<Stdio> {
-    if input.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let mut file = tempfile::tempfile()?;
-    file.write_all(input)?;
-    file.rewind()?;
-    Ok(file.into())
-}
-
-fn append(path: &Path) -> Result<File, ProcessError> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(|source| ProcessError::Open {
-            path: path.to_owned(),
-            source,
-        })
+    (word == server::WORD).then(server::run)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Splits bytes into lines with a cap on what is held.
 
-use super::Line;
+use crate::Line;
 
-/// Cuts a stream of bytes into lines; of a longer line only the start is told.
+/// Cuts a stream of bytes into lines; of a longer line only the start is reported.
 #[derive(Debug)]
-pub(super) struct LineSplitter {
+pub(crate) struct LineSplitter {
     cap: usize,
     /// The start of a line whose end has not come yet.
     held: Vec<u8>,
@@ -17,7 +17,7 @@ const HELD_FOR_LONG: usize = 64 * 1024;
 
 impl LineSplitter {
     /// A splitter that holds at most `cap` bytes of a line.
-    pub(super) fn new(cap: usize) -> Self {
+    pub(crate) fn new(cap: usize) -> Self {
         Self {
             cap,
             held: Vec::new(),
@@ -26,13 +26,13 @@ impl LineSplitter {
         }
     }
 
-    /// Takes more bytes; whole lines are told to `each`.
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+    /// Takes more bytes; `each` gets the whole lines.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
             if self.begun {
                 self.keep(line);
-                self.tell_held(&mut each);
+                self.report_held(&mut each);
             } else {
                 // Most lines are whole in what was read, and need not be copied.
                 let kept = &line[..line.len().min(self.cap)];
@@ -44,9 +44,9 @@ impl LineSplitter {
     }
 
     /// Ends the stream: a last line without an end is a line too.
-    pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
+    pub(crate) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if self.begun {
-            self.tell_held(&mut each);
+            self.report_held(&mut each);
         }
     }
 
@@ -58,7 +58,7 @@ impl LineSplitter {
         self.held.extend_from_slice(kept);
     }
 
-    fn tell_held(&mut self, each: &mut impl FnMut(Line<'_>)) {
+    fn report_held(&mut self, each: &mut impl FnMut(Line<'_>)) {
         each(Line::new(&self.held, self.truncated));
         self.begun = false;
         self.truncated = false;

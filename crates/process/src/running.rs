@@ -1,53 +1,63 @@
 //! A process while it runs: what it writes, how it is stopped, how it is finished.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
-use tokio::process::Child;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::leftovers::ProcessIdentity;
-use super::sweep::{Attempt, Leader, Patience};
-use super::tail::{Tail, last_lines};
-use super::{Ending, Exit, OutputLine, ProcessError, ProcessEvent, ProcessSpec, Stderr};
+use crate::leftovers::ProcessIdentity;
+use crate::link::{IdleLinks, Link};
+use crate::protocol::{Reply, Request};
+use crate::server::open_output;
+use crate::sweep::{self, Patience, Swept};
+use crate::tail::{Tail, last_lines};
+use crate::{Ending, Exit, OutputLine, ProcessError, ProcessEvent, ProcessSpec, Stderr};
 
-/// How soon a busy process is looked at again.
+/// How soon the output of a busy process is read again.
 const POLL_SHORTEST: Duration = Duration::from_millis(5);
-/// How soon a silent process is looked at again.
+/// How soon the output of a silent process is read again.
 const POLL_LONGEST: Duration = Duration::from_millis(50);
-/// How much of a line of standard error is told.
-const COMPLAINT_CAP: usize = 16 * 1024;
+/// How much of a line of standard error is reported.
+const STDERR_LINE_CAP: usize = 16 * 1024;
 /// How many lines of standard error are kept for reports.
 const STDERR_LINES: usize = 60;
+/// How long a supervisor may take for what it is asked, beyond what that takes.
+const SUPERVISOR_DELAY: Duration = Duration::from_secs(5);
 
-/// The files of a process that are followed.
+/// The output files of a process, which are followed.
 #[derive(Debug)]
-pub(super) struct Follow {
+pub(crate) struct Output {
     stdout: Tail,
     stderr: Option<Tail>,
+    /// The file whose last lines are reported.
     report: PathBuf,
 }
 
-impl Follow {
-    /// Follows the output files of a process to be started; they exist already.
-    pub(super) fn open(spec: &ProcessSpec) -> Result<Self, ProcessError> {
-        let failed = |path: &PathBuf| {
-            let path = path.clone();
-            move |source| ProcessError::Open { path, source }
+impl Output {
+    /// Creates the output files of a process to be started, and follows them.
+    pub(crate) fn open(spec: &ProcessSpec) -> Result<Self, ProcessError> {
+        let follow = |path: &Path, line_cap: usize| {
+            open_output(path)
+                .and_then(|_| Tail::open(path, line_cap))
+                .map_err(|source| ProcessError::Open {
+                    path: path.to_owned(),
+                    source,
+                })
         };
-        let stdout = Tail::open(&spec.stdout, spec.line_cap).map_err(failed(&spec.stdout))?;
-        let (stderr, report) = match &spec.stderr {
-            Stderr::WithStdout => (None, spec.stdout.clone()),
-            Stderr::File(path) => (
-                Some(Tail::open(path, COMPLAINT_CAP).map_err(failed(path))?),
-                path.clone(),
-            ),
-        };
-        Ok(Self {
-            stdout,
-            stderr,
-            report,
+        let stdout = follow(&spec.stdout, spec.line_cap)?;
+        Ok(match &spec.stderr {
+            Stderr::WithStdout => Self {
+                stdout,
+                stderr: None,
+                report: spec.stdout.clone(),
+            },
+            Stderr::File(path) => Self {
+                stdout,
+                stderr: Some(follow(path, STDERR_LINE_CAP)?),
+                report: path.clone(),
+            },
         })
     }
 
@@ -61,15 +71,15 @@ impl Follow {
 
     /// Reads a piece of each file; true if there was something new.
     fn pull(&mut self, each: &mut impl FnMut(OutputLine<'_>)) -> bool {
-        let said = self.stdout.pull(|line| each(OutputLine::Stdout(line)));
-        let complained = match &mut self.stderr {
+        let has_stdout = self.stdout.pull(|line| each(OutputLine::Stdout(line)));
+        let has_stderr = match &mut self.stderr {
             Some(stderr) => stderr.pull(|line| each(OutputLine::Stderr(line))),
             None => false,
         };
-        said || complained
+        has_stdout || has_stderr
     }
 
-    /// Tells last lines that have no end.
+    /// Reports last lines that have no end.
     fn finish(&mut self, each: &mut impl FnMut(OutputLine<'_>)) {
         self.stdout.finish(|line| each(OutputLine::Stdout(line)));
         if let Some(stderr) = &mut self.stderr {
@@ -81,15 +91,14 @@ impl Follow {
 /// How far a process has got.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// It runs.
     Running,
-    /// It ended; what it wrote is still being told.
+    /// It ended; what it wrote is still being read.
     Draining(Exit),
-    /// It ended and all is told.
+    /// It ended and all it wrote was reported.
     Ended(Exit),
 }
 
-/// When a process that was asked to stop is pressed harder.
+/// When a process that was asked to stop gets the next signal.
 #[derive(Debug, Clone, Copy)]
 struct Stopping {
     next: Instant,
@@ -97,57 +106,56 @@ struct Stopping {
     kill_at: Instant,
 }
 
-/// A running process; owned by the loop that selects on [`RunningProcess::next`].
+/// A process, its supervisor, and where to keep the supervisor once the process is finished.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    pub(crate) idle: IdleLinks,
+    pub(crate) link: Link,
+    pub(crate) leader: Option<Pid>,
+    pub(crate) marker: String,
+}
+
+/// A running process; owned by the loop that selects on [`RunningProcess::next`]. Dropping it
+/// kills the process.
 #[derive(Debug)]
 pub struct RunningProcess {
-    child: Child,
-    leader: Option<Pid>,
-    attempt: Attempt,
-    follow: Follow,
+    process: Supervised,
+    output: Output,
     poll: Duration,
     phase: Phase,
+    has_leftovers: bool,
     stopping: Option<Stopping>,
     patience: Patience,
 }
 
 impl RunningProcess {
-    /// Takes charge of a process that was just started.
-    pub(super) fn new(child: Child, follow: Follow, spec: &ProcessSpec) -> Self {
-        let leader = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(Pid::from_raw);
+    pub(crate) fn new(process: Supervised, output: Output) -> Self {
         Self {
-            attempt: Attempt::begin(leader, &spec.marker, spec.orphans),
-            child,
-            leader,
-            follow,
+            process,
+            output,
             poll: POLL_SHORTEST,
             phase: Phase::Running,
+            has_leftovers: true,
             stopping: None,
             patience: Patience::USUAL,
         }
     }
 
-    /// What identifies the process to a later run of this program; to be written down.
+    /// What identifies the supervisor of the process to a later run of this program; to be written
+    /// down for [`end_leftovers`](crate::leftovers::end_leftovers).
     pub fn identity(&self) -> Option<ProcessIdentity> {
-        self.leader.and_then(ProcessIdentity::of)
+        self.process.link.pid().and_then(ProcessIdentity::of)
     }
 
-    /// The process, as the watchman is told of it.
-    pub(super) fn leader(&self) -> Option<Leader> {
-        self.attempt.leader()
-    }
-
-    /// Waits for the next thing the process does; lines it wrote are told to `each` just before
-    /// that is said. Cancel-safe. After `Exited` it says so again.
+    /// Waits for the next thing the process does; `each` gets the lines it wrote just before that
+    /// is returned. Cancel-safe. After `Exited` it returns that again.
     pub async fn next(&mut self, mut each: impl FnMut(OutputLine<'_>)) -> ProcessEvent {
         loop {
             // Lets others run even if the process never stops writing.
             tokio::task::consume_budget().await;
-            // In this order: once it is seen to have ended, all it wrote is there to be pulled.
-            self.look();
-            if self.follow.pull(&mut each) {
+            // In this order: once its end is known, all it wrote can be read.
+            self.check().await;
+            if self.output.pull(&mut each) {
                 self.poll = POLL_SHORTEST;
                 return ProcessEvent::Wrote;
             }
@@ -155,7 +163,7 @@ impl RunningProcess {
                 Phase::Running => self.wait().await,
                 Phase::Draining(exit) => {
                     self.phase = Phase::Ended(exit);
-                    self.follow.finish(&mut each);
+                    self.output.finish(&mut each);
                     return ProcessEvent::Wrote;
                 }
                 Phase::Ended(exit) => return ProcessEvent::Exited(exit),
@@ -163,59 +171,68 @@ impl RunningProcess {
         }
     }
 
-    /// Looks after a running process; also while it, or what it left behind, writes faster than
-    /// anybody can read.
-    fn look(&mut self) {
+    /// Sends due signals and sees the end of the process, also while it, or what it left behind,
+    /// writes faster than it can be read.
+    async fn check(&mut self) {
         if !matches!(self.phase, Phase::Running) {
             return;
         }
-        self.press(Instant::now());
-        if let Ok(Some(status)) = self.child.try_wait() {
-            self.drain(status.into());
+        self.send_due_signal(Instant::now());
+        if let Some(reply) = self.process.link.try_reply() {
+            self.exited(reply).await;
         }
     }
 
-    fn drain(&mut self, exit: Exit) {
-        self.follow.stop_at_end();
-        self.phase = Phase::Draining(exit);
-    }
-
-    /// Waits for the process's end or for the time of the next look.
+    /// Waits for the process's end, or for the time to read its output or to signal it again.
     async fn wait(&mut self) {
-        let look = Instant::now() + self.poll;
+        let read_again = Instant::now() + self.poll;
         let wake = self
             .stopping
-            .map_or(look, |stopping| stopping.next.min(look));
-        let ended = tokio::select! {
-            status = self.child.wait() => Some(status.map_or(Exit::Unknown, Exit::from)),
+            .map_or(read_again, |stopping| stopping.next.min(read_again));
+        let reply = tokio::select! {
+            reply = self.process.link.reply() => Some(reply),
             () = sleep_until(wake) => None,
         };
-        match ended {
-            Some(exit) => self.drain(exit),
+        match reply {
+            Some(reply) => self.exited(reply).await,
             None => self.poll = (self.poll * 2).min(POLL_LONGEST),
         }
     }
 
-    /// Asks the process to stop; after `grace` it is ended. `next` goes on telling what it
+    async fn exited(&mut self, reply: io::Result<Reply>) {
+        let exit = match reply {
+            Ok(Reply::Exited {
+                exit,
+                has_leftovers,
+            }) => {
+                self.has_leftovers = has_leftovers;
+                exit
+            }
+            // The supervisor was killed.
+            _ => self.process.link.exit().await,
+        };
+        self.output.stop_at_end();
+        self.phase = Phase::Draining(exit);
+    }
+
+    /// Asks the process to stop; after `grace` it is killed. `next` goes on to report what it
     /// writes and how it ends.
     pub fn request_stop(&mut self, grace: Duration) {
         let now = Instant::now();
-        self.attempt.remember_family();
         // Some agents only clean up after an interrupt, others only after a termination.
-        self.signal(Signal::INT);
+        self.process.link.signal(Signal::INT);
         self.stopping = Some(Stopping {
             next: now + grace / 3,
             signal: Signal::TERM,
             kill_at: now + grace,
         });
-        self.press(now);
+        self.send_due_signal(now);
     }
 
-    /// Ends the process and all that belongs to it; only a moment is left to remove lock files.
+    /// Kills the process and all that belongs to it; it has only a moment to remove lock files.
     pub fn kill_now(&mut self) {
-        self.attempt.remember_family();
         self.patience = Patience::SHORT;
-        self.signal(Signal::TERM);
+        self.process.link.signal(Signal::TERM);
         let kill_at = Instant::now() + Patience::SHORT.terminate;
         self.stopping = Some(Stopping {
             next: kill_at,
@@ -224,32 +241,26 @@ impl RunningProcess {
         });
     }
 
-    fn press(&mut self, now: Instant) {
+    fn send_due_signal(&mut self, now: Instant) {
         let Some(stopping) = self.stopping.filter(|stopping| stopping.next <= now) else {
             return;
         };
-        let last = stopping.kill_at <= now;
-        let signal = if last { Signal::KILL } else { stopping.signal };
-        self.signal(signal);
+        let is_last = stopping.kill_at <= now;
+        if stopping.kill_at + SUPERVISOR_DELAY <= now {
+            self.process.link.kill();
+        } else if is_last {
+            self.process.link.signal(Signal::KILL);
+        } else {
+            self.process.link.signal(stopping.signal);
+        }
         self.stopping = Some(Stopping {
-            next: if last {
+            next: if is_last {
                 now + POLL_LONGEST
             } else {
                 stopping.kill_at
             },
             ..stopping
         });
-    }
-
-    /// Signals the process's group, as long as the process has not been waited for.
-    fn signal(&self, signal: Signal) {
-        let (Some(leader), Some(_)) = (self.leader, self.child.id()) else {
-            return;
-        };
-        // Before the guard has made its group there is only the process itself.
-        if rustix::process::kill_process_group(leader, signal).is_err() {
-            let _ = rustix::process::kill_process(leader, signal);
-        }
     }
 
     /// Stops the process and finishes it; what it still writes is only kept on disk.
@@ -260,7 +271,7 @@ impl RunningProcess {
     }
 
     /// Waits for the process's end, then for `leak_grace` for what it left running, ends that,
-    /// and returns when nothing of it is alive. Takes a few seconds at the most once the process
+    /// and returns when nothing of it is alive. Takes at most a few seconds once the process
     /// itself has ended; not to be cancelled.
     pub async fn finish(mut self, leak_grace: Duration) -> Ending {
         let exit = loop {
@@ -272,24 +283,39 @@ impl RunningProcess {
             Some(_) => Duration::ZERO,
             None => leak_grace,
         };
-        let swept = self
-            .attempt
-            .sweep(Patience {
+        let stderr = self.output.report;
+        let swept = if self.has_leftovers {
+            let patience = Patience {
                 leave,
                 ..self.patience
-            })
-            .await;
+            };
+            self.process.sweep(patience).await
+        } else {
+            self.process.idle.keep(self.process.link);
+            Swept::default()
+        };
         Ending {
             exit,
             swept,
-            stderr_tail: last_lines(&self.follow.report, STDERR_LINES),
+            stderr_tail: last_lines(&stderr, STDERR_LINES),
         }
     }
 }
 
-impl Drop for RunningProcess {
-    /// A process that is given up must not go on in the background.
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
+impl Supervised {
+    /// Ends what the process left running.
+    async fn sweep(mut self, patience: Patience) -> Swept {
+        let request = Request::Sweep(patience);
+        let reply = self.link.ask(&request, &[]);
+        if let Ok(Ok(Reply::Swept(swept))) =
+            timeout(patience.total() + SUPERVISOR_DELAY, reply).await
+        {
+            if swept.survivors.is_empty() {
+                self.idle.keep(self.link);
+            }
+            return swept;
+        }
+        self.link.kill();
+        sweep::end_marked(self.leader, &self.marker, patience).await
     }
 }

@@ -12,37 +12,37 @@ use rustix::process::{
 /// More than the longest line about a process.
 const LINE_CAP: usize = 2048;
 
-/// How much of a command line is told.
+/// How much of a command line is shown.
 const COMMAND_CAP: usize = 120;
 
 /// One process for all time (of one boot): process ids are reused, start times tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// The process id.
-    pub(super) pid: i32,
+    pub(crate) pid: i32,
     /// When it started, in the kernel's ticks.
-    pub(super) started: u64,
+    pub(crate) started: u64,
 }
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Which one.
-    pub(super) key: Key,
+    pub(crate) key: Key,
     /// Its parent.
-    pub(super) parent: i32,
+    pub(crate) parent: i32,
     /// Its process group.
-    pub(super) group: i32,
+    pub(crate) group: i32,
     /// Its session.
-    pub(super) session: i32,
+    pub(crate) session: i32,
     /// It has ended and waits to be waited for.
-    pub(super) is_dead: bool,
+    pub(crate) is_dead: bool,
     name: String,
 }
 
 impl Entry {
     /// Looks a process up.
-    pub(super) fn read(pid: i32) -> Option<Self> {
+    pub(crate) fn read(pid: i32) -> Option<Self> {
         // Read at once: the kernel does not tell its length before, and there are many.
         let mut line = [0; LINE_CAP];
         let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
@@ -69,23 +69,14 @@ impl Entry {
         })
     }
 
-    /// Its children, without a look at all processes; none where the kernel does not list them.
-    pub(super) fn children(&self) -> Vec<Self> {
-        let pids = children_of(self.key.pid).unwrap_or_default();
-        pids.into_iter()
-            .filter_map(Self::read)
-            .filter(|child| child.parent == self.key.pid)
-            .collect()
-    }
-
     /// True if its environment holds this `NAME=value`.
-    pub(super) fn has_variable(&self, variable: &[u8]) -> bool {
+    pub(crate) fn has_variable(&self, variable: &[u8]) -> bool {
         let environ = fs::read(format!("/proc/{}/environ", self.key.pid)).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|it| it == variable)
     }
 
     /// The command line, or the name if there is none.
-    pub(super) fn command_line(&self) -> String {
+    pub(crate) fn command_line(&self) -> String {
         let raw = fs::read(format!("/proc/{}/cmdline", self.key.pid)).unwrap_or_default();
         let text = String::from_utf8_lossy(&raw).replace('\0', " ");
         match text.trim() {
@@ -95,7 +86,7 @@ impl Entry {
     }
 
     /// Sends a signal to this very process, not to a later one with its id.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.key.pid) else {
             return;
         };
@@ -114,15 +105,10 @@ impl Entry {
 
 /// The children of this process, including those that have ended and were not waited for; none where
 /// the kernel does not list them. Complete, unless one is waited for meanwhile.
-pub(super) fn own_children() -> Option<Vec<i32>> {
-    children_of(getpid().as_raw_nonzero().get())
-}
-
-fn children_of(pid: i32) -> Option<Vec<i32>> {
+pub(crate) fn own_children() -> Option<Vec<i32>> {
     let mut children = Vec::new();
-    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
-        let list = fs::read_to_string(task.ok()?.path().join("children"));
-        let pids = match list {
+    for task in fs::read_dir("/proc/self/task").ok()? {
+        let pids = match fs::read_to_string(task.ok()?.path().join("children")) {
             Ok(pids) => pids,
             // The thread has ended; another one has its children now.
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
@@ -138,14 +124,14 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
 
 /// All processes at one time.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     entries: BTreeMap<i32, Entry>,
     own: i32,
 }
 
 impl Table {
     /// Reads the table; what ends meanwhile is left out.
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
         Self {
@@ -157,18 +143,13 @@ impl Table {
     }
 
     /// This program's process id.
-    pub(super) fn own_pid(&self) -> i32 {
+    pub(crate) fn own_pid(&self) -> i32 {
         self.own
-    }
-
-    /// This program's session.
-    pub(super) fn own_session(&self) -> i32 {
-        self.entries.get(&self.own).map_or(0, |own| own.session)
     }
 
     /// The processes that are meant, with all their descendants; never this program, those it
     /// descends from, or the first process.
-    pub(super) fn families(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+    pub(crate) fn families(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<Entry> {
         let spared = self.ancestry();
         let mut chosen: BTreeSet<i32> = BTreeSet::new();
         let mut news: Vec<i32> = self

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::Line;
-use super::lines::LineSplitter;
+use crate::Line;
+use crate::lines::LineSplitter;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -14,7 +14,7 @@ const TAIL_BYTES: u64 = 32 * 1024;
 
 /// Reads what is added to a file, as lines.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     file: File,
     /// How much may still be read; all there is if it is not set.
     left: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Follows the file from its present end.
-    pub(super) fn open(path: &Path, line_cap: usize) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, line_cap: usize) -> io::Result<Self> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Self {
@@ -35,8 +35,8 @@ impl Tail {
         })
     }
 
-    /// Reads one piece, if there is one; whole lines are told to `each`.
-    pub(super) fn pull(&mut self, each: impl FnMut(Line<'_>)) -> bool {
+    /// Reads one piece, if there is one; `each` gets the whole lines.
+    pub(crate) fn pull(&mut self, each: impl FnMut(Line<'_>)) -> bool {
         let left = self.left.map_or(CHUNK, |left| to_size(left).min(CHUNK));
         // A file that cannot be read now counts as silent; it may come back.
         let read = self.file.read(&mut self.buffer[..left]).unwrap_or(0);
@@ -45,15 +45,15 @@ impl Tail {
         read > 0
     }
 
-    /// Reads no further than the present end: somebody may go on writing for ever.
-    pub(super) fn stop_at_end(&mut self) {
+    /// Reads no further than the present end: another process may go on writing for ever.
+    pub(crate) fn stop_at_end(&mut self) {
         let position = self.file.stream_position().unwrap_or(0);
         let length = self.file.metadata().map_or(position, |data| data.len());
         self.left = Some(length.saturating_sub(position));
     }
 
-    /// Tells the last line, if it has no end.
-    pub(super) fn finish(&mut self, each: impl FnMut(Line<'_>)) {
+    /// Reports the last line, if it has no end.
+    pub(crate) fn finish(&mut self, each: impl FnMut(Line<'_>)) {
         self.splitter.finish(each);
     }
 }
@@ -63,7 +63,7 @@ fn to_size(length: u64) -> usize {
 }
 
 /// The last lines of a file, at most `count`; nothing if it cannot be read.
-pub(super) fn last_lines(path: &Path, count: usize) -> String {
+pub(crate) fn last_lines(path: &Path, count: usize) -> String {
     let end = end_of(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&end);
     let lines: Vec<&str> = text.trim_end().lines().collect();

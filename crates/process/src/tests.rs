@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Ending, EnvChange, Exit, Line, Orphans, OutputLine, ProcessError, ProcessEvent, ProcessSpec,
-    RunningProcess, Stderr, Swept,
+    Ending, EnvChange, Exit, Line, OutputLine, ProcessError, ProcessEvent, ProcessSpec,
+    RunningProcess, Stderr, Supervisors, Swept,
 };
 
 const LONG: Duration = Duration::from_secs(20);
@@ -26,21 +26,28 @@ const SHORT: Duration = Duration::from_millis(200);
 /// after a third of this.
 const STOP: Duration = Duration::from_secs(3);
 
-/// The program that serves as the guard, built if it is not there.
-fn guard() -> PathBuf {
-    static GUARD: OnceLock<PathBuf> = OnceLock::new();
+/// The example program, which serves as the supervisor and the guard of these tests. `cargo test`
+/// builds it with them, `cargo test --lib` does not.
+fn example() -> PathBuf {
+    static EXAMPLE: OnceLock<PathBuf> = OnceLock::new();
     let built = || {
         let tests = std::env::current_exe().unwrap();
-        let program = tests.ancestors().nth(2).unwrap().join("ralphtool");
-        if !program.exists() {
+        let profile = tests.ancestors().nth(2).unwrap();
+        let program = profile.join("examples/supervise");
+        let age = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+        if age(&program) < age(&tests) {
             let mut cargo = std::process::Command::new(env!("CARGO"));
-            cargo.args(["build", "--quiet", "--bin", "ralphtool"]);
-            let done = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-            assert!(done.unwrap().success());
+            cargo.args(["build", "--quiet", "--example", "supervise"]);
+            if profile.ends_with("release") {
+                cargo.arg("--release");
+            }
+            cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+            cargo.env("CARGO_TARGET_DIR", profile.parent().unwrap());
+            assert!(cargo.status().unwrap().success());
         }
         program
     };
-    GUARD.get_or_init(built).clone()
+    EXAMPLE.get_or_init(built).clone()
 }
 
 /// A folder for one process.
@@ -66,13 +73,11 @@ impl Sandbox {
             stderr: Stderr::File(self.path("stderr")),
             line_cap: 1 << 20,
             marker: self.0.path().display().to_string(),
-            orphans: Orphans::Marked,
-            guard: guard(),
         }
     }
 
-    fn start(&self, script: &str) -> RunningProcess {
-        self.sh(script).start().unwrap()
+    async fn start(&self, script: &str) -> RunningProcess {
+        start(self.sh(script)).await.unwrap()
     }
 
     /// The number in a file, once it is there.
@@ -84,11 +89,15 @@ impl Sandbox {
     }
 }
 
+async fn start(spec: ProcessSpec) -> Result<RunningProcess, ProcessError> {
+    Supervisors::with_program(example()).start(spec).await
+}
+
 /// Waits until something is so.
 async fn eventually(mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !is_so() {
-        assert!(Instant::now() < end, "it never came to be");
+        assert!(Instant::now() < end, "it never happened");
         sleep(Duration::from_millis(5)).await;
     }
 }
@@ -121,29 +130,29 @@ impl From<Line<'_>> for Kept {
 }
 
 async fn all_lines(process: &mut RunningProcess) -> (Vec<Kept>, Exit) {
-    let (lines, _, exit) = all_lines_and_complaints(process).await;
+    let (lines, _, exit) = all_output(process).await;
     (lines, exit)
 }
 
-async fn all_lines_and_complaints(process: &mut RunningProcess) -> (Vec<Kept>, Vec<Kept>, Exit) {
+async fn all_output(process: &mut RunningProcess) -> (Vec<Kept>, Vec<Kept>, Exit) {
     let mut lines = Vec::new();
-    let mut complaints = Vec::new();
+    let mut stderr = Vec::new();
     loop {
         let keep = |written: OutputLine<'_>| match written {
             OutputLine::Stdout(line) => lines.push(line.into()),
-            OutputLine::Stderr(line) => complaints.push(line.into()),
+            OutputLine::Stderr(line) => stderr.push(line.into()),
         };
         if let ProcessEvent::Exited(exit) = timeout(LONG, process.next(keep)).await.unwrap() {
-            return (lines, complaints, exit);
+            return (lines, stderr, exit);
         }
     }
 }
 
 async fn until_line(process: &mut RunningProcess, want: &str) {
-    let mut was_said = false;
-    while !was_said {
+    let mut is_there = false;
+    while !is_there {
         let listen = |written: OutputLine<'_>| {
-            was_said |=
+            is_there |=
                 matches!(written, OutputLine::Stdout(line) if line.bytes == want.as_bytes());
         };
         let event = timeout(LONG, process.next(listen)).await.unwrap();
@@ -168,10 +177,10 @@ fn ended(commands: &[&str]) -> Swept {
 }
 
 #[tokio::test]
-async fn tells_lines_exit_code_and_the_end_of_stderr() {
+async fn reports_lines_exit_code_and_the_end_of_stderr() {
     let sandbox = Sandbox::new();
     let script = r"printf 'one\n\377two\r\nlast'; echo oops >&2; exit 3";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     let want = [line("one"), line(b"\xfftwo"), line("last")];
     assert_eq!(
         all_lines(&mut process).await,
@@ -197,7 +206,7 @@ async fn output_files_are_private_and_added_to() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("stderr"), "before\n").unwrap();
     for _ in 0..2 {
-        let mut process = sandbox.start("echo said; echo more >&2");
+        let mut process = sandbox.start("echo said; echo more >&2").await;
         assert_eq!(all_lines(&mut process).await.0, [line("said")]);
         process.finish(SHORT).await;
     }
@@ -222,7 +231,7 @@ async fn a_megabyte_of_input_arrives_whole_and_may_be_left_unread() {
     ] {
         let mut spec = sandbox.sh(script);
         spec.stdin = vec![b'p'; 1 << 20];
-        let mut process = spec.start().unwrap();
+        let mut process = start(spec).await.unwrap();
         assert_eq!(all_lines(&mut process).await, (want, Exit::Code(0)));
         process.finish(SHORT).await;
     }
@@ -231,14 +240,16 @@ async fn a_megabyte_of_input_arrives_whole_and_may_be_left_unread() {
 #[tokio::test]
 async fn no_input_is_an_end_and_not_a_wait() {
     let sandbox = Sandbox::new();
-    let mut process = sandbox.start("cat; echo over");
+    let mut process = sandbox.start("cat; echo over").await;
     assert_eq!(all_lines(&mut process).await.0, [line("over")]);
 }
 
 #[tokio::test]
 async fn a_huge_line_is_cut_in_memory_and_whole_on_disk() {
     let sandbox = Sandbox::new();
-    let mut process = sandbox.start("head -c 8000000 /dev/zero; echo; echo after");
+    let mut process = sandbox
+        .start("head -c 8000000 /dev/zero; echo; echo after")
+        .await;
     let cut = Kept {
         bytes: vec![0; 1 << 20],
         truncated: true,
@@ -252,7 +263,9 @@ async fn a_huge_line_is_cut_in_memory_and_whole_on_disk() {
 #[tokio::test]
 async fn nothing_is_lost_when_waiting_is_cancelled() {
     let sandbox = Sandbox::new();
-    let mut process = sandbox.start("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done");
+    let mut process = sandbox
+        .start("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done")
+        .await;
     let mut lines: Vec<Kept> = Vec::new();
     let end = Instant::now() + LONG;
     loop {
@@ -271,7 +284,7 @@ async fn nothing_is_lost_when_waiting_is_cancelled() {
 }
 
 #[tokio::test]
-async fn lines_of_stderr_are_told_while_it_runs_and_their_pieces_are_activity() {
+async fn lines_of_stderr_are_reported_while_it_runs_and_their_pieces_are_activity() {
     let sandbox = Sandbox::new();
     let wait = |file| format!("until [ -e {file} ]; do sleep 0.01; done");
     let script = format!(
@@ -279,52 +292,53 @@ async fn lines_of_stderr_are_told_while_it_runs_and_their_pieces_are_activity() 
         wait("go"),
         wait("on")
     );
-    let mut process = sandbox.start(&script);
+    let mut process = sandbox.start(&script).await;
     let mut next = async || {
-        let mut complaints: Vec<Kept> = Vec::new();
+        let mut stderr: Vec<Kept> = Vec::new();
         let keep = |written: OutputLine<'_>| match written {
             OutputLine::Stdout(line) => panic!("{line:?}"),
-            OutputLine::Stderr(line) => complaints.push(line.into()),
+            OutputLine::Stderr(line) => stderr.push(line.into()),
         };
         let event = timeout(LONG, process.next(keep)).await.unwrap();
         assert_eq!(event, ProcessEvent::Wrote);
-        complaints
+        stderr
     };
     assert_eq!(next().await, []);
     std::fs::write(sandbox.path("go"), "").unwrap();
     assert_eq!(next().await, [line("oops")]);
     std::fs::write(sandbox.path("on"), "").unwrap();
-    let told = all_lines_and_complaints(&mut process).await;
-    assert_eq!(told, (vec![], vec![line("and more")], Exit::Code(0)));
+    let output = all_output(&mut process).await;
+    assert_eq!(output, (vec![], vec![line("and more")], Exit::Code(0)));
     assert_eq!(process.finish(SHORT).await.stderr_tail, "oops\nand more");
 }
 
 #[tokio::test]
-async fn all_of_both_streams_is_told_in_order_before_the_end() {
+async fn all_of_both_streams_is_reported_in_order_before_the_end() {
     let sandbox = Sandbox::new();
     // More than one piece of each file, written faster than it is read.
     let count = 20_000;
     let script = format!("seq -f 'e%.0f' {count} >&2 & seq {count}; wait");
-    let mut process = sandbox.start(&script);
-    let told = all_lines_and_complaints(&mut process).await;
+    let mut process = sandbox.start(&script).await;
+    let output = all_output(&mut process).await;
     let want = |start: &str| -> Vec<Kept> {
         let numbers = 1..=count;
         numbers.map(|i| line(format!("{start}{i}"))).collect()
     };
-    assert!(told == (want(""), want("e"), Exit::Code(0)));
+    assert!(output == (want(""), want("e"), Exit::Code(0)));
 }
 
 #[tokio::test]
 async fn a_huge_line_of_stderr_is_cut_in_memory_and_whole_on_disk() {
     let sandbox = Sandbox::new();
-    let mut process =
-        sandbox.start("yes e | tr -d '\\n' | head -c 2000000 >&2; echo >&2; echo after >&2");
-    let (_, complaints, _) = all_lines_and_complaints(&mut process).await;
+    let mut process = sandbox
+        .start("yes e | tr -d '\\n' | head -c 2000000 >&2; echo >&2; echo after >&2")
+        .await;
+    let (_, stderr, _) = all_output(&mut process).await;
     let cut = Kept {
         bytes: vec![b'e'; 16 * 1024],
         truncated: true,
     };
-    assert!(complaints == [cut, line("after")]);
+    assert!(stderr == [cut, line("after")]);
     let kept = std::fs::metadata(sandbox.path("stderr")).unwrap().len();
     assert_eq!(kept, 2_000_007);
 }
@@ -334,7 +348,7 @@ async fn a_flood_on_stderr_does_not_hide_stdout_or_the_end() {
     let sandbox = Sandbox::new();
     let script =
         "(while :; do echo y; done >&2) & until [ -s stderr ]; do :; done; echo here; exit 4";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     assert_eq!(
         all_lines(&mut process).await,
         (vec![line("here")], Exit::Code(4))
@@ -348,9 +362,9 @@ async fn stderr_can_go_with_stdout() {
     let sandbox = Sandbox::new();
     let mut spec = sandbox.sh("echo a; echo b >&2; echo c");
     spec.stderr = Stderr::WithStdout;
-    let mut process = spec.start().unwrap();
+    let mut process = start(spec).await.unwrap();
     assert_eq!(
-        all_lines_and_complaints(&mut process).await,
+        all_output(&mut process).await,
         (vec![line("a"), line("b"), line("c")], vec![], Exit::Code(0))
     );
     assert_eq!(process.finish(SHORT).await.stderr_tail, "a\nb\nc");
@@ -362,27 +376,27 @@ async fn the_environment_is_changed_as_asked() {
     let mut spec = sandbox.sh("echo \"$A|${PWD_GONE-none}|${HOME-none}|$RALPHTOOL_ATTEMPT\"");
     spec.env = vec![EnvChange::set("A", "b"), EnvChange::remove("HOME")];
     let want = format!("b|none|none|{}", spec.marker);
-    let mut process = spec.start().unwrap();
+    let mut process = start(spec).await.unwrap();
     assert_eq!(all_lines(&mut process).await.0, [line(want)]);
 }
 
 #[tokio::test]
-async fn an_end_by_signal_is_told() {
+async fn an_end_by_signal_is_reported() {
     let sandbox = Sandbox::new();
-    let ending = sandbox.start("kill -TERM $$").finish(SHORT).await;
+    let ending = sandbox.start("kill -TERM $$").await.finish(SHORT).await;
     assert_eq!(ending.exit, Exit::Signal(15));
 }
 
 #[tokio::test]
-async fn a_program_that_is_missing_or_no_program_is_told_like_a_shell_does() {
+async fn a_program_that_cannot_be_run_gives_the_exit_code_of_a_shell() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("data"), "no program").unwrap();
     for (program, code) in [("no-such-agent", 127), ("./data", 126)] {
         let mut spec = sandbox.sh("");
         spec.program = program.into();
-        let ending = spec.start().unwrap().finish(SHORT).await;
+        let ending = start(spec).await.unwrap().finish(SHORT).await;
         assert_eq!(ending.exit, Exit::Code(code));
-        let start = format!("ralphtool: could not run `{program}`: ");
+        let start = format!("could not run `{program}`: ");
         assert!(ending.stderr_tail.contains(&start), "{ending:?}");
     }
 }
@@ -392,17 +406,17 @@ async fn a_folder_that_is_missing_is_an_error() {
     let sandbox = Sandbox::new();
     let mut spec = sandbox.sh("true");
     spec.cwd = sandbox.path("nowhere");
-    assert!(matches!(spec.start(), Err(ProcessError::Start { .. })));
+    assert!(matches!(start(spec).await, Err(ProcessError::Start { .. })));
     let mut spec = sandbox.sh("true");
     spec.stdout = sandbox.path("nowhere/stdout");
-    assert!(matches!(spec.start(), Err(ProcessError::Open { .. })));
+    assert!(matches!(start(spec).await, Err(ProcessError::Open { .. })));
 }
 
 #[tokio::test]
-async fn a_stopped_process_may_have_its_last_words() {
+async fn a_stopped_process_can_still_write() {
     let sandbox = Sandbox::new();
     let script = "trap 'echo bye; exit 7' INT TERM; echo ready; while :; do sleep 0.05; done";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     until_line(&mut process, "ready").await;
     process.request_stop(STOP);
     assert_eq!(
@@ -412,23 +426,23 @@ async fn a_stopped_process_may_have_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_process_deaf_to_interrupts_is_terminated() {
+async fn a_process_that_ignores_interrupts_is_terminated() {
     let sandbox = Sandbox::new();
     let script = "trap '' INT; trap 'exit 8' TERM; echo ready; while :; do sleep 0.05; done";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     until_line(&mut process, "ready").await;
     assert_eq!(process.stop(STOP).await.exit, Exit::Code(8));
 }
 
 #[tokio::test]
-async fn a_process_deaf_to_everything_is_killed() {
+async fn a_process_that_ignores_everything_is_killed() {
     let sandbox = Sandbox::new();
     let script = "trap '' INT TERM; echo ready; while :; do sleep 0.05; done";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     until_line(&mut process, "ready").await;
     assert_eq!(process.stop(SHORT).await.exit, Exit::Signal(9));
 
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     until_line(&mut process, "ready").await;
     process.kill_now();
     assert_eq!(process.finish(LONG).await.exit, Exit::Signal(9));
@@ -438,7 +452,9 @@ async fn a_process_deaf_to_everything_is_killed() {
 async fn a_process_that_never_stops_writing_is_stopped_and_its_end_is_seen() {
     let sandbox = Sandbox::new();
     // About as fast as it can be read.
-    let mut process = sandbox.start("trap '' INT TERM; while :; do head -c 300000 /dev/zero; done");
+    let mut process = sandbox
+        .start("trap '' INT TERM; while :; do head -c 300000 /dev/zero; done")
+        .await;
     assert_eq!(
         timeout(LONG, process.next(|_| ())).await,
         Ok(ProcessEvent::Wrote)
@@ -450,7 +466,7 @@ async fn a_process_that_never_stops_writing_is_stopped_and_its_end_is_seen() {
 #[tokio::test]
 async fn a_stop_right_after_the_start_works() {
     let sandbox = Sandbox::new();
-    let process = sandbox.start("sleep 1000");
+    let process = sandbox.start("sleep 1000").await;
     let ending = timeout(LONG, process.stop(STOP)).await.unwrap();
     assert!(matches!(ending.exit, Exit::Signal(_)), "{ending:?}");
 }
@@ -458,7 +474,7 @@ async fn a_stop_right_after_the_start_works() {
 #[tokio::test]
 async fn what_is_left_after_a_normal_end_neither_blocks_nor_stays() {
     let sandbox = Sandbox::new();
-    let mut process = sandbox.start("sleep 1000 & echo $! > pid; echo done");
+    let mut process = sandbox.start("sleep 1000 & echo $! > pid; echo done").await;
     assert_eq!(
         all_lines(&mut process).await,
         (vec![line("done")], Exit::Code(0))
@@ -474,7 +490,7 @@ async fn what_is_left_after_a_normal_end_neither_blocks_nor_stays() {
 async fn what_goes_on_writing_does_not_hide_the_end() {
     let sandbox = Sandbox::new();
     let script = "(while :; do echo y; done) & until [ -s stdout ]; do :; done; exit 4";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     let exit = loop {
         if let ProcessEvent::Exited(exit) = timeout(LONG, process.next(|_| ())).await.unwrap() {
             break exit;
@@ -489,7 +505,7 @@ async fn what_goes_on_writing_does_not_hide_the_end() {
 async fn what_ends_by_itself_within_the_leak_grace_is_not_swept() {
     let sandbox = Sandbox::new();
     let script = "(until [ -e go ]; do sleep 0.01; done; echo over > over) & echo done";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     all_lines(&mut process).await;
     std::fs::write(sandbox.path("go"), "").unwrap();
     assert_eq!(process.finish(LONG).await.swept, Swept::default());
@@ -507,6 +523,7 @@ async fn a_session_of_its_own_does_not_outlive_a_normal_end() {
     let sandbox = Sandbox::new();
     let ending = sandbox
         .start(&format!("{ESCAPE}; escape"))
+        .await
         .finish(SHORT)
         .await;
     assert_eq!(
@@ -521,7 +538,9 @@ async fn a_session_of_its_own_does_not_outlive_a_normal_end() {
 async fn a_session_of_its_own_does_not_outlive_a_stop() {
     for scrub in ["", "env -i PATH=\"$PATH\""] {
         let sandbox = Sandbox::new();
-        let mut process = sandbox.start(&format!("{ESCAPE}; escape {scrub}; exec sleep 1000"));
+        let mut process = sandbox
+            .start(&format!("{ESCAPE}; escape {scrub}; exec sleep 1000"))
+            .await;
         until_line(&mut process, "ready").await;
         let ending = process.stop(STOP).await;
         assert_eq!(ending.swept, ended(&["sleep 1000"]));
@@ -531,11 +550,11 @@ async fn a_session_of_its_own_does_not_outlive_a_stop() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_deaf_session_of_its_own_is_killed() {
+async fn a_session_of_its_own_that_ignores_signals_is_killed() {
     let sandbox = Sandbox::new();
     let script = "setsid sh -c 'trap \"\" TERM INT; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done' & \
          until [ -e pid ]; do sleep 0.01; done; echo ready; sleep 1000";
-    let mut process = sandbox.start(script);
+    let mut process = sandbox.start(script).await;
     until_line(&mut process, "ready").await;
     process.kill_now();
     let ending = process.finish(LONG).await;
@@ -544,12 +563,72 @@ async fn a_deaf_session_of_its_own_is_killed() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_given_up_is_ended() {
+async fn a_dropped_process_is_killed() {
     let sandbox = Sandbox::new();
-    let process = sandbox.start("echo $$ > pid.new; mv pid.new pid; sleep 1000");
+    let process = sandbox
+        .start("echo $$ > pid.new; mv pid.new pid; sleep 1000")
+        .await;
     let pid = sandbox.pid("pid").await;
     drop(process);
     eventually(|| !alive(pid)).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn one_supervisor_serves_one_process_after_another_and_ends_at_the_shutdown() {
+    let sandbox = Sandbox::new();
+    let supervisors = Supervisors::with_program(example());
+    supervisors.prepare().unwrap();
+    let mut pids = Vec::new();
+    for script in ["true", "setsid sleep 1000 &", "true"] {
+        let process = supervisors.start(sandbox.sh(script)).await.unwrap();
+        pids.push(process.identity().unwrap().pid);
+        process.finish(Duration::ZERO).await;
+    }
+    assert_eq!(pids, [pids[0]; 3]);
+    let mut one = supervisors.start(sandbox.sh("sleep 1000")).await.unwrap();
+    let two = supervisors.start(sandbox.sh("true")).await.unwrap();
+    assert!(one.identity().unwrap().pid != two.identity().unwrap().pid);
+    pids.push(two.identity().unwrap().pid);
+    two.finish(SHORT).await;
+    one.kill_now();
+    one.finish(SHORT).await;
+    supervisors.shutdown().await;
+    assert!(!pids.into_iter().any(alive));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_dies_with_its_supervisor_and_what_it_left_is_ended() {
+    let sandbox = Sandbox::new();
+    let mut process = sandbox
+        .start(&format!("{ESCAPE}; escape; exec sleep 1000"))
+        .await;
+    until_line(&mut process, "ready").await;
+    let supervisor = process.identity().unwrap().pid;
+    let supervisor = rustix::process::Pid::from_raw(supervisor).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+    let ending = timeout(LONG, process.finish(Duration::ZERO)).await.unwrap();
+    assert_eq!(ending.exit, Exit::Signal(9));
+    assert_eq!(ending.swept.survivors, [""; 0]);
+    assert!(!alive(sandbox.pid("pid").await));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_is_killed_even_if_its_supervisor_hangs() {
+    let sandbox = Sandbox::new();
+    let mut process = sandbox
+        .start("echo $$ > pid.new; mv pid.new pid; exec sleep 1000")
+        .await;
+    let pid = sandbox.pid("pid").await;
+    let supervisor = process.identity().unwrap().pid;
+    let supervisor = rustix::process::Pid::from_raw(supervisor).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
+    process.kill_now();
+    let ending = timeout(LONG, process.finish(Duration::ZERO)).await.unwrap();
+    assert_eq!(ending.exit, Exit::Signal(9));
+    assert!(!alive(pid));
 }
 
 #[cfg(target_os = "linux")]
@@ -558,7 +637,7 @@ async fn the_process_dies_when_this_program_is_killed() {
     let sandbox = Sandbox::new();
     let script = format!(
         "'{}' __guard $$ -- sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & wait",
-        guard().display()
+        example().display()
     );
     let mut program = std::process::Command::new("sh")
         .args(["-c", &script])
@@ -576,7 +655,7 @@ async fn the_process_dies_when_this_program_is_killed() {
 #[test]
 fn the_guard_does_nothing_for_a_parent_that_is_gone() {
     let sandbox = Sandbox::new();
-    let mut guard = std::process::Command::new(guard());
+    let mut guard = std::process::Command::new(example());
     guard.args(["__guard", "1", "--", "touch", "touched"]);
     let status = guard.current_dir(sandbox.0.path()).status().unwrap();
     assert_eq!(status.code(), Some(126));
@@ -633,16 +712,8 @@ fn alone(test: &str) {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
-fn orphans_without_any_mark_are_swept_and_other_children_are_left_alone() {
-    alone("alone_orphans_are_adopted");
-}
-
-#[cfg(target_os = "linux")]
 #[tokio::test]
-#[ignore = "runs in a process of its own, started by another test"]
-async fn alone_orphans_are_adopted() {
-    ralph_base::os::adopt_orphans().unwrap();
+async fn orphans_without_any_mark_are_swept_and_other_children_are_left_alone() {
     let sandbox = Sandbox::new();
     let mut bystander = tokio::process::Command::new("sleep")
         .arg("1000")
@@ -656,15 +727,14 @@ async fn alone_orphans_are_adopted() {
     let zombie = i32::try_from(finished.id()).unwrap();
     eventually(|| !alive(zombie)).await;
 
-    // Another one is dead by then, and nobody has buried it.
-    let mut spec = sandbox.sh(&format!(
+    // Another one has ended by then.
+    let spec = sandbox.sh(&format!(
         "{ESCAPE}; escape env -i PATH=\"$PATH\"; (setsid env -i sh -c 'echo $$ > dead' &)
          until [ -s dead ] && ! grep -q '^State:.[^ZX]' \"/proc/$(cat dead)/status\"; do sleep 0.01; done"
     ));
-    spec.orphans = Orphans::All;
     let other = Sandbox::new();
-    let other = other.start("sleep 1000");
-    let ending = spec.start().unwrap().finish(SHORT).await;
+    let other = other.start("sleep 1000").await;
+    let ending = start(spec).await.unwrap().finish(SHORT).await;
     assert_eq!(ending.swept, ended(&["sleep 1000"]));
     assert!(super::table::Entry::read(sandbox.pid("pid").await).is_none());
 
@@ -710,7 +780,7 @@ async fn alone_memory_is_bounded() {
         );
         let mut spec = sandbox.sh(&script);
         spec.line_cap = output.line_cap();
-        let mut process = spec.start().unwrap();
+        let mut process = start(spec).await.unwrap();
         let mut reader = output.reader(&jiff::Zoned::default());
         let mut read = 0;
         let mut events = Vec::new();

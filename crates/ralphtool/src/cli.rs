@@ -58,8 +58,6 @@ use arguments::{Arguments, Command};
 use context::{Context, unfit};
 use flags::{ColorArgument, GlobalArguments};
 use ralph_base::os;
-use ralph_process::guard;
-use ralph_process::watchman::duty;
 use ralph_run::demo::agent;
 use ralph_run::failure::{Failure, FailureKind};
 use ralph_run::settings::SettingsProblem;
@@ -67,11 +65,8 @@ use ralph_run::settings::SettingsProblem;
 /// Parses the arguments and runs the command.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    // Before anything else: the guard must be quick and must not touch the world.
-    if let Some(code) = guard::dispatch(&args) {
-        return code;
-    }
-    if let Some(code) = duty::dispatch(&args) {
+    // Before anything else: supervisor and guard must be quick and have no other effects.
+    if let Some(code) = ralph_process::dispatch(&args) {
         return code;
     }
     if let Some(code) = agent::dispatch(&args) {

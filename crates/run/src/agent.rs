@@ -16,7 +16,7 @@ use ralph_agents::adapters::Adapter;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_base::os;
-use ralph_process::{EnvChange, Orphans, ProcessSpec, Stderr};
+use ralph_process::{EnvChange, ProcessSpec, Stderr};
 
 /// The hidden word that makes this program act as the demo agent.
 pub const DEMO_WORD: &str = "__demo-agent";
@@ -106,8 +106,8 @@ impl Agent {
 
     /// The process that makes one attempt.
     pub fn process(&self, work: Work<'_>) -> io::Result<ProcessSpec> {
-        let guard = os::own_program()?;
-        let (program, args) = self.command_line(&guard, &work);
+        let own_program = os::own_program()?;
+        let (program, args) = self.command_line(&own_program, &work);
         Ok(ProcessSpec {
             program,
             args,
@@ -121,8 +121,6 @@ impl Agent {
             stderr: Stderr::File(work.transcript.join("stderr")),
             line_cap: self.output().line_cap(),
             marker: format!("{}/{}", work.run, work.attempt),
-            orphans: Orphans::All,
-            guard,
         })
     }
 

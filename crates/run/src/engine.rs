@@ -25,7 +25,6 @@ mod tampering;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod watch;
 mod work_start;
 
 use std::collections::VecDeque;
@@ -43,7 +42,7 @@ use ralph_agents::hearing::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
-use ralph_process::watchman::Watchman;
+use ralph_process::Supervisors;
 use ralph_vault::session::{CheckpointError, Checkpoints, FinishReport, Notice};
 
 use crate::records::recorder::Recorder;
@@ -106,8 +105,7 @@ pub struct Engine {
     signals: Signals,
     timers: Timers,
     running: Option<Running>,
-    /// Ends what runs, should this program die.
-    watchman: Option<Watchman>,
+    supervisors: Supervisors,
     /// What the loop itself announces at its next turn.
     pending_events: Vec<Event>,
     /// Answers that are ready, in order.
@@ -151,7 +149,7 @@ impl Engine {
             run,
             resumed,
             running: None,
-            watchman: None,
+            supervisors: Supervisors::default(),
             pending_events: preface,
             ready: VecDeque::new(),
             story_base: None,
@@ -172,7 +170,8 @@ impl Engine {
     }
 
     async fn work(&mut self) -> Result<End, EngineError> {
-        self.post_watchman();
+        // Where this fails, so does the start of an agent, which is reported.
+        let _ = self.supervisors.prepare();
         self.record_pending().await?;
         let mut effects = self.machine.start(Timestamp::now());
         loop {
@@ -187,7 +186,7 @@ impl Engine {
             if let Some(end) = self.end.take() {
                 self.settle_restore().await?;
                 self.recorder.finish().await?;
-                self.relieve_watchman().await;
+                self.supervisors.shutdown().await;
                 return Ok(end);
             }
             let input = self.next_input().await?;
@@ -303,17 +302,14 @@ impl Engine {
     async fn on_process(&mut self, happened: Happened) -> Result<(), EngineError> {
         match happened {
             Happened::Inputs(inputs) => self.ready.extend(inputs),
-            Happened::Ended => {
-                match self.running.take() {
-                    Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
-                    Some(Running::Gate(gate)) => {
-                        let end = gate.finish().await;
-                        self.gate_ended(end).await?;
-                    }
-                    None => {}
+            Happened::Ended => match self.running.take() {
+                Some(Running::Agent(agent)) => self.ready.extend(agent.finish().await),
+                Some(Running::Gate(gate)) => {
+                    let end = gate.finish().await;
+                    self.gate_ended(end).await?;
                 }
-                self.nothing_to_watch();
-            }
+                None => {}
+            },
         }
         Ok(())
     }

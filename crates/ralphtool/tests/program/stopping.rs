@@ -245,11 +245,9 @@ fn at_work_after(deed: &str) -> (Sandbox, sandbox::Running) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_next_start_ends_what_a_run_killed_with_its_watchman_and_supervisor_left() {
+fn the_next_start_ends_what_a_run_killed_with_its_supervisor_left() {
     let (sandbox, running) = at_work_after("");
-    let watchman = Pid::from_raw(running.watchman()).unwrap();
     let supervisor = Pid::from_raw(running.supervisor()).unwrap();
-    rustix::process::kill_process(watchman, Signal::KILL).unwrap();
     // It gets no chance to react to the end of the program.
     rustix::process::kill_process(supervisor, Signal::STOP).unwrap();
     running.signal(Signal::KILL);

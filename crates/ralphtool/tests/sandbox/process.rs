@@ -20,15 +20,6 @@ pub(crate) fn session(pid: i32) -> Option<i32> {
     stat(pid)?[3].parse().ok()
 }
 
-/// How often the first thread of a process has gone to sleep.
-pub(crate) fn sleeps(pid: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/task/{pid}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    line.unwrap().trim().parse().unwrap()
-}
-
 /// The live children of a process whose command line has a word.
 pub(crate) fn children(parent: i32, word: &str) -> Vec<i32> {
     let pids = fs::read_dir(Path::new("/proc")).unwrap().flatten();

@@ -64,32 +64,16 @@ impl Running {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
-    /// Its watchmen: one, or none.
-    pub(crate) fn watchmen(&self) -> Vec<i32> {
-        let pid = i32::try_from(self.child.id()).unwrap();
-        super::process::children(pid, "__watchman")
-    }
-
-    /// Its one watchman.
-    #[track_caller]
-    pub(crate) fn watchman(&self) -> i32 {
-        until("the watchman", || match self.watchmen()[..] {
-            [watchman] => Some(watchman),
-            _ => None,
-        })
-    }
-
     /// Its process id.
     pub(crate) fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
     }
 
-    /// The process between it and its agent or gate.
+    /// The one process between it and its agents and gates.
     #[track_caller]
     pub(crate) fn supervisor(&self) -> i32 {
-        let pid = i32::try_from(self.child.id()).unwrap();
         until("the supervisor", || {
-            match super::process::children(pid, "__guard")[..] {
+            match super::process::children(self.pid(), "__supervise")[..] {
                 [supervisor] => Some(supervisor),
                 _ => None,
             }

@@ -7,9 +7,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_base::os;
 use ralph_process::{
-    EnvChange, Exit, Orphans, ProcessError, ProcessEvent, ProcessSpec, RunningProcess, Stderr,
+    EnvChange, Exit, ProcessError, ProcessEvent, ProcessSpec, RunningProcess, Stderr, Supervisors,
 };
 
 /// More than this is no answer to a short question.
@@ -60,8 +59,7 @@ pub(crate) enum NoAnswer {
 }
 
 impl Question {
-    /// Asks. Several may be asked at the same time; must be called on the thread that lives as
-    /// long as the program.
+    /// Asks. Several may be asked at the same time.
     pub(crate) async fn ask(self) -> Result<Answer, NoAnswer> {
         let folder = tempfile::Builder::new().prefix("ralphtool-").tempdir()?;
         let (said, complained) = (folder.path().join("stdout"), folder.path().join("stderr"));
@@ -75,15 +73,15 @@ impl Question {
             stderr: Stderr::File(complained.clone()),
             line_cap: 0,
             marker: folder.path().display().to_string(),
-            orphans: Orphans::Marked,
-            guard: os::own_program()?,
         };
-        let mut process = spec.start()?;
+        let supervisors = Supervisors::default();
+        let mut process = supervisors.start(spec).await?;
         let ended = tokio::time::timeout(self.limit, until_end(&mut process, folder.path())).await;
         if !matches!(ended, Ok(true)) {
             process.kill_now();
         }
         let ending = process.finish(Duration::ZERO).await;
+        supervisors.shutdown().await;
         match ended {
             Err(_elapsed) => Err(NoAnswer::TimedOut(self.limit)),
             Ok(false) => Err(NoAnswer::Endless),

@@ -85,7 +85,7 @@ impl Engine {
             self.report_restore(restored).await?;
         }
         self.checkpoints.somebody_is_here();
-        let process = self.start_gate(&gate, story, name).map_err(|error| {
+        let process = self.start_gate(&gate, story, name).await.map_err(|error| {
             StepError::new(
                 format!("could not start the gate `{}`", gate.name),
                 chain(error.as_ref()),
@@ -97,7 +97,7 @@ impl Engine {
         Ok(())
     }
 
-    fn start_gate(
+    async fn start_gate(
         &mut self,
         gate: &Gate,
         story: &StoryId,
@@ -114,8 +114,8 @@ impl Engine {
             story,
             name,
         };
-        let process = run.process(shell(&self.run.environment))?;
-        Ok(self.start_watched(process)?)
+        let process = run.process(shell(&self.run.environment));
+        Ok(self.supervisors.start(process).await?)
     }
 
     /// Answers with the verdict of a gate, once the tree is as it should be after it.

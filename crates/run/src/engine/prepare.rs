@@ -104,9 +104,6 @@ impl PreparedRun {
             let root = &checkpoints.repository().work_tree;
             agents::check(&run.settings, &run.change.name, &run.environment, root)?;
         }
-        // Without it, processes that outlive their parents could not be swept; that is no
-        // reason to refuse: they are found by their mark as well.
-        let _ = os::adopt_orphans();
         os::keep_freed_memory();
         preface.extend(run.warnings.iter().map(|text| warning(text)));
         let (id, origin) = match open_run_of(&checkpoints, &run.change)? {

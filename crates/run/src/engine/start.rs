@@ -126,7 +126,7 @@ impl Engine {
             prompt: &text,
         };
         let process = agent.process(work).map_err(not_started)?;
-        let process = self.start_watched(process).map_err(not_started)?;
+        let process = self.supervisors.start(process).await.map_err(not_started)?;
         if let Err(error) = note_process(&folder, &process) {
             // Nothing of it may go on, in a session of its own or not, while the tree is restored.
             self.end_started(process).await;
@@ -144,7 +144,6 @@ impl Engine {
     async fn end_started(&mut self, mut process: RunningProcess) {
         process.kill_now();
         let ending = process.finish(Duration::ZERO).await;
-        self.nothing_to_watch();
         if !ending.swept.survivors.is_empty() {
             let left = ending.swept.survivors.join(", ");
             self.pending_events.push(Event::Warning {

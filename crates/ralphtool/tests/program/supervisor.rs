@@ -1,4 +1,4 @@
-//! When the program is killed, nothing of its agent stays: the watchman beside each run sees to it.
+//! When the program is killed, nothing of its agent stays alive: the supervisor of the run ends it.
 
 #![cfg(target_os = "linux")]
 
@@ -108,38 +108,15 @@ fn a_killed_run_leaves_no_process_of_its_agent() {
             &[("RALPHTOOL_RUN", &run), ("RALPHTOOL_ATTEMPT", &next)],
         ),
     ];
-    let watchman = running.watchman();
+    let supervisor = running.supervisor();
     kill(running);
     all_gone(&sandbox);
-    until("the watchman's end", || {
-        (!process::is_alive(watchman)).then_some(())
+    until("the supervisor's end", || {
+        (!process::is_alive(supervisor)).then_some(())
     });
     for innocent in &mut innocents {
         innocent.lives();
     }
-}
-
-#[test]
-fn a_process_that_lost_every_mark_is_ended_too_once_the_watchman_has_seen_it() {
-    let sandbox = Sandbox::new();
-    sandbox.agent(
-        "( setsid env -i /bin/sh -c 'echo $$ > \"$0/unmarked\"; exec /bin/sleep 300' \"$root\" & )
-         wait_for \"$root/unmarked\"; touch \"$root/here\"; sleep 300",
-    );
-    let running = sandbox.start(&["loop", "c"]);
-    until("the agent", || there(&sandbox.root.join("here")));
-    let unmarked = fs::read_to_string(sandbox.root.join("unmarked")).unwrap();
-    let unmarked: i32 = unmarked.trim().parse().unwrap();
-    // It sleeps between two looks; one of them is over when it has gone to sleep twice.
-    let watchman = running.watchman();
-    let seen = process::sleeps(watchman) + 3;
-    until("a look of the watchman", || {
-        (process::sleeps(watchman) >= seen).then_some(())
-    });
-    kill(running);
-    until("the end of the process", || {
-        (!process::is_alive(unmarked)).then_some(())
-    });
 }
 
 #[test]
@@ -165,16 +142,16 @@ fn a_run_that_is_gone_on_with_at_once_is_not_hurt() {
     let here = sandbox.root.join("here");
     let running = sandbox.start(&["loop", "c", "--gate", &gate]);
     until("the gate", || there(&here));
-    let watchman = running.watchman();
-    // It looks around only when the second run is at work.
-    signal(watchman, Signal::STOP);
+    let supervisor = running.supervisor();
+    // It sees the end of the program only when the second run is at work.
+    signal(supervisor, Signal::STOP);
     kill(running);
     fs::remove_file(&here).unwrap();
     let second = sandbox.start(&["loop", "c", "--gate", &gate]);
     until("the gate", || there(&here));
-    signal(watchman, Signal::CONT);
-    until("the watchman's end", || {
-        (!process::is_alive(watchman)).then_some(())
+    signal(supervisor, Signal::CONT);
+    until("the supervisor's end", || {
+        (!process::is_alive(supervisor)).then_some(())
     });
     fs::write(sandbox.root.join("go"), "").unwrap();
     second.end().ends_with(0);
@@ -187,7 +164,7 @@ fn a_run_that_is_gone_on_with_at_once_is_not_hurt() {
 }
 
 #[test]
-fn one_watchman_serves_a_whole_run_and_is_gone_at_its_end() {
+fn one_supervisor_serves_a_whole_run_and_is_gone_at_its_end() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "touch \"$root/here$RALPHTOOL_STORY\"; wait_for \"$root/go$RALPHTOOL_STORY\"
@@ -196,30 +173,30 @@ fn one_watchman_serves_a_whole_run_and_is_gone_at_its_end() {
     ));
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here1")));
-    let watchman = running.watchman();
-    holds_nothing(&sandbox, watchman);
+    let supervisor = running.supervisor();
+    holds_nothing(&sandbox, supervisor);
     for polite in [Signal::HUP, Signal::INT, Signal::TERM] {
-        signal(watchman, polite);
+        signal(supervisor, polite);
     }
     fs::write(sandbox.root.join("go1"), "").unwrap();
     until("the agent", || there(&sandbox.root.join("here2")));
-    assert_eq!(running.watchman(), watchman);
+    assert_eq!(running.supervisor(), supervisor);
     fs::write(sandbox.root.join("go2"), "").unwrap();
     running.end().ends_with(0);
-    assert!(!Path::new(&format!("/proc/{watchman}")).exists());
+    assert!(!Path::new(&format!("/proc/{supervisor}")).exists());
     assert_eq!(
         sandbox.warnings(),
         ["swept: the agent left processes behind, which are ended: `sleep 300`"; 2]
     );
 }
 
-/// The watchman has a session of its own, no mark, and no file of the sandbox.
+/// The supervisor has a session of its own, no mark, and no open file of the sandbox.
 #[track_caller]
-fn holds_nothing(sandbox: &Sandbox, watchman: i32) {
+fn holds_nothing(sandbox: &Sandbox, supervisor: i32) {
     until("a session of its own", || {
-        (process::session(watchman) == Some(watchman)).then_some(())
+        (process::session(supervisor) == Some(supervisor)).then_some(())
     });
-    let folder = Path::new("/proc").join(watchman.to_string());
+    let folder = Path::new("/proc").join(supervisor.to_string());
     assert_eq!(fs::read_link(folder.join("cwd")).unwrap(), Path::new("/"));
     let environ = String::from_utf8_lossy(&fs::read(folder.join("environ")).unwrap()).into_owned();
     for mark in ["RALPHTOOL_RUN=", "RALPHTOOL_ATTEMPT="] {
@@ -232,26 +209,43 @@ fn holds_nothing(sandbox: &Sandbox, watchman: i32) {
 }
 
 #[test]
-fn a_run_whose_watchman_is_killed_goes_on_and_says_so() {
+fn an_agent_dies_with_its_supervisor_and_the_run_goes_on_with_another() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
-        "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
+        "if [ ! -e \"$root/left\" ]; then\n{LEAVES}\nfi\n{GOOD}"
     ));
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    signal(running.watchman(), Signal::KILL);
-    until("the watchman's end", || {
-        running.watchmen().is_empty().then_some(())
-    });
-    fs::write(sandbox.root.join("go"), "").unwrap();
+    let supervisor = running.supervisor();
+    signal(supervisor, Signal::KILL);
     running.end().ends_with(0);
-    assert_eq!(
-        sandbox.warnings(),
-        [
-            "watchman: the watchman is gone: Broken pipe (os error 32); should ralphtool be killed, \
-          processes of the agent may go on until its next start"
-        ]
-    );
+    all_gone(&sandbox);
+    assert!(!process::is_alive(supervisor));
+    let ends: Vec<String> = sandbox
+        .events_named("attempt_failed")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(ends.len() == 1 && ends[0].contains("signal 9"), "{ends:?}");
+}
+
+#[test]
+fn an_agent_dies_when_the_program_and_its_supervisor_are_killed_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("echo $$ > \"$root/pid\"; touch \"$root/here\"; exec sleep 300");
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let agent = fs::read_to_string(sandbox.root.join("pid")).unwrap();
+    let agent: i32 = agent.trim().parse().unwrap();
+    let supervisor = running.supervisor();
+    // It gets no chance to react to the end of the program.
+    signal(supervisor, Signal::STOP);
+    kill(running);
+    assert!(process::is_alive(agent));
+    signal(supervisor, Signal::KILL);
+    until("the agent's end", || {
+        (!process::is_alive(agent)).then_some(())
+    });
 }
 
 /// A process without any mark, in a session of its own, that nothing but its ancestry tells of.
@@ -271,8 +265,6 @@ fn a_process_without_any_mark_is_ended_with_the_program_however_young_it_is() {
     sandbox.agent(UNMARKED);
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    // The watchman has no chance to see it.
-    signal(running.watchman(), Signal::KILL);
     let unmarked = unmarked(&sandbox);
     kill(running);
     until("the end of the process", || {
@@ -286,7 +278,6 @@ fn the_next_start_finds_a_process_without_any_mark_below_the_supervisor() {
     sandbox.agent(UNMARKED);
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    signal(running.watchman(), Signal::KILL);
     let supervisor = running.supervisor();
     // It cannot react before the next start has seen it.
     signal(supervisor, Signal::STOP);
@@ -309,9 +300,9 @@ fn processes_that_end_during_an_attempt_are_not_left_as_zombies() {
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
     let program = running.pid();
+    let supervisor = running.supervisor();
     until_within(Duration::from_secs(20), "the end of all zombies", || {
-        let supervisors = process::children(program, "__guard").into_iter();
-        let left: usize = supervisors.chain([program]).map(process::zombies).sum();
+        let left = process::zombies(supervisor) + process::zombies(program);
         (left == 0).then_some(())
     });
     fs::write(sandbox.root.join("go"), "").unwrap();
