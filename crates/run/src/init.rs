@@ -3,68 +3,14 @@
 //! Nothing is run and nothing is looked at here. Commands are proposed only where the repository
 //! shows that it uses them: a manifest, a lock file, a script, a target, a configuration.
 
-mod compiled;
-mod node;
-mod python;
-mod runners;
-mod scripted;
+mod rules;
+mod scripts;
 pub mod survey;
 #[cfg(test)]
 mod tests;
 pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The files whose content says something; the others say it with their name.
-pub const READ: &[&str] = &[
-    "Cargo.toml",
-    "package.json",
-    "deno.json",
-    "deno.jsonc",
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    "requirements.txt",
-    "requirements-dev.txt",
-    "dev-requirements.txt",
-    "Pipfile",
-    "mypy.ini",
-    "GNUmakefile",
-    "makefile",
-    "Makefile",
-    "justfile",
-    "Justfile",
-    ".justfile",
-    "Taskfile.yml",
-    "Taskfile.yaml",
-    "CMakeLists.txt",
-    "Gemfile",
-    "Rakefile",
-    "composer.json",
-    "pubspec.yaml",
-];
-
-/// Folders that hold what others made, or what is not the project's own.
-pub const PASSED_OVER: &[&str] = &[
-    "node_modules",
-    "target",
-    "vendor",
-    "third_party",
-    "dist",
-    "build",
-    "out",
-    "venv",
-    "env",
-    "deps",
-    "testdata",
-    "fixtures",
-    "examples",
-    "example",
-    "fuzz",
-    "openspec",
-    "specs",
-    "docs",
-];
 
 /// One folder of a repository, as it was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,25 +24,17 @@ pub struct Folder {
 }
 
 impl Folder {
-    fn has(&self, name: &str) -> bool {
-        self.entries.contains(name)
+    /// Whether rules look into files of this name; the others matter by their name alone.
+    fn is_read(name: &str) -> bool {
+        rules::reads(name) || scripts::reads(name)
     }
 
-    fn first_of<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
-        names.iter().find(|name| self.has(name)).copied()
-    }
-
-    fn has_ending(&self, ending: &str) -> Option<&str> {
-        let found = self.entries.iter().find(|name| name.ends_with(ending));
-        found.map(String::as_str)
+    fn entry(&self, name: &str) -> Option<&String> {
+        self.entries.get(name)
     }
 
     fn content(&self, name: &str) -> &str {
         self.contents.get(name).map_or("", String::as_str)
-    }
-
-    fn says(&self, name: &str, text: &str) -> bool {
-        self.content(name).contains(text)
     }
 }
 
@@ -123,22 +61,46 @@ impl Kind {
 /// A command the repository shows that it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The folder it belongs to.
     folder: String,
-    /// What it checks.
     kind: Kind,
-    /// Which family of tools it is of.
     tool: &'static str,
     /// The shell line, in its folder.
     run: String,
-    /// The file that tells of it.
+    /// The file that shows it.
     because: String,
     /// The program that must be installed; none where it is part of the repository.
     pub program: Option<String>,
     /// It is the project's own entry point, which usually calls the tools below it.
     is_runner: bool,
-    /// Why it is better not run as it is.
-    doubt: Option<String>,
+    /// Why it had better not be run as it is.
+    doubt: Option<&'static str>,
+}
+
+impl Candidate {
+    fn new(folder: &Folder, tool: &'static str, kind: Kind, run: String) -> Self {
+        let mut words = run.split(' ');
+        let program = match (words.next(), words.next()) {
+            (Some("cargo"), Some(part @ ("clippy" | "fmt"))) => Some(format!("cargo-{part}")),
+            (first, _) => first.filter(|it| !it.contains('/')).map(str::to_owned),
+        };
+        Self {
+            folder: folder.path.clone(),
+            kind,
+            tool,
+            run,
+            because: String::new(),
+            program,
+            is_runner: false,
+            doubt: None,
+        }
+    }
+
+    fn because(self, file: &str) -> Self {
+        Self {
+            because: file.to_owned(),
+            ..self
+        }
+    }
 }
 
 /// A gate that is written down.
@@ -154,89 +116,40 @@ pub struct Proposal {
     pub inactive: Option<String>,
 }
 
-/// Collects the commands of one folder.
-struct Finds<'a> {
-    folder: &'a Folder,
-    found: Vec<Candidate>,
-}
-
-impl Finds<'_> {
-    /// Notes a command of a tool that has to be installed.
-    fn add(&mut self, tool: &'static str, kind: Kind, run: &str, because: &str) {
-        let program = run.split(' ').next().unwrap_or_default();
-        let is_own = program.contains('/');
-        self.found.push(Candidate {
-            folder: self.folder.path.clone(),
-            kind,
-            tool,
-            run: run.to_owned(),
-            because: because.to_owned(),
-            program: (!is_own).then(|| program.to_owned()),
-            is_runner: false,
-            doubt: None,
-        });
-    }
-
-    /// The command noted last.
-    fn last(&mut self) -> Option<&mut Candidate> {
-        self.found.last_mut()
-    }
-}
-
 /// The commands of all folders, the top folder first.
 pub fn candidates(folders: &[Folder]) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
     for folder in folders {
-        let mut finds = Finds {
-            folder,
-            found: Vec::new(),
-        };
-        runners::find(&mut finds);
-        compiled::find(&mut finds);
-        node::find(&mut finds);
-        python::find(&mut finds);
-        scripted::find(&mut finds);
-        let is_of_top = |it: &Candidate| {
-            let same = |top: &&Candidate| top.folder.is_empty() && top.tool == it.tool;
-            all.iter().find(same).is_some()
-        };
+        let mut found = scripts::find(folder);
+        found.extend(rules::find(folder));
         // The tool of the top folder takes care of the folders below it.
-        let own: Vec<Candidate> = finds
-            .found
-            .into_iter()
-            .filter(|it| it.folder.is_empty() || !is_of_top(it))
-            .collect();
-        all.extend(own);
+        let is_covered = |it: &Candidate| {
+            let mut top = all.iter().filter(|it| it.folder.is_empty());
+            top.any(|top| top.tool == it.tool)
+        };
+        found.retain(|it| it.folder.is_empty() || !is_covered(it));
+        all.extend(found);
     }
     all
 }
 
 /// Decides which of them are gates; `installed` are the programs that are there.
 pub fn decide(candidates: &[Candidate], installed: &BTreeSet<String>) -> Vec<Proposal> {
-    let reasons: Vec<Option<String>> = candidates
-        .iter()
-        .map(|it| {
-            it.doubt
-                .clone()
-                .or_else(|| missing(it, installed))
-                .or_else(|| covered(it, candidates, installed))
-        })
-        .collect();
     let mut proposals: Vec<Proposal> = Vec::new();
-    for (candidate, inactive) in candidates.iter().zip(reasons) {
+    for candidate in candidates {
         let name = name_of(candidate, candidates);
-        let place = match candidate.folder.as_str() {
-            "" => String::new(),
-            folder => format!("{folder}/"),
+        let (change_folder, place) = match candidate.folder.as_str() {
+            "" => (String::new(), String::new()),
+            folder => (format!("cd {folder} && "), format!("{folder}/")),
         };
+        let doubt = candidate.doubt.map(str::to_owned);
         proposals.push(Proposal {
             name: unused(name, &proposals),
-            run: match candidate.folder.as_str() {
-                "" => candidate.run.clone(),
-                folder => format!("cd {folder} && {}", candidate.run),
-            },
+            run: format!("{change_folder}{}", candidate.run),
             because: format!("{place}{}", candidate.because),
-            inactive,
+            inactive: doubt
+                .or_else(|| missing(candidate, installed))
+                .or_else(|| covered(candidate, candidates, installed)),
         });
     }
     proposals
@@ -279,12 +192,7 @@ fn name_of(candidate: &Candidate, all: &[Candidate]) -> String {
 
 fn unused(name: String, taken: &[Proposal]) -> String {
     let is_taken = |name: &str| taken.iter().any(|it| it.name == name);
-    if !is_taken(&name) {
-        return name;
-    }
     let numbered = (2..).map(|number| format!("{name} {number}"));
-    numbered
-        .into_iter()
-        .find(|name| !is_taken(name))
-        .unwrap_or_default()
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or(name)
 }

@@ -1,6 +1,6 @@
 //! `ralphtool init`: writes a commented `ralphtool.toml` with the gates it finds.
 
-use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,11 +10,12 @@ use super::context::Context;
 use super::output;
 use super::repository::no_repository;
 use crate::ui::init;
+use crate::ui::rows::{write_commands, write_facts};
+use crate::ui::style::{DIM, GOOD, Paint, STRONG, WARN};
+use crate::ui::text::{clean, columns, pad};
 use ralph_base::files::write_new;
 use ralph_run::failure::Failure;
-use ralph_run::init::survey;
-use ralph_run::init::text::{self, AgentFound};
-use ralph_run::init::{candidates, decide};
+use ralph_run::init::{Proposal, candidates, decide, survey, text};
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::Allowance;
 use ralph_vault::git::repository::Repository;
@@ -25,6 +26,14 @@ Examples:
   ralphtool init                    write `ralphtool.toml` in the top folder
   ralphtool init --print            just show what would be written";
 
+const NEXT: [(&str, &str); 2] = [
+    ("ralphtool doctor", "checks that all is there for a run"),
+    ("ralphtool loop", "works through a change, story by story"),
+];
+
+/// How wide the labels are.
+const LABEL: usize = 7;
+
 /// Flags of `init`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,21 +43,25 @@ pub(super) struct InitArguments {
     print: bool,
 }
 
-/// Writes the file, or prints it.
-pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
-    write(arguments, context)
+/// A new configuration.
+struct Written<'a> {
+    file: &'a Path,
+    agents: &'a [&'a str],
+    gates: &'a [Proposal],
 }
 
-fn write(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
+/// Writes the file, or prints it.
+pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository =
         Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
     let top = &repository.work_tree;
     let unread = |error| Failure::system("could not look at the repository").because(error);
     let found = candidates(&survey::folders(top).map_err(unread)?);
-    let path = path_variable(context);
+    let path = context.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| value.as_os_str());
     let gates = decide(&found, &survey::installed(&found, path, top));
-    let agent = AgentFound::of(survey::agents(path, top));
-    let page = text::write(&agent, &gates);
+    let agents = survey::agents(path, top);
+    let page = text::write(&agents, &gates);
     if arguments.print {
         return output::print(page.as_bytes());
     }
@@ -61,18 +74,90 @@ fn write(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failu
     }
     trust_own(context, &file, page.as_bytes());
     let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| init::write(out, paint, &file, &agent, &gates))
+    let written = Written {
+        file: &file,
+        agents: &agents,
+        gates: &gates,
+    };
+    output::present(|out| write_report(out, paint, &written))
 }
 
-/// Allows what `init` has just written: the user asked for it. Where that cannot be remembered, the
-/// first run asks.
+/// Allows what `init` has just written: the user asked for it. If that cannot be stored, the first
+/// run asks.
 fn trust_own(context: &Context, file: &Path, page: &[u8]) {
     if let Ok(state) = state_directory(&context.environment) {
         let _ = Allowance::of(file, page).give(&state);
     }
 }
 
-fn path_variable(context: &Context) -> Option<&OsStr> {
-    let found = context.environment.iter().find(|(name, _)| name == "PATH");
-    found.map(|(_, value)| value.as_os_str())
+/// Says which agent and gates the new file has, and what comes next.
+fn write_report(out: &mut dyn Write, paint: Paint, written: &Written<'_>) -> io::Result<()> {
+    let file = clean(&written.file.display().to_string());
+    writeln!(out, "{} {file}\n", paint.apply(GOOD, "wrote"))?;
+    let agent = match written.agents {
+        [] => "left open; none was found".to_owned(),
+        [only] => format!("{only}, the only one that was found"),
+        several => format!("left open; found were {}", several.join(", ")),
+    };
+    write_facts(out, paint, &[("agent", agent)], LABEL)?;
+    write_gates(out, paint, written.gates)?;
+    writeln!(out, "\n{}", paint.apply(STRONG, "next"))?;
+    write_commands(out, paint, &NEXT)
+}
+
+fn write_gates(out: &mut dyn Write, paint: Paint, gates: &[Proposal]) -> io::Result<()> {
+    let (active, inactive): (Vec<&Proposal>, Vec<&Proposal>) =
+        gates.iter().partition(|gate| gate.inactive.is_none());
+    if active.is_empty() {
+        let text = "no command that checks this repository was found: add one to the file";
+        writeln!(out, "  {} {text}", paint.apply(WARN, pad("gates", LABEL)))?;
+    }
+    let widest = gates.iter().map(|gate| columns(&gate.name)).max();
+    let name = |gate: &Proposal| pad(&clean(&gate.name), widest.unwrap_or(0));
+    let labels = std::iter::once("gates").chain(std::iter::repeat(""));
+    for (label, gate) in labels.zip(active) {
+        let text = format!("{}  {}", name(gate), gate.run);
+        write_facts(out, paint, &[(label, text)], LABEL)?;
+    }
+    for gate in inactive {
+        let why = clean(gate.inactive.as_deref().unwrap_or(""));
+        let text = format!("{}  not active: {why}", name(gate));
+        writeln!(out, "  {} {}", pad("", LABEL), paint.apply(DIM, text))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_told_with_its_gates() {
+        let gate = |name: &str, inactive: Option<&str>| Proposal {
+            name: name.to_owned(),
+            run: "cargo test".to_owned(),
+            because: "Cargo.toml".to_owned(),
+            inactive: inactive.map(str::to_owned),
+        };
+        let gates = [
+            gate("tests", None),
+            gate("web tests", None),
+            gate("api", Some("`go` was not found in PATH")),
+        ];
+        let file = Path::new("/repo/ralphtool.toml");
+        let full = Written {
+            file,
+            agents: &["claude"],
+            gates: &gates,
+        };
+        let empty = Written {
+            file,
+            agents: &[],
+            gates: &[],
+        };
+        let mut out = Vec::new();
+        write_report(&mut out, Paint::Plain, &full).unwrap();
+        write_report(&mut out, Paint::Plain, &empty).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
 }

@@ -1,5 +1,4 @@
-//! Looks at a repository for `domain::init`: what is in its top folder and in the folders right
-//! below. Runs nothing.
+//! Reads the top folder of a repository and the folders right below it. Runs nothing.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,15 +7,18 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::agent::find_program;
-use crate::init::{Candidate, Folder, PASSED_OVER, READ};
+use crate::init::{Candidate, Folder};
 use ralph_agents::adapters::ADAPTERS;
 use ralph_base::files::{FileError, Tried as _};
 
-/// More of a file is not read: nobody wrote it by hand.
-const MOST_BYTES: u64 = 1 << 20;
+/// Folders that hold generated or third-party files, or documents.
+const SKIPPED: &str = "node_modules target vendor third_party dist build out venv env deps \
+    testdata fixtures examples example fuzz openspec specs docs";
 
-/// More folders are not looked at.
-const MOST_FOLDERS: usize = 60;
+/// More of a file is not read: it was not written by hand.
+const MAX_BYTES: u64 = 1 << 20;
+
+const MAX_FOLDERS: usize = 60;
 
 /// The top folder and the ones right below it, in order of their names.
 pub fn folders(top: &Path) -> Result<Vec<Folder>, FileError> {
@@ -25,12 +27,12 @@ pub fn folders(top: &Path) -> Result<Vec<Folder>, FileError> {
         .entries
         .iter()
         .filter_map(|name| name.strip_suffix('/'))
-        .filter(|name| is_worth_a_look(name))
-        .take(MOST_FOLDERS)
+        .filter(|name| is_surveyed(name))
+        .take(MAX_FOLDERS)
         .map(str::to_owned)
         .collect();
     let mut folders = vec![first];
-    // What cannot be read has no tests for us.
+    // A folder that cannot be read has no tests we could run.
     let readable = below
         .iter()
         .filter_map(|name| folder(&top.join(name), name).ok());
@@ -42,9 +44,11 @@ pub fn folders(top: &Path) -> Result<Vec<Folder>, FileError> {
 }
 
 /// A plain name, so that it can stand in a shell line as it is.
-fn is_worth_a_look(name: &str) -> bool {
+fn is_surveyed(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    !name.starts_with(['.', '-']) && name.chars().all(is_plain) && !PASSED_OVER.contains(&name)
+    !name.starts_with(['.', '-'])
+        && name.chars().all(is_plain)
+        && !SKIPPED.split_whitespace().any(|it| it == name)
 }
 
 fn folder(path: &Path, name: &str) -> io::Result<Folder> {
@@ -61,7 +65,7 @@ fn folder(path: &Path, name: &str) -> io::Result<Folder> {
             folder.entries.insert(format!("{name}/"));
             continue;
         }
-        if READ.contains(&name.as_str())
+        if Folder::is_read(&name)
             && let Some(text) = content(&entry.path())
         {
             folder.contents.insert(name.clone(), text);
@@ -78,7 +82,7 @@ fn content(path: &Path) -> Option<String> {
     }
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pretty_assertions::assert_eq;
 
-use super::text::{AgentFound, write};
+use super::text::write;
 use super::{Folder, Proposal, candidates, decide};
 use crate::settings::{PartialSettings, Settings, file};
 
@@ -299,14 +299,14 @@ fn every_language_of_a_repository_has_its_gates() {
 }
 
 /// The page of a repository where everything can happen.
-fn page(agent: &AgentFound) -> (String, Vec<Proposal>) {
+fn page(agents: &[&str]) -> (String, Vec<Proposal>) {
     let folders = [
         folder("", &["Cargo.toml=[workspace]", "clippy.toml"]),
         folder("web", &[r#"package.json={"scripts":{"test":"x"}}"#]),
         folder("api", &["go.mod"]),
     ];
     let gates = proposals(&folders, &["go"]);
-    (write(agent, &gates), gates)
+    (write(agents, &gates), gates)
 }
 
 /// All values, wherever they were given.
@@ -318,7 +318,7 @@ fn resolved(text: &str) -> Settings {
 
 #[test]
 fn the_file_means_the_defaults_and_the_gates() {
-    let (text, gates) = page(&AgentFound::Nobody);
+    let (text, gates) = page(&[]);
     let layer = file::parse("ralphtool.toml", &text).unwrap();
     let said: Vec<(String, String)> = layer
         .gates
@@ -338,16 +338,16 @@ fn the_file_means_the_defaults_and_the_gates() {
         ..layer
     };
     assert_eq!(rest, PartialSettings::default());
-    let empty = write(&AgentFound::Nobody, &[]);
+    let empty = write(&[], &[]);
     let nothing = file::parse("ralphtool.toml", &empty).unwrap();
     assert_eq!(nothing, PartialSettings::default());
 }
 
 #[test]
 fn the_only_agent_that_is_there_is_set() {
-    let (text, _) = page(&AgentFound::of(vec!["codex"]));
+    let (text, _) = page(&["codex"]);
     assert_eq!(resolved(&text).agent.value.first(), "codex");
-    let (text, _) = page(&AgentFound::of(vec!["codex", "gemini"]));
+    let (text, _) = page(&["codex", "gemini"]);
     assert!(text.contains("Found here: codex, gemini.\n"), "{text}");
     assert_eq!(resolved(&text).agent.value.first(), "claude");
 }
@@ -364,7 +364,7 @@ fn is_commented_out(line: &str) -> bool {
 
 #[test]
 fn each_line_that_is_commented_out_is_a_setting_with_its_default() {
-    let (text, _) = page(&AgentFound::Nobody);
+    let (text, _) = page(&[]);
     let lines: Vec<&str> = text.lines().collect();
     let mut settings = 0;
     let mut place = 0;
@@ -411,13 +411,13 @@ fn values(settings: &Settings) -> Vec<(String, String)> {
 
 #[test]
 fn the_file_reads_well() {
-    let (text, _) = page(&AgentFound::of(vec!["claude", "codex"]));
+    let (text, _) = page(&["claude", "codex"]);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn no_key_is_left_out() {
-    let (text, _) = page(&AgentFound::Nobody);
+    let (text, _) = page(&[]);
     for table in [
         "",
         "[timeouts]",

@@ -2,7 +2,8 @@
 //! that shows its default.
 //!
 //! A line that begins with `# key =` is a setting that was commented out; all other comments are
-//! words. Tables stand there without keys, so that a line only has to lose its `# `.
+//! explanations. The headers of tables are not commented out, so that removing the `# ` of a line is
+//! enough to set its key.
 
 use std::fmt::Write as _;
 
@@ -12,28 +13,6 @@ use crate::settings::keys::{KeyInfo, KeyTable, TABLES, Without, quoted};
 /// How the table of a gate is opened.
 const GATE: &str = "[[gate]]";
 
-/// The agent that is written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentFound {
-    /// Just this one is installed.
-    One(&'static str),
-    /// These are, so that nobody else can choose.
-    Many(Vec<&'static str>),
-    /// None is.
-    Nobody,
-}
-
-impl AgentFound {
-    /// What is known from the names of those that are installed.
-    pub fn of(names: Vec<&'static str>) -> Self {
-        match names[..] {
-            [] => Self::Nobody,
-            [one] => Self::One(one),
-            _ => Self::Many(names),
-        }
-    }
-}
-
 const OPENING: &str = "\
 # How ralphtool works in this repository.
 #
@@ -42,18 +21,18 @@ const OPENING: &str = "\
 # flags win over this file. `ralphtool doctor` shows what is wrong with it, if anything is.
 ";
 
-/// Writes the file.
-pub fn write(agent: &AgentFound, gates: &[Proposal]) -> String {
+/// Writes the file; `agents` are those that are installed.
+pub fn write(agents: &[&str], gates: &[Proposal]) -> String {
     let mut page = Page(OPENING.to_owned());
-    page.agent(agent);
-    for key in TABLES
-        .iter()
-        .filter(|it| it.header.is_empty())
+    let top = TABLES.iter().filter(|it| it.header.is_empty());
+    let (agent, others): (Vec<&KeyInfo>, Vec<&KeyInfo>) = top
         .flat_map(|it| it.keys)
-    {
-        if key.name != "agent" {
-            page.key(key);
-        }
+        .partition(|key| key.name == "agent");
+    for key in agent {
+        page.agent(key, agents);
+    }
+    for key in others {
+        page.key(key);
     }
     page.gates(gates);
     for table in TABLES.iter().filter(|it| !["", GATE].contains(&it.header)) {
@@ -66,7 +45,7 @@ pub fn write(agent: &AgentFound, gates: &[Proposal]) -> String {
 struct Page(String);
 
 impl Page {
-    /// A line of its own above what it is about.
+    /// Comment lines.
     fn words(&mut self, text: &str) {
         for line in text.lines() {
             let _ = writeln!(self.0, "# {line}");
@@ -84,27 +63,20 @@ impl Page {
         let _ = writeln!(self.0, "# {} = {}", key.name, key.without.value());
     }
 
-    fn agent(&mut self, agent: &AgentFound) {
+    /// The agent is set if there is only one to choose.
+    fn agent(&mut self, key: &KeyInfo, agents: &[&str]) {
         self.gap();
-        let mut default = String::new();
-        for key in TABLES[0].keys.iter().filter(|key| key.name == "agent") {
-            self.words(key.about);
-            default = key.without.value();
+        self.words(key.about);
+        if let [only] = agents {
+            self.words("It is the one that was found here.");
+            let _ = writeln!(self.0, "agent = {}", quoted(only));
+            return;
         }
-        match agent {
-            AgentFound::One(name) => {
-                self.words("It is the one that was found here.");
-                let _ = writeln!(self.0, "agent = {}", quoted(name));
-            }
-            AgentFound::Many(names) => {
-                self.words(&format!("Found here: {}.", names.join(", ")));
-                let _ = writeln!(self.0, "# agent = {default}");
-            }
-            AgentFound::Nobody => {
-                self.words("None was found here; `ralphtool doctor` says how to install one.");
-                let _ = writeln!(self.0, "# agent = {default}");
-            }
-        }
+        self.words(&match agents {
+            [] => "None was found here; `ralphtool doctor` says how to install one.".to_owned(),
+            names => format!("Found here: {}.", names.join(", ")),
+        });
+        let _ = writeln!(self.0, "# agent = {}", key.without.value());
     }
 
     fn gates(&mut self, gates: &[Proposal]) {
@@ -137,7 +109,7 @@ impl Page {
     fn gate(&mut self, gate: &Proposal) {
         self.gap();
         let lines = format!(
-            "[[gate]]\nname = {}\nrun = {}",
+            "{GATE}\nname = {}\nrun = {}",
             quoted(&gate.name),
             quoted(&gate.run)
         );
