@@ -58,6 +58,8 @@ use arguments::{Arguments, Command};
 use context::{Context, unfit};
 use flags::{ColorArgument, GlobalArguments};
 use ralph_base::os;
+use ralph_process::guard;
+use ralph_process::watchman::duty;
 use ralph_run::demo::agent;
 use ralph_run::failure::{Failure, FailureKind};
 use ralph_run::settings::SettingsProblem;
@@ -69,7 +71,7 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(code) = ralph_process::dispatch(&args) {
         return code;
     }
-    if let Some(code) = agent::dispatch(&args) {
+    if let Some(code) = demo::agent::dispatch(&args) {
         return code;
     }
     crash::install();

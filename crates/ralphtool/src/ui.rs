@@ -11,7 +11,6 @@
 pub(crate) mod afterwards;
 pub(crate) mod attempts;
 pub(crate) mod bell;
-pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod failure;
 pub(crate) mod gc;

@@ -30,7 +30,6 @@
 
 pub mod afterwards;
 pub mod agent;
-pub mod demo;
 pub mod doctor;
 pub mod engine;
 pub mod failure;

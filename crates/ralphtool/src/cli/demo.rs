@@ -1,22 +1,32 @@
 //! `ralphtool demo`: the whole thing on a throw-away repository.
 
+pub(super) mod agent;
+mod repository;
+mod result;
+
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::context::Context;
+use super::repository::no_repository;
 use super::runtime::on_runtime;
 use super::{output, reporter, start};
-use crate::ui::demo::{self, DemoView};
 use crate::ui::plain::{NextSteps, Verbosity};
+use crate::ui::style::{NAME, Paint, STRONG};
+use crate::ui::text::clean;
+use crate::ui::words::{Count, Noun};
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::agent::find_program;
-use ralph_run::demo::{CHANGE, EDITED, Stage, StageError, UNTRACKED};
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{self, Places};
 use ralph_run::settings::{PartialSettings, SettingsProblem};
+use ralph_vault::git::repository::Repository;
+use repository::{CHANGE, DemoError, DemoFolder, EDITED, UNTRACKED};
+use result::{Remains, write_cut_short};
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
@@ -30,18 +40,31 @@ pub(super) struct DemoArguments {
     verbose: bool,
 }
 
+/// Where the demo is.
+#[derive(Debug)]
+struct View<'a> {
+    /// The throw-away folder.
+    folder: &'a str,
+    /// The repository in it.
+    repository: &'a str,
+    /// What to type for this program.
+    program: &'a str,
+}
+
 /// Makes the repository and runs the loop in it.
 pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
     on_runtime(play(arguments, context))
 }
 
 async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let mut stage = Stage::make().await.map_err(no_stage)?;
-    let run = run_of(&stage, context)?;
+    let mut demo = DemoFolder::create().map_err(not_created)?;
+    let repository =
+        Repository::discover(&demo.repository).map_err(|error| no_repository(&error))?;
+    let run = run_of(&demo, context)?;
     let stories = run.change.stories.len();
     let vault = OpenVault::open(RepairRequest {
-        directory: &stage.repository,
-        state: &stage.state,
+        directory: &demo.repository,
+        state: &demo.state,
         change: None,
         fresh: false,
     });
@@ -49,18 +72,14 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         return Err(Failure::system("the demo has nothing to do"));
     };
     // From here on there is something to look at, whatever happens.
-    stage.keep();
-    let paint = context.paint_for(&std::io::stdout());
-    let folder = stage.path.to_string_lossy();
-    let view = DemoView {
-        folder: &folder,
-        repository: &stage.repository.to_string_lossy(),
-        change: CHANGE,
-        edited: EDITED,
-        untracked: UNTRACKED,
+    demo.keep();
+    let paint = context.paint_for(&io::stdout());
+    let view = View {
+        folder: &demo.path.to_string_lossy(),
+        repository: &demo.repository.to_string_lossy(),
         program: &program(context),
     };
-    output::present(|out| demo::write_start(out, paint, &view, stories))?;
+    output::present(|out| write_start(out, paint, &view, stories))?;
     let run_folder = ready.run_folder();
     let verbosity = if arguments.verbose {
         Verbosity::Verbose
@@ -70,14 +89,30 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
     let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
     let code = start::show_run(Box::new(ready), reporter).await?;
     if code != 0 {
-        output::present(|out| demo::write_cut_short(out, paint, &view))?;
+        output::present(|out| write_cut_short(out, paint, &view))?;
         return Ok(code.into());
     }
-    let remains = stage
-        .remains(&run_folder)
-        .await
+    let remains = Remains::read(&demo, &repository, &run_folder)
         .map_err(|error| Failure::system("could not look at what the run left").because(error))?;
-    output::present(|out| demo::write_end(out, paint, &view, &remains))
+    output::present(|out| remains.write(out, paint, &view))
+}
+
+/// Says what is about to happen.
+fn write_start(
+    out: &mut dyn Write,
+    paint: Paint,
+    view: &View<'_>,
+    stories: usize,
+) -> io::Result<()> {
+    let stories = Count(stories, Noun::Story);
+    let head = format!("a throw-away repository with a change of {stories} is ready");
+    writeln!(out, "{}", paint.apply(STRONG, head))?;
+    writeln!(out, "  {}", paint.apply(NAME, clean(view.repository)))?;
+    writeln!(
+        out,
+        "  you have edited {EDITED} and added {UNTRACKED}, and committed neither"
+    )?;
+    writeln!(out, "  the embedded agent gets story 2 wrong at first\n")
 }
 
 /// What to type for this program: its name where the shell finds it, else where it is.
@@ -94,9 +129,9 @@ fn program(context: &Context) -> String {
     )
 }
 
-/// The run of the demo's change, by the repository's own configuration and nobody else's.
-fn run_of(stage: &Stage, context: &Context) -> Result<Run, Failure> {
-    let directory = stage.repository.clone();
+/// The run of the demo's change, by the repository's own configuration and no other.
+fn run_of(demo: &DemoFolder, context: &Context) -> Result<Run, Failure> {
+    let directory = demo.repository.clone();
     let places = Places {
         root: &directory,
         home: None,
@@ -126,7 +161,7 @@ fn run_of(stage: &Stage, context: &Context) -> Result<Run, Failure> {
     })
 }
 
-fn no_stage(error: StageError) -> Failure {
+fn not_created(error: DemoError) -> Failure {
     Failure::refused("could not make a throw-away repository")
         .because(error)
         .hint("the demo needs `git`, and room in the folder for temporary files (`TMPDIR`)")

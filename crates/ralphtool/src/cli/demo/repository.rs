@@ -2,23 +2,38 @@
 //! committed, and beside it the place for private state, so that nothing else is written to.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use std::process::Command;
 use tempfile::TempDir;
 
-use super::{CHANGE, CHECKS, EDITED, ORIGINAL, SCRIPT, UNTRACKED};
 use ralph_base::files::{FileError, Tried, create_private_folder};
 use ralph_vault::git::process::{GitError, harden};
+use ralph_vault::git::process::{GitError, harden};
+use ralph_vault::session::CheckpointError;
 
-/// What is committed before the run, and where.
+pub(super) const CHANGE: &str = "friendly-greeting";
+/// The branch the repository begins on.
+pub(super) const ORIGINAL: &str = "main";
+/// A file that "the user" has edited and not committed.
+pub(super) const EDITED: &str = "README.md";
+/// A file that "the user" has not added to git; the failing attempt deletes it.
+pub(super) const UNTRACKED: &str = "ideas.txt";
+/// What "the user" added to the edited file.
+pub(super) const OWN_EDIT: &str = "\nNot finished: ask Grace which languages she needs.\n";
+/// What is in the untracked file.
+pub(super) const OWN_FILE: &str = "Greet pets, too?\n";
+
+const README: &str = include_str!("files/README.md");
+
+/// What is committed before the run.
 const FILES: [(&str, &str); 4] = [
-    (EDITED, include_str!("files/README.md")),
-    (SCRIPT, include_str!("files/greet.sh")),
-    (CHECKS, include_str!("files/checks.sh")),
+    (EDITED, README),
+    ("greet.sh", include_str!("files/greet.sh")),
+    ("checks.sh", include_str!("files/checks.sh")),
     ("ralphtool.toml", include_str!("files/ralphtool.toml")),
 ];
 
-/// The documents of the change, and where in its folder.
+/// The documents of the change.
 const DOCUMENTS: [(&str, &str); 4] = [
     ("proposal.md", include_str!("files/proposal.md")),
     ("design.md", include_str!("files/design.md")),
@@ -26,61 +41,63 @@ const DOCUMENTS: [(&str, &str); 4] = [
     ("tasks.md", include_str!("files/tasks.md")),
 ];
 
-/// What "the user" added to the edited file.
-pub(super) const OWN_EDIT: &str = "\nNot finished: ask Grace which languages she needs.\n";
-/// What is in the file git has not been told about.
-pub(super) const OWN_FILE: &str = "Greet pets, too?\n";
+/// Variables that make git ask for no identity and ignore the user's configuration.
+pub(super) const IDENTITY: [(&str, &str); 6] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_AUTHOR_NAME", "Demo"),
+    ("GIT_AUTHOR_EMAIL", "demo@localhost"),
+    ("GIT_COMMITTER_NAME", "Demo"),
+    ("GIT_COMMITTER_EMAIL", "demo@localhost"),
+];
 
-/// Why the repository could not be made.
+/// Why the repository could not be made or read.
 #[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// The file system does not cooperate.
+pub(super) enum DemoError {
     #[error(transparent)]
     File(#[from] FileError),
-    /// Git did not work.
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Vault(#[from] CheckpointError),
 }
 
-/// A throw-away folder with a repository, gone when dropped unless it is kept.
+/// A throw-away folder with a repository, removed when dropped unless it is kept.
 #[derive(Debug)]
-pub struct Stage {
+pub(super) struct DemoFolder {
     folder: TempDir,
-    /// The top of all, without links.
-    pub path: PathBuf,
-    /// The repository in it.
-    pub repository: PathBuf,
+    /// The folder itself, without links.
+    pub(super) path: PathBuf,
+    pub(super) repository: PathBuf,
     /// The place for private state.
-    pub state: PathBuf,
+    pub(super) state: PathBuf,
 }
 
-impl Stage {
-    /// Makes all of it.
-    pub async fn make() -> Result<Self, StageError> {
+impl DemoFolder {
+    pub(super) fn create() -> Result<Self, DemoError> {
         let place = std::env::temp_dir();
         let folder = tempfile::Builder::new()
             .prefix("ralphtool-demo-")
             .tempdir_in(&place)
             .tried("make a folder in", &place)?;
         let path = folder.path().canonicalize().tried("find", folder.path())?;
-        let stage = Self {
+        let demo = Self {
             repository: path.join("greeter"),
             state: path.join("state"),
             path,
             folder,
         };
-        stage.fill().await?;
-        Ok(stage)
+        demo.fill()?;
+        Ok(demo)
     }
 
     /// Lets the folder stay.
-    pub fn keep(&mut self) {
+    pub(super) fn keep(&mut self) {
         self.folder.disable_cleanup(true);
     }
 
-    async fn fill(&self) -> Result<(), StageError> {
+    fn fill(&self) -> Result<(), DemoError> {
         let top = &self.repository;
-        create_private_folder(top)?;
         for (name, text) in FILES {
             write(&top.join(name), text)?;
         }
@@ -88,31 +105,30 @@ impl Stage {
         for (name, text) in DOCUMENTS {
             write(&change.join(name), text)?;
         }
-        git(top, &["init", "-q", "--template=", "-b", ORIGINAL]).await?;
-        git(top, &["add", "--all"]).await?;
-        git(top, &["commit", "-q", "-m", "Greet the world"]).await?;
-        let edited = format!("{}{OWN_EDIT}", include_str!("files/README.md"));
-        write(&top.join(EDITED), &edited)?;
+        git(top, &["init", "-q", "--template=", "-b", ORIGINAL])?;
+        git(top, &["add", "--all"])?;
+        git(top, &["commit", "-q", "-m", "Greet the world"])?;
+        write(&top.join(EDITED), &format!("{README}{OWN_EDIT}"))?;
         write(&top.join(UNTRACKED), OWN_FILE)
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), StageError> {
+fn write(path: &Path, text: &str) -> Result<(), DemoError> {
     if let Some(folder) = path.parent() {
         create_private_folder(folder)?;
     }
     Ok(std::fs::write(path, text).tried("write", path)?)
 }
 
-/// Runs git in a folder of the demo, as somebody whose configuration does not matter.
-pub(super) async fn git(folder: &Path, args: &[&str]) -> Result<String, GitError> {
+/// Runs git in a folder of the demo.
+pub(super) fn git(folder: &Path, args: &[&str]) -> Result<String, GitError> {
     let mut command = Command::new("git");
     harden(&mut command);
     command
         .args(args)
         .current_dir(folder)
-        .envs(SOMEBODY)
-        .stdin(std::process::Stdio::null());
+        .envs(IDENTITY)
+        .stdin(Stdio::null());
     let output = command.output().map_err(GitError::Spawn)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -123,13 +139,3 @@ pub(super) async fn git(folder: &Path, args: &[&str]) -> Result<String, GitError
         stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
     })
 }
-
-/// Variables that make git ask for no identity and heed no configuration of the user's.
-pub(super) const SOMEBODY: [(&str, &str); 6] = [
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_AUTHOR_NAME", "Demo"),
-    ("GIT_AUTHOR_EMAIL", "demo@localhost"),
-    ("GIT_COMMITTER_NAME", "Demo"),
-    ("GIT_COMMITTER_EMAIL", "demo@localhost"),
-];

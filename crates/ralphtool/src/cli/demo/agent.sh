@@ -1,0 +1,157 @@
+# The agent of the demo. It reads the prompt as any agent would, and knows how to do the three
+# stories; its first attempt at the second one goes wrong in the ways real ones do.
+#
+# It needs nothing but sh and git: text is written by builtins.
+
+# Prints standard input.
+text() {
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+    done
+}
+
+add_checks() { # add_checks < LINES: before the last line of checks.sh
+    echo "adding checks for it to checks.sh"
+    checks=$(while IFS= read -r line && [ "$line" != 'exit "$failed"' ]; do
+        printf '%s\n' "$line"
+    done <checks.sh)
+    printf '%s\n%s\n\nexit "$failed"\n' "$checks" "$(text)" >checks.sh
+}
+
+tick() {
+    tasks=openspec/changes/$RALPHTOOL_CHANGE/tasks.md
+    ticked=
+    while IFS= read -r line; do
+        case $line in
+            "- [ ] $RALPHTOOL_STORY."*)
+                task=${line#"- [ ] "}
+                line="- [x] $task"
+                echo "ticking ${task%% *}"
+                ;;
+        esac
+        ticked="$ticked$line
+"
+    done <"$tasks"
+    printf %s "$ticked" >"$tasks"
+}
+
+# Runs the checks, ticks and promises; the checks decide.
+finish() {
+    echo "running the checks"
+    if output=$(sh checks.sh); then
+        tick
+        echo "<promise>COMPLETE</promise>"
+    else
+        echo "<promise>FAILED: the checks are red:
+$output</promise>"
+    fi
+}
+
+greet_by_name() {
+    echo "writing greet.sh: it takes a name"
+    text >greet.sh <<'EOF'
+#!/bin/sh
+# Greets somebody.
+# Usage: greet.sh [NAME]
+echo "Hello, ${1:-world}"
+EOF
+    add_checks <<'EOF'
+expect "Hello, Ada" Ada
+EOF
+    finish
+}
+
+# The right idea, a file that does not parse, and a mess.
+stumble() {
+    echo "writing greet.sh: it gets \`--lang\`"
+    text >greet.sh <<'EOF'
+#!/bin/sh
+# Greets somebody in their language.
+# Usage: greet.sh [--lang en|de|fr] [NAME]
+word=Hello
+if [ "$1" = --lang ]; then
+    case "$2" in
+        en) word=Hello ;;
+        de) word=Hallo ;;
+    shift 2
+fi
+echo "$word, ${1:-world}"
+EOF
+    echo "committing early"
+    git commit -q --all -m "WIP: languages" >/dev/null
+    echo "running the checks, into debug.log"
+    sh checks.sh >debug.log
+    echo "deleting ideas.txt: it looks like a leftover"
+    git rm -q --force -- ideas.txt
+    echo "noting down what I learned"
+    echo "- a \`case\` in greet.sh needs its \`esac\`; \`sh checks.sh\` tells" >>"$RALPHTOOL_LEARNINGS"
+    echo "<promise>FAILED: the checks are red: greet.sh does not parse, its \`case\` is never closed with \`esac\`</promise>"
+}
+
+speak_languages() {
+    echo "the last attempt left the \`case\` open: closing it this time"
+    text >greet.sh <<'EOF'
+#!/bin/sh
+# Greets somebody in their language.
+# Usage: greet.sh [--lang en|de|fr] [NAME]
+word=Hello
+if [ "$1" = --lang ]; then
+    case "$2" in
+        en) word=Hello ;;
+        de) word=Hallo ;;
+        fr) word=Bonjour ;;
+        *)
+            echo "greet.sh: unknown language: $2" >&2
+            exit 2
+            ;;
+    esac
+    shift 2
+fi
+echo "$word, ${1:-world}"
+EOF
+    add_checks <<'EOF'
+expect "Hallo, Ada" --lang de Ada
+expect "Bonjour, world" --lang fr
+expect "greet.sh: unknown language: xx" --lang xx Ada
+EOF
+    finish
+}
+
+tell_people() {
+    echo "describing the usage in README.md"
+    text >>README.md <<'EOF'
+
+## Usage
+
+    sh greet.sh                  Hello, world
+    sh greet.sh Ada              Hello, Ada
+    sh greet.sh --lang de Ada    Hallo, Ada
+
+Languages: `en`, `de`, `fr`. Anything else is refused with exit code 2.
+EOF
+    echo "starting CHANGELOG.md"
+    text >CHANGELOG.md <<'EOF'
+# Changelog
+
+## Unreleased
+
+- Greets by name.
+- Speaks English, German and French.
+EOF
+    finish
+}
+
+attempt=first
+while IFS= read -r line; do
+    if [ "$line" = "## Previous Attempt Failed" ]; then
+        attempt=next
+    fi
+done
+
+case $RALPHTOOL_STORY-$attempt in
+    1-*) greet_by_name ;;
+    2-first) stumble ;;
+    2-next) speak_languages ;;
+    3-*) tell_people ;;
+    *) echo "<promise>FAILED: I do not know story $RALPHTOOL_STORY</promise>" ;;
+esac
