@@ -11,7 +11,6 @@
 //! | `list`, `loop_command`, … | one file per command |
 //! | `arguments` | the list of commands |
 
-mod afterwards;
 mod arguments;
 mod attach;
 mod attempts;
@@ -21,6 +20,7 @@ mod crash;
 mod demo;
 mod doctor;
 mod finish;
+mod finishing;
 mod flags;
 mod gc;
 mod init;
@@ -58,9 +58,6 @@ use arguments::{Arguments, Command};
 use context::{Context, unfit};
 use flags::{ColorArgument, GlobalArguments};
 use ralph_base::os;
-use ralph_process::guard;
-use ralph_process::watchman::duty;
-use ralph_run::demo::agent;
 use ralph_run::failure::{Failure, FailureKind};
 use ralph_run::settings::SettingsProblem;
 

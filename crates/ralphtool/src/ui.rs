@@ -8,8 +8,6 @@
 //! | `list`, `show`, `log`, `run_status`, … | the output of the command of that name |
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
-pub(crate) mod afterwards;
-pub(crate) mod attempts;
 pub(crate) mod bell;
 pub(crate) mod doctor;
 pub(crate) mod failure;

@@ -28,11 +28,11 @@
 //!
 //! A module imports only modules above it in this table.
 
-pub mod afterwards;
 pub mod agent;
 pub mod doctor;
 pub mod engine;
 pub mod failure;
+pub mod finishing;
 pub(crate) mod gates;
 pub mod history;
 pub mod init;

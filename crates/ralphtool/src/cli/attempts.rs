@@ -1,4 +1,6 @@
-//! `ralphtool attempts`: parked attempts are listed, looked at and put back.
+//! `ralphtool attempts`: parked attempts are listed, shown and restored.
+
+mod text;
 
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -6,16 +8,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
+use super::finishing::{self, MoveFlags};
 use super::output;
 use super::repository::repository_to_read;
-use super::runtime::on_runtime;
-use crate::ui::attempts::{self, AttemptRow, AttemptView};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
 use ralph_vault::session::{CheckpointError, ParkedAttempt, Shelf};
 use ralph_vault::store::state_directory;
+use text::{AttemptRow, AttemptView, write_empty, write_list, write_one};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,19 +84,17 @@ struct RestoreArguments {
     /// Just this file or folder, from here or from the top of the repository
     path: Option<PathBuf>,
     #[command(flatten)]
-    saying: Saying,
+    flags: MoveFlags,
 }
 
-/// Lists, shows or puts back.
+/// Lists, shows or restores.
 pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(async {
-        match &arguments.command {
-            None => list(arguments, &shelf(context)?, context),
-            Some(AttemptsCommand::Show(given)) => show(given, &shelf(context)?, context),
-            Some(AttemptsCommand::Diff(given)) => diff(given, &shelf(context)?, context),
-            Some(AttemptsCommand::Restore(given)) => Box::pin(restore(given, context)).await,
-        }
-    })
+    match &arguments.command {
+        None => list(arguments, &shelf(context)?, context),
+        Some(AttemptsCommand::Show(given)) => show(given, &shelf(context)?, context),
+        Some(AttemptsCommand::Diff(given)) => diff(given, &shelf(context)?, context),
+        Some(AttemptsCommand::Restore(given)) => restore(given, context),
+    }
 }
 
 /// The parked attempts, without the lock: a run may be at work.
@@ -123,7 +122,7 @@ fn list(
     let mut rows: Vec<AttemptRow> = chosen
         .into_iter()
         .filter(|it| story.is_none_or(|story| it.attempt.story.0 == story))
-        .map(row)
+        .map(AttemptRow::from)
         .collect();
     // The newest run first; within it, as it went.
     let place = |row: &AttemptRow| parked.iter().position(|it| it.run.0 == row.run);
@@ -134,9 +133,9 @@ fn list(
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| {
         if rows.is_empty() {
-            return attempts::write_empty(out, story, arguments.all);
+            return write_empty(out, story, arguments.all);
         }
-        attempts::write(out, paint, &rows, Timestamp::now())
+        write_list(out, paint, &rows, Timestamp::now())
     })
 }
 
@@ -153,7 +152,7 @@ fn show(
     let newest = find(&all, &given.which.attempt, None)?;
     let diff = shelf.diff_of(parked);
     let view = AttemptView {
-        row: row(parked),
+        row: AttemptRow::from(parked),
         created: changes.created,
         modified: changes.modified,
         removed: changes.removed,
@@ -166,7 +165,7 @@ fn show(
         return output::json(&view);
     }
     let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| attempts::write_one(out, paint, &view))
+    output::present(|out| write_one(out, paint, &view))
 }
 
 fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode, Failure> {
@@ -187,7 +186,7 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     let code = output::print(&text)?;
     let ignored = changes.ignored.len();
     if ignored > 0 {
-        let names = crate::ui::afterwards::files(&changes.ignored);
+        let names = finishing::files(&changes.ignored);
         output::warn(
             context,
             [format!("ignored by git, kept, and not in the diff: {names}").as_str()],
@@ -196,22 +195,18 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     Ok(code)
 }
 
-async fn restore(given: &RestoreArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let saying = given.saying;
-    let mut session = open(context, saying).await?;
-    let paths = match &given.path {
-        Some(path) => readings(path, &context.folder()?, session.top()),
-        None => Vec::new(),
-    };
-    if given.path.is_some() && paths.is_empty() {
-        return Err(Failure::refused("the path is not inside the repository"));
-    }
-    let which = &given.which;
-    let ready = session.restore(&which.attempt, which.run.as_deref(), &paths);
-    match ready {
-        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
-        Err(failure) => Err(with_recovered(failure, &session, saying)),
-    }
+fn restore(given: &RestoreArguments, context: &Context) -> Result<ExitCode, Failure> {
+    finishing::run(context, given.flags, |session| {
+        let paths = match &given.path {
+            Some(path) => readings(path, &context.folder()?, session.top()),
+            None => Vec::new(),
+        };
+        if given.path.is_some() && paths.is_empty() {
+            return Err(Failure::refused("the path is not inside the repository"));
+        }
+        let which = &given.which;
+        session.restore(&which.attempt, which.run.as_deref(), &paths)
+    })
 }
 
 /// What a path can mean, from the top: seen from here, then from the top itself.
@@ -243,18 +238,6 @@ fn without_dots(path: &Path) -> PathBuf {
         }
     }
     clean
-}
-
-fn row(parked: &ParkedAttempt) -> AttemptRow {
-    AttemptRow {
-        attempt: parked.note.label.clone(),
-        run: parked.run.0.clone(),
-        story: parked.attempt.story.0.clone(),
-        at: parked.at,
-        kind: parked.note.kind,
-        reason: parked.note.why.clone(),
-        changed_files: parked.note.changed_files,
-    }
 }
 
 fn unreadable(error: &CheckpointError) -> Failure {

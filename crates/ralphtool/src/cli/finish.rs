@@ -1,17 +1,19 @@
 //! `ralphtool finish`: end a run, or change one's mind about a kept one.
 
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::afterwards::{Saying, ask, carry_out, open_to, with_recovered};
 use super::context::Context;
-use super::runtime::on_runtime;
-use crate::ui::afterwards as words;
-use ralph_run::afterwards::perform::Afterwards;
+use super::finishing::{MoveFlags, run_opened};
+use super::output::ask;
+use crate::ui::style::{NAME, Paint, STRONG};
+use crate::ui::text::clean;
 use ralph_run::failure::Failure;
+use ralph_run::finishing::{Opening, Session};
 use ralph_run::records::event::FinishChoice;
+use ralph_vault::session::OpenRun;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +28,7 @@ pub(super) struct FinishArguments {
     #[command(flatten)]
     choice: ChoiceArguments,
     #[command(flatten)]
-    saying: Saying,
+    flags: MoveFlags,
 }
 
 /// How a run is ended; a terminal is asked where none is given.
@@ -57,38 +59,32 @@ impl ChoiceArguments {
 
 /// Ends a run.
 pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(finish(arguments, context))
-}
-
-async fn finish(arguments: &FinishArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let saying = arguments.saying;
+    let flags = arguments.flags;
     let given = arguments.choice.given();
-    let can_ask = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if given.is_none() && (saying.json || !can_ask) {
+    let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if given.is_none() && (flags.json || !can_ask) {
         return Err(Failure::refused("say how the run is to be finished")
             .hint("`--cleanup`: back to your branch, the work as uncommitted changes")
             .hint("`--keep`: the commits stay on the checkpoint branch")
             .hint("`--abandon`: everything as it was before the run"));
     }
-    let abandons = given == Some(FinishChoice::Abandon);
-    let mut session = open_to(context, saying, abandons).await?;
-    let choice = match given {
-        Some(choice) => choice,
-        None => match asked(context, &session)? {
-            Some(choice) => choice,
-            None => return Ok(ExitCode::SUCCESS),
-        },
+    let opening = Opening {
+        dry_run: flags.dry_run,
+        abandons: given == Some(FinishChoice::Abandon),
     };
-    match session.finish(choice) {
-        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
-        Err(failure) => Err(with_recovered(failure, &session, saying)),
-    }
+    run_opened(context, flags, opening, |session| {
+        let choice = match given {
+            Some(choice) => Some(choice),
+            None => ask_for_choice(context, session)?,
+        };
+        choice.map(|choice| session.finish(choice)).transpose()
+    })
 }
 
-fn asked(context: &Context, session: &Afterwards) -> Result<Option<FinishChoice>, Failure> {
+fn ask_for_choice(context: &Context, session: &Session) -> Result<Option<FinishChoice>, Failure> {
     let run = session.run_to_finish()?;
-    let paint = context.paint_for(&std::io::stdout());
-    let answer = ask(|out| words::write_question(out, paint, &run.change, &run.branch))?;
+    let paint = context.paint_for(&io::stdout());
+    let answer = ask(|out| write_question(out, paint, &run))?;
     match answer.as_deref() {
         None | Some("q") => Ok(None),
         Some("" | "k") => Ok(Some(FinishChoice::Keep)),
@@ -98,4 +94,21 @@ fn asked(context: &Context, session: &Afterwards) -> Result<Option<FinishChoice>
             "`{other}` is none of c, k, a and q"
         ))),
     }
+}
+
+/// Writes what there is to choose from, and leaves the cursor behind it.
+fn write_question(out: &mut dyn Write, paint: Paint, run: &OpenRun) -> io::Result<()> {
+    let question = format!("what becomes of the run of `{}`?", run.change);
+    writeln!(out, "{}", paint.apply(STRONG, clean(&question)))?;
+    let keep = format!("keep: its commits stay on `{}`", run.branch);
+    let cleanup = "cleanup: back to your branch, the work as uncommitted changes";
+    for (key, what) in [
+        ("c", cleanup),
+        ("k", keep.as_str()),
+        ("a", "abandon: everything as it was before the run"),
+        ("q", "nothing: the run stays as it is"),
+    ] {
+        writeln!(out, "  {}  {}", paint.apply(NAME, key), clean(what))?;
+    }
+    write!(out, "[k] ")
 }

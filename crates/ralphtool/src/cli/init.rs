@@ -9,7 +9,6 @@ use clap::Args;
 use super::context::Context;
 use super::output;
 use super::repository::no_repository;
-use crate::ui::init;
 use crate::ui::rows::{write_commands, write_facts};
 use crate::ui::style::{DIM, GOOD, Paint, STRONG, WARN};
 use crate::ui::text::{clean, columns, pad};

@@ -71,6 +71,20 @@ pub(super) fn present(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Asks a question on the terminal; the answer in small letters, or none at the end of the input.
+pub(super) fn ask(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<String>, Failure> {
+    let failed = |error| Failure::system("could not ask").because(error);
+    let mut out = stdout();
+    write(&mut *out)
+        .and_then(|()| out.flush())
+        .map_err(failed)?;
+    let mut answer = String::new();
+    let length = io::stdin().read_line(&mut answer).map_err(failed)?;
+    Ok((length > 0).then(|| answer.trim().to_lowercase()))
+}
+
 /// Prints a value as JSON and is done.
 pub(super) fn json(value: &impl Serialize) -> Result<ExitCode, Failure> {
     present(|out| {

@@ -4,9 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
-use super::runtime::on_runtime;
+use super::finishing::{self, MoveFlags};
 use ralph_base::ids::StoryId;
 use ralph_run::failure::Failure;
 
@@ -21,19 +20,12 @@ pub(super) struct RewindArguments {
     /// The story that is to be done again; it and all after it go
     story: String,
     #[command(flatten)]
-    saying: Saying,
+    flags: MoveFlags,
 }
 
 /// Goes back to before a story.
 pub(super) fn run(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(rewind(arguments, context))
-}
-
-async fn rewind(arguments: &RewindArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let saying = arguments.saying;
-    let mut session = open(context, saying).await?;
-    match session.rewind(&StoryId(arguments.story.clone())) {
-        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
-        Err(failure) => Err(with_recovered(failure, &session, saying)),
-    }
+    finishing::run(context, arguments.flags, |session| {
+        session.rewind(&StoryId(arguments.story.clone()))
+    })
 }

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::afterwards::ask;
 use super::context::Context;
 use super::output;
+use super::output::ask;
 use super::repository::no_repository;
 use crate::ui::trust as words;
 use ralph_run::failure::Failure;

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::afterwards::{Saying, carry_out, open, with_recovered};
 use super::context::Context;
-use super::runtime::on_runtime;
+use super::finishing::{self, MoveFlags};
 use ralph_run::failure::Failure;
+use ralph_run::finishing::Session;
 
 /// Flags of `undo`.
 #[derive(Debug, Args)]
@@ -17,18 +17,10 @@ Examples:
   ralphtool undo                    takes it back")]
 pub(super) struct UndoArguments {
     #[command(flatten)]
-    saying: Saying,
+    flags: MoveFlags,
 }
 
-/// Takes the last of these back.
+/// Reverts the last of these.
 pub(super) fn run(arguments: &UndoArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(undo(arguments.saying, context))
-}
-
-async fn undo(saying: Saying, context: &Context) -> Result<ExitCode, Failure> {
-    let mut session = open(context, saying).await?;
-    match session.undo() {
-        Ok(ready) => Box::pin(carry_out(context, saying, (session, ready))).await,
-        Err(failure) => Err(with_recovered(failure, &session, saying)),
-    }
+    finishing::run(context, arguments.flags, Session::undo)
 }

@@ -2,21 +2,14 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use jiff::Timestamp;
 
-use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
-use super::text::{clean, columns, pad};
+use super::rows::write_table;
+use super::style::{BAD, GOOD, Paint, STRONG, WARN};
+use super::text::clean;
 use super::words;
 use ralph_run::history::{RunState, RunSummary};
-
-/// What stands between two columns.
-const GAP: &str = "  ";
-
-/// What the columns are called.
-const HEAD: [&str; 6] = ["run", "change", "began", "stories", "cost", "outcome"];
-
-/// The texts of one line.
-type Cells = [String; 6];
 
 /// Writes the table.
 pub(crate) fn write(
@@ -25,28 +18,9 @@ pub(crate) fn write(
     runs: &[RunSummary],
     now: Timestamp,
 ) -> io::Result<()> {
-    let head = HEAD.map(str::to_owned);
-    let cells: Vec<Cells> = runs.iter().map(|run| cells(run, now)).collect();
-    let widths: [usize; 6] = std::array::from_fn(|column| {
-        let all = cells.iter().chain([&head]).map(|row| columns(&row[column]));
-        all.max().unwrap_or(0)
-    });
-    let line = |row: &Cells| -> Vec<String> {
-        let padded = row
-            .iter()
-            .zip(widths)
-            .take(5)
-            .map(|(it, width)| pad(it, width));
-        padded.chain([row[5].clone()]).collect()
-    };
-    writeln!(out, "{}", paint.apply(DIM, line(&head).join(GAP)))?;
-    for (run, row) in runs.iter().zip(&cells) {
-        let mut parts = line(row);
-        parts[0] = paint.apply(STRONG, &parts[0]);
-        parts[5] = paint.apply(style(run.state), &parts[5]);
-        writeln!(out, "{}", parts.join(GAP))?;
-    }
-    Ok(())
+    let header = ["run", "change", "began", "stories", "cost", "outcome"];
+    let rows: Vec<_> = runs.iter().map(|run| cells(run, now)).collect();
+    write_table(out, paint, header, &rows)
 }
 
 /// Writes that there is none.
@@ -54,23 +28,24 @@ pub(crate) fn write_empty(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "no run took place in this repository")
 }
 
-fn cells(run: &RunSummary, now: Timestamp) -> Cells {
+fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
     let cost = match (run.cost_usd, run.tokens) {
         (Some(cost), _) => words::cost(cost),
         (None, 0) => "-".to_owned(),
         (None, tokens) => format!("{} tokens", words::tokens(tokens)),
     };
+    let plain = Style::new();
     [
-        clean(&run.run.0),
-        clean(&run.change),
-        words::ago(now.duration_since(run.began).as_secs()),
-        format!("{}/{}", run.stories_done, run.stories_total),
-        cost,
-        words::run_state(run.state, run.finish),
+        (STRONG, clean(&run.run.0)),
+        (plain, clean(&run.change)),
+        (plain, words::ago(now.duration_since(run.began).as_secs())),
+        (plain, format!("{}/{}", run.stories_done, run.stories_total)),
+        (plain, cost),
+        (style(run.state), words::run_state(run.state, run.finish)),
     ]
 }
 
-fn style(state: RunState) -> anstyle::Style {
+fn style(state: RunState) -> Style {
     match state {
         RunState::AtWork => STRONG,
         RunState::AllDone | RunState::StoryDone => GOOD,

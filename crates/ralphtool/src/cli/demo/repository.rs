@@ -8,7 +8,6 @@ use tempfile::TempDir;
 
 use ralph_base::files::{FileError, Tried, create_private_folder};
 use ralph_vault::git::process::{GitError, harden};
-use ralph_vault::git::process::{GitError, harden};
 use ralph_vault::session::CheckpointError;
 
 pub(super) const CHANGE: &str = "friendly-greeting";

@@ -1,0 +1,482 @@
+//! What can be done after a run: finish it, rewind it, restore files of a parked attempt, or undo
+//! the last of these. Each is prepared first, so that the user sees what it will do.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::engine::attempts::find;
+use crate::engine::gaps::append;
+use crate::engine::refusal::refusal;
+use crate::engine::repair::repair;
+use crate::engine::{MENDING_TIMEOUT, chain, outside};
+use crate::failure::Failure;
+use crate::records::event::{Event, FinishChoice};
+use ralph_base::ids::{RunId, StoryId};
+use ralph_vault::journal::steps::{Line, MoveKind, Step};
+use ralph_vault::session::{
+    CheckpointError, Checkpoints, FinishReport, Notice, OpenRun, Outline, PreparedFinish,
+    PreparedMove, PreparedUndo, Undone,
+};
+
+/// What an interrupted run left, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recovered {
+    pub found: String,
+    pub done: String,
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    Finish {
+        choice: FinishChoice,
+    },
+    /// Back to before a story.
+    Rewind {
+        story: String,
+    },
+    /// Files of a parked attempt come back: all of them, or those at a path.
+    Restore {
+        attempt: String,
+        path: Option<String>,
+    },
+    /// The last of the others is reverted.
+    Undo {
+        of: Box<Action>,
+    },
+}
+
+impl Action {
+    /// The command that does it to the last run.
+    fn command(&self) -> String {
+        match self {
+            Self::Finish { choice } => format!("ralphtool finish --{}", choice_name(*choice)),
+            Self::Rewind { story } => format!("ralphtool rewind {story}"),
+            Self::Restore { attempt, .. } => format!("ralphtool attempts restore {attempt}"),
+            Self::Undo { .. } => "ralphtool undo".to_owned(),
+        }
+    }
+
+    /// The command that reverts it, once it is done.
+    pub fn way_back(&self) -> String {
+        match self {
+            Self::Undo { of } => of.command(),
+            _ => "ralphtool undo".to_owned(),
+        }
+    }
+
+    /// Whether it leaves HEAD where it is.
+    fn keeps_head(&self) -> bool {
+        match self {
+            Self::Restore { .. } => true,
+            Self::Undo { of } => matches!(**of, Self::Restore { .. }),
+            Self::Finish { .. } | Self::Rewind { .. } => false,
+        }
+    }
+
+    fn undone(undone: &Undone) -> Self {
+        let finish = |choice| Self::Finish { choice };
+        match undone {
+            Undone::Keep => finish(FinishChoice::Keep),
+            Undone::Move(MoveKind::Cleanup { .. }) => finish(FinishChoice::Cleanup),
+            Undone::Move(MoveKind::Abandon) => finish(FinishChoice::Abandon),
+            Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
+                story: story.clone(),
+            },
+            Undone::Move(MoveKind::PutBack { label }) => Self::Restore {
+                attempt: label.clone(),
+                path: None,
+            },
+            Undone::Move(MoveKind::Undo) => Self::Undo {
+                of: Box::new(finish(FinishChoice::Keep)),
+            },
+        }
+    }
+}
+
+/// What a choice is called, also as a flag.
+pub const fn choice_name(choice: FinishChoice) -> &'static str {
+    match choice {
+        FinishChoice::Cleanup => "cleanup",
+        FinishChoice::Keep => "keep",
+        FinishChoice::Abandon => "abandon",
+    }
+}
+
+/// What is about to be done; nothing is touched yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    #[serde(flatten)]
+    pub action: Action,
+    pub run: RunId,
+    pub change: String,
+    /// The checkpoint branch of the run.
+    pub branch: String,
+    /// There is nothing to do: it is so already.
+    pub already: bool,
+    /// Where HEAD will be; none where it stays.
+    pub head: Option<String>,
+    /// Branches that change: a sentence each.
+    pub branches: Vec<String>,
+    /// Stories whose checkpoints go.
+    pub stories: Vec<String>,
+    /// Files that will be written.
+    pub written: Vec<String>,
+    /// Files that will go to the vault.
+    pub removed: Vec<String>,
+    pub notices: Vec<String>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// A run is open now, and can be resumed or finished.
+    pub is_open: bool,
+    /// The command that reverts it, or does it again after an undo.
+    pub way_back: String,
+    /// Notices that the plan did not have.
+    pub notices: Vec<String>,
+}
+
+/// Something that is ready to be done; nothing is touched yet.
+pub struct Prepared {
+    pub plan: Plan,
+    work: Work,
+    /// The wanted state of task files outside of the work tree.
+    outside: Option<PathBuf>,
+}
+
+enum Work {
+    Nothing,
+    Finish(PreparedFinish),
+    Move(PreparedMove),
+    Undo(PreparedUndo),
+}
+
+impl Work {
+    /// The name of the move's folder.
+    fn move_id(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => None,
+            Self::Finish(prepared) => prepared.move_id(),
+            Self::Move(prepared) => Some(prepared.id()),
+            Self::Undo(prepared) => prepared.move_id(),
+        }
+    }
+}
+
+/// How the checkpoints are opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Opening {
+    /// Nothing is recovered or changed.
+    pub dry_run: bool,
+    /// The run will be abandoned.
+    pub abandons: bool,
+}
+
+/// The checkpoints of a work tree between two runs, recovered.
+pub struct Session {
+    checkpoints: Checkpoints,
+    /// What an interrupted run had left.
+    pub recovered: Vec<Recovered>,
+}
+
+impl Session {
+    /// Opens the checkpoints and recovers what an interrupted run left.
+    pub async fn open(directory: &Path, state: &Path, opening: Opening) -> Result<Self, Failure> {
+        let checkpoints = Checkpoints::open(directory, state, MENDING_TIMEOUT);
+        let mut checkpoints = checkpoints.map_err(|error| refusal(&error))?;
+        if opening.abandons {
+            checkpoints.is_to_be_abandoned();
+        }
+        let events = if opening.dry_run {
+            refuse_unrecovered(&checkpoints)?;
+            Vec::new()
+        } else {
+            repair(&mut checkpoints, None, false).await?
+        };
+        let recovered = events.into_iter().filter_map(|event| match event {
+            Event::Recovered { found, done } => Some(Recovered { found, done }),
+            _ => None,
+        });
+        Ok(Self {
+            recovered: recovered.collect(),
+            checkpoints,
+        })
+    }
+
+    /// The top of the work tree.
+    pub fn top(&self) -> &Path {
+        &self.checkpoints.repository().work_tree
+    }
+
+    /// The run that can be finished: the open one, else the one whose branch was kept.
+    pub fn run_to_finish(&self) -> Result<OpenRun, Failure> {
+        self.last_run("there is no run to finish here")
+    }
+
+    /// Prepares a finish.
+    pub fn finish(&mut self, choice: FinishChoice) -> Result<Prepared, Failure> {
+        let run = self.run_to_finish()?.run;
+        if self.checkpoints.open_run().is_none() && choice == FinishChoice::Keep {
+            let mut plan = self.plan(Action::Finish { choice }, &run, None)?;
+            plan.already = true;
+            return Ok(Prepared {
+                plan,
+                work: Work::Nothing,
+                outside: None,
+            });
+        }
+        self.reopen_kept()?;
+        let prepared = self.checkpoints.prepare_finish(choice);
+        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let report = prepared.report();
+        let choice = report.choice;
+        let mut plan = self.plan(Action::Finish { choice }, &run, prepared.outline())?;
+        plan.notices.splice(0..0, messages(&report.notices));
+        let outside = match choice {
+            FinishChoice::Abandon => {
+                outside::at_start(&self.checkpoints, &self.lines()?, &run, None)
+            }
+            FinishChoice::Cleanup | FinishChoice::Keep => None,
+        };
+        Ok(Prepared {
+            plan,
+            work: Work::Finish(prepared),
+            outside,
+        })
+    }
+
+    /// Prepares the way back to before a story.
+    pub fn rewind(&mut self, story: &StoryId) -> Result<Prepared, Failure> {
+        let run = self.last_run("there is no run to rewind here")?.run;
+        self.reopen_kept()?;
+        let prepared = self.checkpoints.prepare_rewind(story);
+        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let action = Action::Rewind {
+            story: story.0.clone(),
+        };
+        let mut plan = self.plan(action, &run, Some(&prepared.prepared.outline))?;
+        plan.stories = prepared.stories;
+        Ok(Prepared {
+            plan,
+            work: Work::Move(prepared.prepared),
+            outside: outside::at_start(&self.checkpoints, &self.lines()?, &run, Some(story)),
+        })
+    }
+
+    /// Prepares to restore files of a parked attempt. Of several ways to read a path, the first
+    /// at which the attempt changed something counts; without any, all its files are restored.
+    pub fn restore(
+        &mut self,
+        label: &str,
+        run: Option<&str>,
+        paths: &[Vec<u8>],
+    ) -> Result<Prepared, Failure> {
+        let attempts = self.checkpoints.parked_attempts();
+        let attempts = attempts.map_err(|error| refusal(&error))?;
+        let parked = find(&attempts, label, run)?;
+        let (first, others) = match paths.split_first() {
+            Some((first, others)) => (Some(first), others),
+            None => (None, paths),
+        };
+        let mut chosen = first;
+        let mut prepared = self
+            .checkpoints
+            .prepare_put_back(parked, first.map(Vec::as_slice));
+        for path in others {
+            if !prepared.as_ref().is_err_and(CheckpointError::is_refusal) {
+                break;
+            }
+            if let Ok(other) = self.checkpoints.prepare_put_back(parked, Some(path)) {
+                (chosen, prepared) = (Some(path), Ok(other));
+            }
+        }
+        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let action = Action::Restore {
+            attempt: label.to_owned(),
+            path: chosen.map(|path| String::from_utf8_lossy(path).into_owned()),
+        };
+        Ok(Prepared {
+            plan: self.plan(action, &parked.run, Some(&prepared.outline))?,
+            work: Work::Move(prepared),
+            outside: None,
+        })
+    }
+
+    /// Prepares to revert what was done last.
+    pub fn undo(&mut self) -> Result<Prepared, Failure> {
+        let prepared = self.checkpoints.prepare_undo();
+        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let action = Action::Undo {
+            of: Box::new(Action::undone(&prepared.of)),
+        };
+        let folder = self.checkpoints.run_folder(&prepared.run);
+        Ok(Prepared {
+            plan: self.plan(action, &prepared.run, prepared.outline())?,
+            outside: prepared.undoes().map(|id| outside::before(&folder, id)),
+            work: Work::Undo(prepared),
+        })
+    }
+
+    /// Does what was prepared.
+    pub fn carry_out(&mut self, prepared: Prepared) -> Result<Done, Failure> {
+        let Prepared {
+            plan,
+            work,
+            outside,
+        } = prepared;
+        let folder = self.checkpoints.run_folder(&plan.run);
+        let move_id = work.move_id().map(str::to_owned);
+        if let (Some(wanted), Some(id)) = (&outside, &move_id) {
+            outside::keep(&folder, id, wanted)?;
+        }
+        let notices = match work {
+            Work::Nothing => Ok(Vec::new()),
+            Work::Finish(prepared) => self
+                .checkpoints
+                .carry_out_finish(prepared)
+                .map(|report| self.record_finish(&plan.run, report)),
+            Work::Move(prepared) => self
+                .checkpoints
+                .carry_out(prepared)
+                .map(|notices| messages(&notices)),
+            Work::Undo(prepared) => self
+                .checkpoints
+                .carry_out_undo(prepared)
+                .map(|notices| messages(&notices)),
+        };
+        let mut notices = notices.map_err(|error| cut_short(&error))?;
+        if let Some(id) = &move_id {
+            outside::put(&folder, id)?;
+        }
+        notices.retain(|notice| !plan.notices.contains(notice));
+        Ok(Done {
+            is_open: self.checkpoints.open_run().is_some(),
+            way_back: plan.action.way_back(),
+            notices,
+        })
+    }
+
+    /// Adds the finish to the record of the run. It is done even if that fails.
+    fn record_finish(&self, run: &RunId, report: FinishReport) -> Vec<String> {
+        let mut notices = messages(&report.notices);
+        let event = Event::Finished {
+            choice: report.choice,
+            head: report.head,
+            branch: report.branch,
+            changed_files: report.changed_files,
+        };
+        let folder = self.checkpoints.run_folder(run);
+        if let Err(error) = append(&folder, run, vec![event]) {
+            notices.push(format!(
+                "the record of the run could not be completed: {}",
+                chain(&error)
+            ));
+        }
+        notices
+    }
+
+    fn last_run(&self, message: &str) -> Result<OpenRun, Failure> {
+        let run = self.checkpoints.open_run();
+        run.or_else(|| self.checkpoints.kept_run()).ok_or_else(|| {
+            Failure::refused(message).hint(if self.checkpoints.can_undo() {
+                "`ralphtool undo` takes the last finish back"
+            } else {
+                "start one with `ralphtool loop CHANGE`"
+            })
+        })
+    }
+
+    fn reopen_kept(&mut self) -> Result<(), Failure> {
+        if self.checkpoints.open_run().is_some() {
+            return Ok(());
+        }
+        let reopened = self.checkpoints.reopen();
+        reopened.map_err(|error| refusal(&error))
+    }
+
+    fn lines(&self) -> Result<Vec<Line>, Failure> {
+        let lines = self.checkpoints.journal_lines();
+        lines.map_err(|error| Failure::system("could not read the journal").because(error))
+    }
+
+    /// What will be done; without an outline nothing is moved.
+    fn plan(
+        &self,
+        action: Action,
+        run: &RunId,
+        outline: Option<&Outline>,
+    ) -> Result<Plan, Failure> {
+        let lines = self.lines()?;
+        let begun = lines.iter().find_map(|line| match &line.step {
+            Step::BeginIntent { intent } if line.run == *run => Some(intent),
+            _ => None,
+        });
+        let branch = begun.map_or("", |intent| intent.branch.as_str());
+        let head = outline.map(|outline| outline.head.clone());
+        let outline = outline.cloned().unwrap_or_default();
+        Ok(Plan {
+            run: run.clone(),
+            change: begun.map_or_else(String::new, |intent| intent.change.clone()),
+            branch: branch.trim_start_matches("refs/heads/").to_owned(),
+            already: false,
+            head: head.filter(|_| !action.keeps_head()),
+            action,
+            branches: outline.branches,
+            stories: Vec::new(),
+            written: outline.written,
+            removed: outline.removed,
+            notices: messages(&outline.notices),
+        })
+    }
+}
+
+fn refuse_unrecovered(checkpoints: &Checkpoints) -> Result<(), Failure> {
+    if !checkpoints.needs_mending() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "an interrupted run must be recovered first, and a dry run touches nothing",
+    )
+    .hint("leave out `--dry-run`: it is recovered first, and what is done can be undone"))
+}
+
+fn messages(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(|it| it.message.clone()).collect()
+}
+
+/// Something failed midway; the next command continues.
+fn cut_short(error: &CheckpointError) -> Failure {
+    let failure = Failure::system(format!("it could not be carried out: {}", chain(error)));
+    let hint = error.hint().into_iter();
+    hint.fold(failure, Failure::hint)
+        .hint("no work was lost: fix the problem, then any ralphtool command here continues it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn every_action_has_a_way_back() {
+        let finish = Action::Finish {
+            choice: FinishChoice::Abandon,
+        };
+        assert_eq!(finish.way_back(), "ralphtool undo");
+        let undo = Action::Undo {
+            of: Box::new(finish),
+        };
+        assert_eq!(undo.way_back(), "ralphtool finish --abandon");
+        let rewind = Action::Rewind {
+            story: "2".to_owned(),
+        };
+        let undo = Action::Undo {
+            of: Box::new(rewind),
+        };
+        assert_eq!(undo.way_back(), "ralphtool rewind 2");
+    }
+}
