@@ -9,7 +9,6 @@
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
-pub(crate) mod doctor;
 pub(crate) mod failure;
 pub(crate) mod gc;
 pub(crate) mod json;

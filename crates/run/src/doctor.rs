@@ -1,10 +1,31 @@
-//! What a check of the surroundings found, and what that means for a run.
+//! The doctor: checks everything a run needs and reports what it finds. Changes nothing and holds
+//! no lock.
+//!
+//! Each check is independent; one more is one more line in `examine`.
 
-pub(crate) mod agent;
-pub mod checks;
+mod agent_health;
+mod agents;
+mod leftovers;
+mod repository;
+mod settings;
+mod source;
+mod vault;
 
-use self::agent::AgentHealth;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use serde::Serialize;
+
+use self::agent_health::AgentHealth;
+use crate::engine::chain;
+use ralph_plan::source::Surroundings;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::session::CheckpointError;
+use ralph_vault::store::{StateDirectoryError, Vault};
+
+/// How long a git command may take during a check.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How good or bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -23,11 +44,8 @@ pub enum Level {
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
     pub check: &'static str,
-    /// How good or bad it is.
     pub level: Level,
-    /// What was found.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -63,11 +81,79 @@ impl Finding {
         }
     }
 
+    /// An error that keeps a run from starting.
+    fn error(check: &'static str, error: &CheckpointError) -> Self {
+        let level = if error.is_refusal() {
+            Level::Refusal
+        } else {
+            Level::Fault
+        };
+        Self {
+            hint: error.hint(),
+            ..Self::new(check, level, chain(error))
+        }
+    }
+
     /// Says what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+/// What is examined.
+#[derive(Debug)]
+pub struct Scope {
+    /// Where the command was given.
+    pub directory: PathBuf,
+    /// The user's state directory.
+    pub state: Result<PathBuf, StateDirectoryError>,
+    /// The configuration file asked for.
+    pub config: Option<PathBuf>,
+    pub home: Option<PathBuf>,
+    /// Where changes are looked for.
+    pub surroundings: Surroundings,
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// A repository with the place of its vault.
+struct Place<'a> {
+    repository: &'a Repository,
+    state: &'a Path,
+    vault: PathBuf,
+}
+
+/// Runs all checks.
+pub async fn examine(scope: &Scope) -> Diagnosis {
+    let (mut findings, found) = repository::check(scope);
+    let root = found
+        .as_ref()
+        .map_or(scope.directory.as_path(), |it| it.work_tree.as_path());
+    let (configured, settings) = settings::check(scope, root);
+    if let (Some(repository), Ok(state)) = (&found, &scope.state) {
+        let place = Place {
+            vault: Vault::folder_for(state, repository),
+            repository,
+            state,
+        };
+        let shown = settings.as_ref().map(|found| &found.shown);
+        findings.extend(repository::obstacles(&place));
+        findings.extend(vault::check(&place, shown));
+        findings.extend(leftovers::check(&place));
+    }
+    findings.extend(vault::state_directory(scope));
+    findings.extend(configured);
+    let mut agents = Vec::new();
+    if let Some(allowed) = settings.and_then(|found| found.allowed) {
+        let (words, healths) = agents::check(&allowed, scope, root).await;
+        findings.extend(words);
+        agents = healths;
+    }
+    findings.extend(source::check(scope));
+    Diagnosis {
+        agents,
+        ..Diagnosis::of(findings)
     }
 }
 
@@ -90,13 +176,6 @@ impl Diagnosis {
             findings,
             agents: Vec::new(),
         }
-    }
-
-    /// Adds what is known about the agents.
-    #[must_use]
-    pub fn with(mut self, agents: Vec<AgentHealth>) -> Self {
-        self.agents = agents;
-        self
     }
 
     /// The exit code: what a run would end with that cannot start.

@@ -1,5 +1,6 @@
 //! `ralphtool doctor`: what would keep a run from starting, and what earlier ones left behind.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -7,8 +8,9 @@ use clap::Args;
 use super::context::Context;
 use super::output;
 use super::runtime::on_runtime;
-use crate::ui::doctor;
-use ralph_run::doctor::checks::{Patient, examine};
+use crate::ui::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use crate::ui::text::{clean, columns, pad};
+use ralph_run::doctor::{Diagnosis, Level, Scope, examine};
 use ralph_run::failure::Failure;
 use ralph_vault::store::state_directory;
 
@@ -34,13 +36,9 @@ pub(super) struct DoctorArguments {
     pub(super) json: bool,
 }
 
-/// Looks at everything a run needs.
+/// Checks everything a run needs.
 pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(look(arguments, context))
-}
-
-async fn look(arguments: &DoctorArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let patient = Patient {
+    let scope = Scope {
         directory: context.folder()?,
         state: state_directory(&context.environment),
         config: context.config.clone(),
@@ -48,12 +46,67 @@ async fn look(arguments: &DoctorArguments, context: &Context) -> Result<ExitCode
         surroundings: context.surroundings()?,
         environment: context.environment.clone(),
     };
-    let diagnosis = examine(&patient).await;
+    let diagnosis = on_runtime(async { Ok(examine(&scope).await) })?;
     if arguments.json {
         output::json(&diagnosis)?;
     } else {
-        let paint = context.paint_for(&std::io::stdout());
-        output::present(|out| doctor::write(out, paint, &diagnosis))?;
+        let paint = context.paint_for(&io::stdout());
+        output::present(|out| write(out, paint, &diagnosis))?;
     }
     Ok(diagnosis.exit_code().into())
+}
+
+/// Writes a line for each finding, with a mark, and what to do about it.
+fn write(out: &mut dyn Write, paint: Paint, diagnosis: &Diagnosis) -> io::Result<()> {
+    let width = diagnosis.findings.iter().map(|it| columns(it.check)).max();
+    let width = width.unwrap_or(0);
+    for finding in &diagnosis.findings {
+        let (style, mark) = match finding.level {
+            Level::Good => (GOOD, "✓"),
+            Level::Warning => (WARN, "!"),
+            Level::Refusal | Level::Fault => (BAD, "✗"),
+        };
+        let mark = paint.apply(style, mark);
+        let check = paint.apply(DIM, pad(finding.check, width));
+        writeln!(out, "{mark} {check}  {}", clean(&finding.message))?;
+        if let Some(hint) = &finding.hint {
+            let margin = " ".repeat(width + 4);
+            let hint = paint.apply(DIM, format!("→ {}", clean(hint)));
+            writeln!(out, "{margin}{hint}")?;
+        }
+    }
+    writeln!(out)?;
+    writeln!(out, "{}", paint.apply(STRONG, verdict(diagnosis)))
+}
+
+fn verdict(diagnosis: &Diagnosis) -> &'static str {
+    let is_well = |level: Level| level == Level::Good;
+    match diagnosis.can_run {
+        true if diagnosis.findings.iter().all(|it| is_well(it.level)) => "all is well",
+        true => "a run can start",
+        false => "a run cannot start",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_run::doctor::Finding;
+
+    #[test]
+    fn a_diagnosis_is_a_list_of_marks_with_ways_out() {
+        let good = Finding::good("git", "git 2.47.3");
+        let warning = Finding::warning("vault", "large\u{1b}[2J").hint("`ralphtool gc`");
+        let refusal = Finding::refusal("repository", "a merge is in progress");
+        let mut out = Vec::new();
+        for findings in [
+            vec![good.clone()],
+            vec![good.clone(), warning.clone()],
+            vec![good, warning, refusal],
+        ] {
+            write(&mut out, Paint::Plain, &Diagnosis::of(findings)).unwrap();
+            writeln!(out).unwrap();
+        }
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
 }

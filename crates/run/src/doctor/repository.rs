@@ -1,19 +1,16 @@
 //! Git itself, the repository, and what would keep a run from beginning in it.
 
-use super::{Patient, Place, TIMEOUT};
-use crate::doctor::Finding;
+use super::{Finding, Place, Scope, TIMEOUT};
 use crate::engine::chain;
 use ralph_vault::git::process;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{
-    CheckpointError, obstacles as find_obstacles, told_damaged, unfinished_at,
-};
+use ralph_vault::session::{obstacles as find_obstacles, told_damaged, unfinished_at};
 
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);
 
 /// Looks for git and the repository.
-pub(super) fn look(patient: &Patient) -> (Vec<Finding>, Option<Repository>) {
+pub(super) fn check(scope: &Scope) -> (Vec<Finding>, Option<Repository>) {
     let version = match process::version() {
         Ok(version) => version,
         Err(error) => {
@@ -22,27 +19,25 @@ pub(super) fn look(patient: &Patient) -> (Vec<Finding>, Option<Repository>) {
         }
     };
     let mut findings = vec![judge(&version)];
-    match Repository::discover(&patient.directory) {
+    match Repository::discover(&scope.directory) {
         Ok(repository) => {
             let folder = repository.work_tree.display();
             findings.push(Finding::good("repository", format!("`{folder}`")));
             (findings, Some(repository))
         }
         Err(error) => {
-            let state = patient.state.as_ref().ok();
-            let unfinished = state.and_then(|state| unfinished_at(&patient.directory, state));
+            let state = scope.state.as_ref().ok();
+            let unfinished = state.and_then(|state| unfinished_at(&scope.directory, state));
             findings.push(match unfinished {
-                Some(repository) => damaged(&repository),
-                None => refused("repository", &error.into()),
+                Some(repository) => {
+                    let (what, hint) = told_damaged(&repository);
+                    Finding::refusal("repository", what).hint(hint)
+                }
+                None => Finding::error("repository", &error.into()),
             });
             (findings, None)
         }
     }
-}
-
-fn damaged(repository: &Repository) -> Finding {
-    let (what, hint) = told_damaged(repository);
-    Finding::refusal("repository", what).hint(hint)
 }
 
 /// What would keep a run from beginning.
@@ -51,21 +46,8 @@ pub(super) fn obstacles(place: &Place<'_>) -> Vec<Finding> {
     let found = find_obstacles(place.repository, &git, &place.vault);
     found
         .iter()
-        .map(|error| refused("repository", error))
+        .map(|error| Finding::error("repository", error))
         .collect()
-}
-
-/// An error that keeps a run from starting.
-pub(super) fn refused(check: &'static str, error: &CheckpointError) -> Finding {
-    let finding = if error.is_refusal() {
-        Finding::refusal(check, chain(error))
-    } else {
-        Finding::fault(check, chain(error))
-    };
-    match error.hint() {
-        Some(hint) => finding.hint(hint),
-        None => finding,
-    }
 }
 
 fn judge(version: &str) -> Finding {

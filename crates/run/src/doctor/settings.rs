@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::Patient;
-use crate::doctor::Finding;
+use super::{Finding, Scope};
 use crate::settings::files::{AllowedSettings, Loaded, Places, REPOSITORY_FILE, load};
 use crate::settings::{PartialSettings, Settings, SettingsProblem};
 
@@ -16,16 +15,16 @@ pub(super) struct Found {
 }
 
 /// Reads the settings as a run in this root would.
-pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Found>) {
+pub(super) fn check(scope: &Scope, root: &Path) -> (Vec<Finding>, Option<Found>) {
     let places = Places {
         root,
-        home: patient.home.as_deref(),
-        config: patient.config.as_deref(),
-        directory: &patient.directory,
-        state: patient.state.as_deref().ok(),
+        home: scope.home.as_deref(),
+        config: scope.config.as_deref(),
+        directory: &scope.directory,
+        state: scope.state.as_deref().ok(),
         trust: false,
     };
-    let loaded = match load(&places, &patient.environment) {
+    let loaded = match load(&places, &scope.environment) {
         Ok(loaded) => loaded,
         Err(problem) => return (vec![unfit(&problem)], None),
     };
@@ -38,7 +37,7 @@ pub(super) fn look(patient: &Patient, root: &Path) -> (Vec<Finding>, Option<Foun
             if findings.is_empty() {
                 findings.push(Finding::good("settings", "all keys are known"));
             }
-            findings.extend(gates(patient, root, &shown));
+            findings.extend(gates(scope, root, &shown));
             findings.extend(trust(&loaded));
             let allowed = loaded.allowed(PartialSettings::default()).ok();
             (findings, Some(Found { shown, allowed }))
@@ -62,8 +61,8 @@ fn trust(loaded: &Loaded) -> Option<Finding> {
 }
 
 /// Where nobody has configured anything, nothing but the agent's word says that a story is done.
-fn gates(patient: &Patient, root: &Path, settings: &Settings) -> Option<Finding> {
-    let is_configured = patient.config.is_some() || root.join(REPOSITORY_FILE).exists();
+fn gates(scope: &Scope, root: &Path, settings: &Settings) -> Option<Finding> {
+    let is_configured = scope.config.is_some() || root.join(REPOSITORY_FILE).exists();
     if is_configured || !settings.gates.value.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What is known about the agents, and what a user has to hear of it.
+//! What is known about an agent, and what the user should know of it.
 
 use serde::{Serialize, Serializer};
 
@@ -6,25 +6,24 @@ use super::Finding;
 use ralph_agents::adapters::{Adapter, VERSION_ARGUMENTS, Version};
 
 /// The check that agents come under.
-pub(crate) const CHECK: &str = "agent";
+pub(super) const CHECK: &str = "agent";
 
 /// What is known about one agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AgentHealth {
-    /// What it is called in settings.
+    /// Its name in the settings.
     pub name: String,
     /// Whether the settings may ask for it.
     pub asked: bool,
     /// The program that was found.
     pub program: Option<String>,
-    /// The version it tells.
     #[serde(serialize_with = "dotted")]
     pub version: Option<Version>,
     /// Whether that version is new enough.
     pub supported: Option<bool>,
-    /// Whether somebody is logged in; null where that cannot be told.
+    /// Null where that cannot be found out.
     pub logged_in: Option<bool>,
-    /// Why it tells no version.
+    /// Why its version is not known.
     pub trouble: Option<String>,
     /// Variables with keys of its own that it finds.
     pub keys: Vec<String>,
@@ -38,17 +37,11 @@ impl AgentHealth {
         Self {
             name: name.to_owned(),
             asked,
-            program: None,
-            version: None,
-            supported: None,
-            logged_in: None,
-            trouble: None,
-            keys: Vec::new(),
-            withheld: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// What a user has to hear about a built-in agent that a run may ask.
+    /// What to report about a built-in agent that a run may ask.
     pub fn findings(&self, adapter: &Adapter) -> Vec<Finding> {
         let mut findings = vec![self.state(adapter)];
         let name = &self.name;
@@ -123,25 +116,22 @@ impl AgentHealth {
     }
 }
 
-/// One line about the agents that nobody asks for.
-pub(crate) fn others(agents: &[AgentHealth]) -> Option<Finding> {
+/// One line about the agents that the settings do not ask for.
+pub(super) fn others(agents: &[AgentHealth]) -> Option<Finding> {
     let (here, missing): (Vec<_>, Vec<_>) = agents
         .iter()
         .filter(|agent| !agent.asked)
         .partition(|agent| agent.program.is_some());
     let here: Vec<String> = here.into_iter().map(AgentHealth::in_passing).collect();
     let missing: Vec<String> = missing.into_iter().map(|it| it.name.clone()).collect();
-    let message = match (here.is_empty(), missing.is_empty()) {
-        (true, true) => return None,
-        (false, true) => format!("not asked for: {}", here.join(", ")),
-        (true, false) => format!("not installed: {}", quoted(&missing)),
-        (false, false) => format!(
-            "not asked for: {}; not installed: {}",
-            here.join(", "),
-            quoted(&missing)
-        ),
-    };
-    Some(Finding::good(CHECK, message))
+    let mut parts = Vec::new();
+    if !here.is_empty() {
+        parts.push(format!("not asked for: {}", here.join(", ")));
+    }
+    if !missing.is_empty() {
+        parts.push(format!("not installed: {}", quoted(&missing)));
+    }
+    (!parts.is_empty()).then(|| Finding::good(CHECK, parts.join("; ")))
 }
 
 fn quoted(names: &[String]) -> String {

@@ -1,14 +1,13 @@
 //! The changes there are to work through.
 
-use super::Patient;
-use crate::doctor::Finding;
+use super::{Finding, Scope};
 use crate::engine::chain;
 use ralph_plan::source::{SourceError, Survey, survey};
 use ralph_plan::summary::ChangeState;
 
 /// Looks for changes and whether they can be read.
-pub(super) fn look(patient: &Patient) -> Vec<Finding> {
-    let around = &patient.surroundings;
+pub(super) fn check(scope: &Scope) -> Vec<Finding> {
+    let around = &scope.surroundings;
     let Survey {
         folder,
         changes,

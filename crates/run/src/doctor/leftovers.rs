@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Place;
-use super::repository::refused;
-use crate::doctor::Finding;
+use super::{Finding, Place};
 use crate::engine::start::recorded;
 use ralph_base::ids::RunId;
 use ralph_base::size::rounded;
@@ -18,7 +16,7 @@ use ralph_vault::session::{OpenRun, strays};
 use ralph_vault::store::holder;
 
 /// Looks for everything that no living run of ours is behind.
-pub(super) fn look(place: &Place<'_>) -> Vec<Finding> {
+pub(super) fn check(place: &Place<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_free = matches!(holder(&place.vault), Ok(None));
     if is_free {
@@ -99,7 +97,7 @@ fn files_of_no_run(place: &Place<'_>) -> Option<Finding> {
     let stray = match strays(&place.vault) {
         Ok(stray) if stray.count > 0 => stray,
         Ok(_) => return None,
-        Err(error) => return Some(refused("vault", &error)),
+        Err(error) => return Some(Finding::error("vault", &error)),
     };
     let message = format!(
         "{} in the vault belong to no run: {}",
@@ -115,7 +113,7 @@ fn files_of_no_run(place: &Place<'_>) -> Option<Finding> {
 fn other_vaults(place: &Place<'_>) -> Option<Finding> {
     let found = match others(place.state, Some(&place.vault), Scope::All) {
         Ok(found) => found,
-        Err(error) => return Some(refused("vaults", &error)),
+        Err(error) => return Some(Finding::error("vaults", &error)),
     };
     let lost = found
         .iter()

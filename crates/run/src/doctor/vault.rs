@@ -1,8 +1,6 @@
 //! The state directory and the vault: where, how large, how much room is left, who works in it.
 
-use super::repository::refused;
-use super::{Patient, Place};
-use crate::doctor::Finding;
+use super::{Finding, Place, Scope};
 use crate::settings::Settings;
 use ralph_base::disk::{free_bytes, measure, try_place};
 use ralph_base::size::{SizeLimit, rounded};
@@ -14,8 +12,8 @@ use ralph_vault::store::{Vault, VaultError, holder};
 const LITTLE_ROOM: u64 = 1_000_000_000;
 
 /// Whether there is a place for private files that can be written.
-pub(super) fn state_directory(patient: &Patient) -> Vec<Finding> {
-    let state = match &patient.state {
+pub(super) fn state_directory(scope: &Scope) -> Vec<Finding> {
+    let state = match &scope.state {
         Ok(state) => state,
         Err(error) => {
             return vec![Finding::refusal("state", error.to_string()).hint(error.hint())];
@@ -42,7 +40,7 @@ pub(super) fn state_directory(patient: &Patient) -> Vec<Finding> {
 }
 
 /// What the vault of this work tree holds.
-pub(super) fn look(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {
+pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {
     let folder = &place.vault;
     if !folder.exists() {
         let message = format!("none yet; the first run makes `{}`", folder.display());
@@ -55,12 +53,12 @@ pub(super) fn look(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findin
             Finding::warning("lock", format!("a run works here: {owner}"))
                 .hint("wait until it ends, or stop it with Ctrl-C there"),
         ),
-        Err(error) => findings.push(refused("lock", &error.into())),
+        Err(error) => findings.push(Finding::error("lock", &error.into())),
     }
     let looked = match look_at(folder) {
         Ok(looked) => looked,
         Err(error) => {
-            findings.push(refused("journal", &error));
+            findings.push(Finding::error("journal", &error));
             return findings;
         }
     };
@@ -87,7 +85,7 @@ pub(super) fn look(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findin
             work_tree: place.repository.work_tree.clone(),
             vault: folder.clone(),
         };
-        findings.push(refused("vault", &error.into()));
+        findings.push(Finding::error("vault", &error.into()));
     }
     findings
 }

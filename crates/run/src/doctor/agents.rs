@@ -1,0 +1,313 @@
+//! The agents: whether they are there, which version, whether they are logged in, and whose keys
+//! they find. All programs are asked at the same time.
+
+use std::ffi::{OsStr, OsString};
+use std::future::ready;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::agent_health::{AgentHealth, CHECK, others};
+use super::{Finding, Scope, TIMEOUT};
+use crate::agent::Agent;
+use crate::agent::question::{Answer, NoAnswer, Question};
+use crate::engine::agents::{Agents, Obstacle, find};
+use crate::engine::chain;
+use crate::policy::roster::{Choice, Roster};
+use crate::settings::agents::{CommandSettings, PromptBy};
+use crate::settings::files::AllowedSettings;
+use ralph_agents::adapters::{ADAPTERS, Adapter, Login, VERSION_ARGUMENTS, Version, version_in};
+use ralph_process::{EnvChange, Environment, Exit};
+
+/// How much of an unexpected answer is shown.
+const SHOWN: usize = 80;
+/// How variables end that hold a key which is billed by use.
+const KEY: &str = "_API_KEY";
+
+/// What is found out about one agent.
+type Report = (Vec<Finding>, AgentHealth);
+
+/// Checks every agent the settings may ask for, and briefly the others that are built in.
+pub(super) async fn check(
+    settings: &AllowedSettings,
+    scope: &Scope,
+    root: &Path,
+) -> (Vec<Finding>, Vec<AgentHealth>) {
+    let limit = settings.command_timeout.value.0.unwrap_or(TIMEOUT);
+    let examiner = Examiner {
+        agents: Agents::of(settings),
+        scope,
+        root,
+        limit: limit.min(TIMEOUT),
+    };
+    let asked = Roster::of_any_change(settings).all();
+    // All are started before the first is waited for.
+    let mut reports = examiner.asked(&asked);
+    reports.extend(examiner.others(&asked));
+    let (mut findings, mut healths) = (Vec::new(), Vec::new());
+    for report in reports {
+        match report.await {
+            Ok((words, health)) => {
+                findings.extend(words);
+                healths.push(health);
+            }
+            Err(error) => findings.push(Finding::fault(CHECK, error.to_string())),
+        }
+    }
+    findings.extend(others(&healths));
+    (findings, healths)
+}
+
+/// Where agents are examined, and how.
+struct Examiner<'a> {
+    agents: Agents,
+    scope: &'a Scope,
+    root: &'a Path,
+    limit: Duration,
+}
+
+impl Examiner<'_> {
+    /// Starts with the agents that a run may ask, each name once.
+    fn asked(&self, choices: &[Choice]) -> Vec<JoinHandle<Report>> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut reports = Vec::new();
+        for choice in choices {
+            if !names.contains(&choice.agent.as_str()) {
+                names.push(&choice.agent);
+                reports.push(self.examine(choice, self.find_all(choice, choices)));
+            }
+        }
+        reports
+    }
+
+    /// The program of an agent, which must be fit for every model that it is asked for.
+    fn find_all(&self, one: &Choice, all: &[Choice]) -> Result<Option<PathBuf>, Obstacle> {
+        let mut program = None;
+        for choice in all.iter().filter(|it| it.agent == one.agent) {
+            program = program.or(self.find(choice)?);
+        }
+        Ok(program)
+    }
+
+    fn find(&self, choice: &Choice) -> Result<Option<PathBuf>, Obstacle> {
+        let agent = self.agents.agent(choice);
+        find(choice, &agent, &self.scope.environment, self.root)
+    }
+
+    /// Starts with the built-in agents that no run asks.
+    fn others(&self, asked: &[Choice]) -> Vec<JoinHandle<Report>> {
+        let asked: Vec<Agent> = asked.iter().map(|it| self.agents.agent(it)).collect();
+        let is_asked = |name: &str| {
+            let mut adapters = asked.iter().filter_map(adapter_of);
+            adapters.any(|adapter| adapter.name == name)
+        };
+        let names = ADAPTERS.into_iter().map(|it| it.name);
+        names
+            .filter(|name| !is_asked(name))
+            .filter_map(|name| self.other(name))
+            .collect()
+    }
+
+    fn other(&self, name: &str) -> Option<JoinHandle<Report>> {
+        let choice = Choice {
+            agent: name.to_owned(),
+            model: None,
+        };
+        let agent = self.agents.agent(&choice);
+        // A command of the user's may have the name of a built-in agent, or run it.
+        let adapter = adapter_of(&agent).filter(|it| agent.program() == Some(it.name))?;
+        let mut health = AgentHealth::new(name, false);
+        let Ok(Some(program)) = self.find(&choice) else {
+            return Some(report(health, Vec::new()));
+        };
+        health.program = Some(program.display().to_string());
+        let version = self.question(&program, &agent, VERSION_ARGUMENTS);
+        Some(tokio::spawn(async move {
+            health.set_version(version.ask().await, adapter.oldest);
+            (Vec::new(), health)
+        }))
+    }
+
+    fn examine(
+        &self,
+        choice: &Choice,
+        found: Result<Option<PathBuf>, Obstacle>,
+    ) -> JoinHandle<Report> {
+        let name = &choice.agent;
+        let agent = &self.agents.agent(choice);
+        let mut health = AgentHealth::new(name, true);
+        let program = match found {
+            Ok(Some(program)) => program,
+            Ok(None) => {
+                let message = format!("`{name}`, which is built in");
+                return report(health, vec![Finding::good(CHECK, message)]);
+            }
+            Err(obstacle) => {
+                let finding = Finding::refusal(CHECK, obstacle.message).hint(obstacle.hint);
+                return report(health, vec![finding]);
+            }
+        };
+        health.program = Some(program.display().to_string());
+        self.find_keys(agent, &mut health);
+        match agent {
+            Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
+                self.ask(adapter, &program, agent, health)
+            }
+            Agent::BuiltIn { adapter, .. } => {
+                let (title, around) = (adapter.title, program.display());
+                let message =
+                    format!("`{name}`: {title} inside of `{around}`, where it cannot be looked at");
+                let mut findings = vec![Finding::good(CHECK, message)];
+                findings.extend(health.about_keys());
+                report(health, findings)
+            }
+            Agent::Command { command, .. } => {
+                let message = format!("`{name}`: {}", described(command, &program));
+                report(health, vec![Finding::good(CHECK, message)])
+            }
+            Agent::Demo => report(health, Vec::new()),
+        }
+    }
+
+    /// Asks a program for its version and its login.
+    fn ask(
+        &self,
+        adapter: &'static Adapter,
+        program: &Path,
+        agent: &Agent,
+        mut health: AgentHealth,
+    ) -> JoinHandle<Report> {
+        let version = self.question(program, agent, VERSION_ARGUMENTS);
+        let probe = adapter.login.probe.as_ref();
+        let probe = probe.map(|it| (it, self.question(program, agent, it.arguments)));
+        let traces = self.login_traces(&adapter.login, agent);
+        tokio::spawn(async move {
+            let login = async {
+                let (probe, question) = probe?;
+                let answer = question.ask().await.ok()?;
+                let Exit::Code(code) = answer.exit else {
+                    return None;
+                };
+                (probe.reads)(code, &answer.said)
+            };
+            let (version, login) = tokio::join!(version.ask(), login);
+            health.set_version(version, adapter.oldest);
+            // A key in a variable is as good as a login, and no program reports it.
+            health.logged_in = login.filter(|yes| *yes).or(traces).or(login);
+            (health.findings(adapter), health)
+        })
+    }
+
+    fn question(
+        &self,
+        program: &Path,
+        agent: &Agent,
+        arguments: &'static [&'static str],
+    ) -> Question {
+        Question {
+            program: program.to_owned(),
+            arguments,
+            environment: agent.environment(self.root),
+            limit: self.limit,
+        }
+    }
+
+    fn environment(&self, agent: &Agent) -> Environment {
+        EnvChange::applied(&agent.environment(self.root), &self.scope.environment)
+    }
+
+    fn find_keys(&self, agent: &Agent, health: &mut AgentHealth) {
+        let Some(adapter) = adapter_of(agent) else {
+            return;
+        };
+        let inherited = EnvChange::applied(&[], &self.scope.environment);
+        let own = self.environment(agent);
+        let keys = adapter.credentials.iter().copied();
+        let keys = keys.filter(|name| name.ends_with(KEY) && is_set(&own, name));
+        health.keys = keys.map(str::to_owned).collect();
+        let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
+        let foreign = all.filter(|name| !adapter.credentials.contains(name));
+        let withheld = foreign.filter(|name| is_set(&inherited, name) && !is_set(&own, name));
+        health.withheld = withheld.map(|name| (*name).to_owned()).collect();
+        health.withheld.sort();
+        health.withheld.dedup();
+    }
+
+    /// Whether there is a sign of a login: a file or a variable; nothing where no sign is known.
+    fn login_traces(&self, login: &Login, agent: &Agent) -> Option<bool> {
+        if login.files.is_empty() && login.variables.is_empty() {
+            return None;
+        }
+        let environment = self.environment(agent);
+        let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
+        let home = home.or_else(|| self.scope.home.clone());
+        let is_there = |file: &str| home.as_ref().is_some_and(|home| home.join(file).is_file());
+        let mut variables = login.variables.iter();
+        let has_variable = variables.any(|name| is_set(&environment, name));
+        Some(has_variable || login.files.iter().any(|file| is_there(file)))
+    }
+}
+
+impl AgentHealth {
+    fn set_version(&mut self, answer: Result<Answer, NoAnswer>, oldest: Version) {
+        let answer = answer.map_err(|error| chain(&error));
+        match answer.and_then(|answer| version_of(&answer)) {
+            Ok(version) => {
+                self.version = Some(version);
+                self.supported = Some(version >= oldest);
+            }
+            Err(trouble) => self.trouble = Some(trouble),
+        }
+    }
+}
+
+/// A report that needs no waiting.
+fn report(health: AgentHealth, findings: Vec<Finding>) -> JoinHandle<Report> {
+    tokio::spawn(ready((findings, health)))
+}
+
+/// The version in an answer, or what is there instead.
+fn version_of(answer: &Answer) -> Result<Version, String> {
+    let first = |text: &str| {
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        line.map(|line| line.chars().take(SHOWN).collect::<String>())
+    };
+    let how = match answer.exit {
+        Exit::Code(0) => {
+            return version_in(&answer.said).ok_or_else(|| match first(&answer.said) {
+                Some(line) => format!("it says `{line}`"),
+                None => "it says nothing".to_owned(),
+            });
+        }
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+        Exit::Unknown => "unknown end".to_owned(),
+    };
+    Err(match first(&answer.complained).or(first(&answer.said)) {
+        Some(line) => format!("{how}, `{line}`"),
+        None => how,
+    })
+}
+
+fn adapter_of(agent: &Agent) -> Option<&'static Adapter> {
+    match agent {
+        Agent::BuiltIn { adapter, .. } => Some(adapter),
+        Agent::Command { .. } | Agent::Demo => None,
+    }
+}
+
+fn is_set(environment: &Environment, name: &str) -> bool {
+    let value: Option<&OsString> = environment.get(OsStr::new(name));
+    value.is_some_and(|value| !value.is_empty())
+}
+
+fn described(command: &CommandSettings, program: &Path) -> String {
+    let prompt = match command.prompt {
+        PromptBy::Stdin => "prompt by standard input",
+        PromptBy::File => "prompt by file",
+    };
+    let folder = command.cwd.as_ref();
+    let folder = folder.map_or_else(String::new, |cwd| format!(", starts in `{cwd}`"));
+    format!("`{}`, {prompt}{folder}", program.display())
+}
