@@ -18,7 +18,6 @@ pub(crate) mod log;
 pub(crate) mod plain;
 pub(crate) mod plan;
 pub(crate) mod receipt;
-pub(crate) mod receipt_markdown;
 pub(crate) mod rows;
 pub(crate) mod run_status;
 pub(crate) mod show;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::agent_health::AgentHealth;
-use crate::engine::chain;
+use crate::failure::chain;
 use ralph_plan::source::Surroundings;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::session::CheckpointError;

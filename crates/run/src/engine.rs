@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-pub(crate) use crate::failure::chain;
+use crate::failure::chain;
 use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
 use crate::policy::Policy;
 use crate::records::event::{Event, Record, Request};

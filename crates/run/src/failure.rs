@@ -82,6 +82,18 @@ impl Failure {
     }
 }
 
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -116,16 +128,4 @@ impl From<StateDirectoryError> for Failure {
     fn from(error: StateDirectoryError) -> Self {
         Self::refused(error.to_string()).hint(error.hint())
     }
-}
-
-/// An error with its causes, on one line.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -41,6 +41,7 @@ pub mod machine;
 pub mod policy;
 pub mod preview;
 pub(crate) mod prompt;
+pub mod receipt;
 pub mod records;
 pub mod settings;
 pub mod status;

@@ -6,6 +6,5 @@ pub(crate) mod notes;
 pub(crate) mod notifier;
 pub mod notify;
 pub mod progress;
-pub mod receipt;
 pub(crate) mod recorder;
 pub mod summary;

@@ -1,4 +1,4 @@
-//! Where the run of a repository stands, for somebody who looks from another terminal.
+//! Where the run of a repository stands, as seen from another terminal.
 
 pub mod lookup;
 
@@ -26,7 +26,7 @@ pub struct Whereabouts {
 }
 
 /// Where the run stands: one object, the same for people and programs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Status {
     /// How it stands, in one word.
@@ -83,11 +83,12 @@ pub struct Status {
 }
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// No run took place here.
+    #[default]
     None,
     /// It is at work.
     AtWork,
@@ -207,30 +208,9 @@ impl Status {
         };
         Self {
             state,
-            run: None,
-            change: None,
-            branch: None,
-            original: None,
             owner,
-            stories_done: 0,
-            stories_total: 0,
-            story: None,
-            agent: None,
-            model: None,
-            doing: None,
-            asked: None,
-            started_at: None,
-            elapsed_ms: 0,
-            attempts: 0,
-            tokens: 0,
-            cost_usd: None,
-            budget: BudgetLimits::default(),
-            warnings: 0,
-            last_failure: None,
-            outcome: None,
-            finish: None,
-            interrupted: None,
             next: next(state, None, false),
+            ..Self::default()
         }
     }
 

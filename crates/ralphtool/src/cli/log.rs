@@ -6,14 +6,20 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::context::Context;
+use super::launch::{on_runtime, repository_to_read};
+use super::output;
 use super::repository::repository_to_read;
 use super::runtime::on_runtime;
+use super::tui;
 use super::{output, reporter, tui};
+use crate::ui::json::Json;
+use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
+use crate::ui::{Face, log, receipt};
 use crate::ui::{Reporter, log, receipt, receipt_markdown};
 use ralph_run::failure::Failure;
 use ralph_run::history::lookup::{find_run, past_runs, read_run};
+use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
-use ralph_run::records::receipt::Receipt;
 use ralph_vault::store::{Vault, state_directory};
 
 const EXAMPLES: &str = "\
@@ -89,7 +95,7 @@ fn show_receipt(
         return output::json(receipt);
     }
     if arguments.markdown {
-        return output::print(receipt_markdown::page(receipt).as_bytes());
+        return output::print(receipt::markdown::page(receipt).as_bytes());
     }
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| receipt::write(out, paint, receipt))

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::ui::plain::script;
     use pretty_assertions::assert_eq;
-    use ralph_run::records::receipt::Receipt;
+    use ralph_run::receipt::Receipt;
 
     #[test]
     fn every_event_is_one_line_that_reads_back() {

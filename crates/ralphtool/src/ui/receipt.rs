@@ -1,18 +1,26 @@
-//! The receipt of a run for people at a terminal.
+//! The receipt of a run, as text for a terminal and as Markdown for a pull request. Both use the same
+//! words for the same facts.
+
+mod escape;
+pub(crate) mod markdown;
 
 use std::io::{self, Write};
 
+use super::rows::write_facts;
 use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
-use super::text::{clean, clean_lines, pad};
+use super::text::{clean, clean_lines};
 use super::words::{self, Count, Noun};
 use ralph_run::policy::prices::heading;
-use ralph_run::records::receipt::{
+use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
-    Spending, StoryReceipt, StoryResult,
+    Spending, StoryReceipt, StoryResult, WarningReceipt,
 };
 
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 6;
+
+/// How wide the labels are.
+const LABEL: usize = 8;
 
 /// How much of a commit's id is shown.
 const SHORT_ID: usize = 10;
@@ -25,13 +33,7 @@ pub(crate) fn write(out: &mut dyn Write, paint: Paint, receipt: &Receipt) -> io:
     for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
         writeln!(out, "  {line}")?;
     }
-    for (name, value) in figures(receipt) {
-        writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 8)))?;
-    }
-    for gate in &receipt.gates_at_end {
-        let name = paint.apply(DIM, pad("the end", 8));
-        writeln!(out, "  {name} {}", gate_line(gate))?;
-    }
+    write_facts(out, paint, &totals(receipt), LABEL)?;
     for story in &receipt.stories {
         writeln!(out)?;
         write_story(out, paint, story)?;
@@ -41,17 +43,20 @@ pub(crate) fn write(out: &mut dyn Write, paint: Paint, receipt: &Receipt) -> io:
         writeln!(out, "{}", paint.apply(STRONG, "warnings"))?;
     }
     for warning in &receipt.warnings {
-        let line = warning_line(&warning.code, &warning.message);
+        let line = clean_lines(&warning_text(warning)).join(" ");
         writeln!(out, "  {}", paint.apply(WARN, line))?;
     }
     Ok(())
 }
 
-fn warning_line(code: &str, message: &str) -> String {
-    format!("{}: {}", clean(code), clean_lines(message).join(" "))
+fn warning_text(warning: &WarningReceipt) -> String {
+    let story = warning.story.as_ref();
+    let story = story.map_or_else(String::new, |it| format!("story {it}, "));
+    format!("{story}{}: {}", warning.code, warning.message)
 }
 
-fn figures(receipt: &Receipt) -> Vec<(&'static str, String)> {
+/// What the run did as a whole.
+fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let totals = &receipt.totals;
     let (done, total) = (receipt.stories_done, receipt.stories_total);
     let mut figures = vec![
@@ -74,6 +79,8 @@ fn figures(receipt: &Receipt) -> Vec<(&'static str, String)> {
         figures.push(("commits", format!("{commits}{}", files.unwrap_or_default())));
     }
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
+    let gates = receipt.gates_at_end.iter();
+    figures.extend(gates.map(|gate| ("the end", gate_line(gate))));
     figures
 }
 
@@ -107,25 +114,7 @@ fn write_attempt(out: &mut dyn Write, paint: Paint, attempt: &AttemptReceipt) ->
         AttemptResult::Failed | AttemptResult::Interrupted => BAD,
     };
     let head = format!("attempt {}: {}", attempt.number, result(attempt));
-    let mut parts: Vec<String> = attempt
-        .duration_ms
-        .map(words::elapsed)
-        .into_iter()
-        .collect();
-    parts.extend(attempt.agent.as_deref().map(clean));
-    parts.extend(spending(&attempt.spending));
-    parts.extend(
-        attempt
-            .changed_files
-            .map(|it| format!("{} changed", Count(it, Noun::File))),
-    );
-    parts.extend(
-        attempt
-            .parked
-            .as_deref()
-            .map(|it| format!("parked as {}", clean(it))),
-    );
-    let tail = paint.apply(DIM, parts.join(" · "));
+    let tail = paint.apply(DIM, attempt_parts(attempt).join(" · "));
     writeln!(out, "    {}  {tail}", paint.apply(style, head))?;
     let reason = clean_lines(attempt.reason.as_deref().unwrap_or_default());
     for line in reason.iter().take(REASON_LINES) {
@@ -138,6 +127,19 @@ fn write_attempt(out: &mut dyn Write, paint: Paint, attempt: &AttemptReceipt) ->
         writeln!(out, "        {}", gate_line(gate))?;
     }
     Ok(())
+}
+
+/// What an attempt took, used and left.
+fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(attempt.duration_ms.map(words::elapsed));
+    parts.extend(attempt.agent.as_deref().map(clean));
+    parts.extend(spending(&attempt.spending));
+    let files = attempt.changed_files;
+    parts.extend(files.map(|it| format!("{} changed", Count(it, Noun::File))));
+    let parked = attempt.parked.as_deref();
+    parts.extend(parked.map(|it| format!("parked as {}", clean(it))));
+    parts
 }
 
 /// The sign of a story and how it looks.
@@ -154,7 +156,7 @@ const fn mark(state: StoryResult) -> (&'static str, anstyle::Style) {
 }
 
 /// How a story stands.
-pub(super) fn story_state(story: &StoryReceipt) -> String {
+fn story_state(story: &StoryReceipt) -> String {
     let state = match story.state {
         StoryResult::Completed => "done",
         StoryResult::DoneBefore => "done before",
@@ -171,7 +173,7 @@ pub(super) fn story_state(story: &StoryReceipt) -> String {
 }
 
 /// How an attempt ended.
-pub(super) fn result(attempt: &AttemptReceipt) -> &'static str {
+fn result(attempt: &AttemptReceipt) -> &'static str {
     match (attempt.result, attempt.kind) {
         (AttemptResult::Completed, _) => "done",
         (AttemptResult::Running, _) => "at work",
@@ -181,7 +183,7 @@ pub(super) fn result(attempt: &AttemptReceipt) -> &'static str {
 }
 
 /// How many attempts, and how many of them failed.
-pub(super) fn attempts(all: usize, failed: usize) -> String {
+fn attempts(all: usize, failed: usize) -> String {
     let all = Count(all, Noun::Attempt);
     match failed {
         0 => all.to_string(),
@@ -190,12 +192,12 @@ pub(super) fn attempts(all: usize, failed: usize) -> String {
 }
 
 /// What a gate said, with its name.
-pub(super) fn gate_line(gate: &GateReceipt) -> String {
+fn gate_line(gate: &GateReceipt) -> String {
     format!("gate `{}` {}", clean(&gate.name), verdict(gate))
 }
 
 /// What a gate said.
-pub(super) fn verdict(gate: &GateReceipt) -> String {
+fn verdict(gate: &GateReceipt) -> String {
     let how = gate.how.as_deref().map(clean);
     let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
     let took = gate.duration_ms.map(words::elapsed);
@@ -219,7 +221,7 @@ fn commit_line(commit: &CommitReceipt) -> String {
 }
 
 /// The start of a commit's id.
-pub(super) fn short(commit: &str) -> String {
+fn short(commit: &str) -> String {
     clean(commit).chars().take(SHORT_ID).collect()
 }
 
@@ -233,7 +235,7 @@ fn spending(spending: &Spending) -> Vec<String> {
 }
 
 /// Tokens in short: `72k tokens (30k cached)`.
-pub(super) fn tokens(spending: &Spending, unit: &str) -> Option<String> {
+fn tokens(spending: &Spending, unit: &str) -> Option<String> {
     let total = spending.total_tokens();
     let cached = match spending.cache_read_tokens {
         0 => String::new(),
@@ -243,7 +245,7 @@ pub(super) fn tokens(spending: &Spending, unit: &str) -> Option<String> {
 }
 
 /// All sorts of tokens.
-pub(super) fn tokens_apart(spending: &Spending) -> Option<String> {
+fn tokens_apart(spending: &Spending) -> Option<String> {
     let sorts = [
         (spending.input_tokens, "in"),
         (spending.output_tokens, "out"),
@@ -260,7 +262,7 @@ pub(super) fn tokens_apart(spending: &Spending) -> Option<String> {
 }
 
 /// The cost as a figure: `$0.42`, or `at least $0.42` where not all of it is known.
-pub(super) fn cost(spending: &Spending) -> Option<String> {
+fn cost(spending: &Spending) -> Option<String> {
     let cost = words::cost(spending.cost_usd?);
     Some(if spending.cost_is_partial {
         format!("at least {cost}")
@@ -270,7 +272,7 @@ pub(super) fn cost(spending: &Spending) -> Option<String> {
 }
 
 /// The cost and where it comes from.
-pub(super) fn cost_and_source(spending: &Spending) -> Option<String> {
+fn cost_and_source(spending: &Spending) -> Option<String> {
     let cost = cost(spending)?;
     let sources: Vec<String> = spending.cost_from.iter().map(source).collect();
     Some(format!("{cost}, {}", sources.join(" and ")))
@@ -287,7 +289,7 @@ fn source(source: &CostSource) -> String {
 mod tests {
     use super::*;
     use ralph_run::history::RunState;
-    use ralph_run::records::receipt::examples::{everything, receipt};
+    use ralph_run::receipt::examples::{everything, receipt};
 
     fn text(receipt: &Receipt) -> String {
         let mut out = Vec::new();

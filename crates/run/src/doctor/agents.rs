@@ -13,7 +13,7 @@ use super::{Finding, Scope, TIMEOUT};
 use crate::agent::Agent;
 use crate::agent::question::{Answer, NoAnswer, Question};
 use crate::engine::agents::{Agents, Obstacle, find};
-use crate::engine::chain;
+use crate::failure::chain;
 use crate::policy::roster::{Choice, Roster};
 use crate::settings::agents::{CommandSettings, PromptBy};
 use crate::settings::files::AllowedSettings;

@@ -1,7 +1,7 @@
 //! The changes there are to work through.
 
 use super::{Finding, Scope};
-use crate::engine::chain;
+use crate::failure::chain;
 use ralph_plan::source::{SourceError, Survey, survey};
 use ralph_plan::summary::ChangeState;
 

@@ -4,29 +4,43 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::engine::MENDING_TIMEOUT;
 use crate::engine::agents;
 use crate::engine::refusal::other_run;
-use crate::engine::{MENDING_TIMEOUT, chain};
+use crate::failure::chain;
 use crate::machine::Carry;
 use crate::policy::roster::never_asked;
-use crate::preview::{Remark, about_change, about_dirty, about_guarded};
-use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
+use crate::preview::Remark;
+use crate::preview::about_change;
+use crate::preview::about_dirty;
+use crate::preview::about_guarded;
+use crate::prompt::ParkedWork;
+use crate::prompt::PreviousFailure;
+use crate::prompt::PromptInput;
+use crate::prompt::prompt;
 use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
-use ralph_base::ids::{AttemptNumber, StoryId};
-use ralph_plan::change::{Change, Story};
+use ralph_base::ids::AttemptNumber;
+use ralph_base::ids::StoryId;
+use ralph_plan::change::Change;
+use ralph_plan::change::Story;
 use ralph_vault::look::look as look_at;
-use ralph_vault::session::{
-    CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles, peek, peek_last,
-};
+use ralph_vault::session::CheckpointError;
+use ralph_vault::session::OpenRun;
+use ralph_vault::session::branch_obstacles;
+use ralph_vault::session::obstacles;
+use ralph_vault::session::passing_obstacles;
+use ralph_vault::session::peek;
+use ralph_vault::session::peek_last;
 
 use crate::failure::Failure;
 use crate::learnings::file;
 use ralph_base::shell::quoted;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::git::status::tree_state;
+use ralph_vault::store::Vault;
+use ralph_vault::store::holder;
 use ralph_vault::store::repository_lock::owner;
-use ralph_vault::store::{Vault, holder};
 
 /// What might be started.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::engine::chain;
 use crate::engine::follow::Follower;
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
@@ -117,23 +116,21 @@ impl Watch {
 }
 
 fn whereabouts(looked: Look, owner: Option<String>) -> Option<Whereabouts> {
-    if let Some(open) = looked.open {
-        return Some(Whereabouts {
-            run: open.run,
-            change: open.change,
-            is_open: true,
-            owner,
-            half_way: looked.half_way,
-        });
-    }
+    let is_open = looked.open.is_some();
     let mut begun = looked.runs.into_iter().rev();
-    let last = begun.find(|run| run.standing != Standing::TakenBack)?;
+    let (run, change) = match looked.open {
+        Some(open) => (open.run, open.change),
+        None => {
+            let last = begun.find(|run| run.standing != Standing::TakenBack)?;
+            (last.run, last.change)
+        }
+    };
     Some(Whereabouts {
-        run: last.run,
-        change: last.change,
-        is_open: false,
+        run,
+        change,
+        is_open,
         owner,
-        half_way: None,
+        half_way: looked.half_way.filter(|_| is_open),
     })
 }
 

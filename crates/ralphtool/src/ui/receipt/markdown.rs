@@ -1,18 +1,16 @@
 //! The receipt of a run as Markdown, fit for the body of a pull request.
 //!
-//! Whatever comes from agents or files is escaped: it cannot break the page, mention anybody or
+//! Whatever comes from agents or files is escaped: it cannot break the page, mention anyone or
 //! refer to anything. What does not fit is left out, details first, and that is said.
 
-mod escape;
-
-use self::escape::{fenced, in_html, inline};
-use super::receipt::{
-    attempts, cost, cost_and_source, gate_line, result, short, story_state, tokens, tokens_apart,
-    verdict,
+use super::escape::{fenced, in_html, inline};
+use super::{
+    attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict,
+    warning_text,
 };
-use super::text::clean;
-use super::words::{self, Count, Noun};
-use ralph_run::records::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
+use crate::ui::text::clean;
+use crate::ui::words::{self, Count, Noun};
+use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
 
 /// How long the page may get: a body may have 65,536 characters, and people want to add some.
 const LIMIT: usize = 60_000;
@@ -36,7 +34,9 @@ pub(crate) fn page(receipt: &Receipt) -> String {
     let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
     // What matters most gets its room first; the details go in the middle all the same.
     let rows = fitting(receipt.stories.iter().map(row), &mut left);
-    let warnings = fitting(receipt.warnings.iter().map(warning), &mut left);
+    let warnings = receipt.warnings.iter().map(warning_text);
+    let warnings = warnings.map(|it| format!("- {}\n", inline(&it, LINE)));
+    let warnings = fitting(warnings, &mut left);
     let failures = receipt.stories.iter().flat_map(failures);
     let details = fitting(failures.map(|(story, it)| detail(story, it)), &mut left);
 
@@ -126,30 +126,15 @@ fn top(receipt: &Receipt) -> String {
 }
 
 fn bottom(receipt: &Receipt) -> String {
-    let totals = &receipt.totals;
-    let mut lines = vec!["### Totals\n".to_owned()];
-    let mut line = |name: &str, value: String| lines.push(format!("- {name}: {value}"));
-    line("time", words::elapsed(totals.duration_ms));
-    if let Some(tokens) = tokens_apart(&totals.spending) {
-        line("tokens", tokens);
+    let mut text = "### Totals\n\n".to_owned();
+    // Stories and attempts are in the first line of the page.
+    let shown = |name: &str| !matches!(name, "stories" | "attempts");
+    for (name, value) in totals(receipt) {
+        if shown(name) {
+            text += &format!("- {name}: {}\n", inline(&value, LINE));
+        }
     }
-    if let Some(cost) = cost_and_source(&totals.spending) {
-        line("cost", inline(&cost, LINE));
-    }
-    if totals.commits > 0 {
-        line("commits", totals.commits.to_string());
-    }
-    if let Some(files) = totals.changed_files {
-        line("files changed", files.to_string());
-    }
-    for gate in &receipt.gates_at_end {
-        line("at the end", inline(&gate_line(gate), LINE));
-    }
-    if let Some(branch) = &receipt.branch {
-        line("branch", inline(branch, TITLE));
-    }
-    line("run", inline(&receipt.run.0, TITLE));
-    lines.join("\n") + "\n"
+    text + &format!("- run: {}\n", inline(&receipt.run.0, TITLE))
 }
 
 fn row(story: &StoryReceipt) -> String {
@@ -197,14 +182,7 @@ fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
         attempt.number,
         result(attempt)
     );
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(attempt.duration_ms.map(words::elapsed));
-    parts.extend(attempt.agent.clone());
-    parts.extend(tokens(&attempt.spending, " tokens"));
-    parts.extend(cost_and_source(&attempt.spending));
-    let files = attempt.changed_files;
-    parts.extend(files.map(|it| format!("{} changed", Count(it, Noun::File))));
-    parts.extend(attempt.parked.as_ref().map(|it| format!("parked as {it}")));
+    let mut parts = attempt_parts(attempt);
     let gates = attempt.gates.iter();
     parts.extend(gates.map(|gate| format!("{}: {}", gate.name, verdict(gate))));
     let mut text = format!("<details>\n<summary>{summary}</summary>\n\n");
@@ -219,19 +197,12 @@ fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
     text + "</details>\n\n"
 }
 
-fn warning(warning: &ralph_run::records::receipt::WarningReceipt) -> String {
-    let story = warning.story.as_ref();
-    let story = story.map(|it| format!("story {it}, ")).unwrap_or_default();
-    let text = format!("{story}{}: {}", warning.code, warning.message);
-    format!("- {}\n", inline(&text, LINE))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use ralph_run::history::RunState;
-    use ralph_run::records::receipt::examples::{everything, receipt};
+    use ralph_run::receipt::examples::{everything, receipt};
 
     #[test]
     fn a_receipt_is_a_page() {

@@ -1,12 +1,12 @@
-//! Text of others in a page of ours: it stays text, whatever it looks like, and pings nobody.
+//! Foreign text in our Markdown: it stays text, whatever it looks like, and mentions no user.
 
-use crate::ui::text::{clean, clean_lines};
+use crate::ui::text::clean_lines;
 
 /// Invisible, and enough to make `@name` and `#1` mean nothing: hosts look for them in the text
 /// that is shown, so that escaping the character alone would not help.
 const BREAK: char = '\u{200b}';
 
-/// One line of somebody's text, at most so many characters of it.
+/// One line of foreign text, at most so many characters of it.
 pub(super) fn inline(text: &str, most: usize) -> String {
     let line = clean_lines(text).join(" ");
     let mut escaped = String::with_capacity(line.len() + 16);
@@ -44,27 +44,24 @@ pub(super) fn inline(text: &str, most: usize) -> String {
     escaped
 }
 
-/// The same inside of tags, where only HTML is looked at.
+/// One line inside of HTML tags, where Markdown means nothing.
 pub(super) fn in_html(text: &str, most: usize) -> String {
     let line = clean_lines(text).join(" ");
-    let mut escaped = String::with_capacity(line.len());
-    for c in line.chars().take(most) {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '@' | '#' => escaped.extend([c, BREAK]),
-            c => escaped.push(c),
-        }
-    }
+    let shown: String = line.chars().take(most).collect();
+    let escaped = shown
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     escaped
+        .replace('@', &format!("@{BREAK}"))
+        .replace('#', &format!("#{BREAK}"))
 }
 
 const fn is_gh(before: [char; 2]) -> bool {
     before[0].eq_ignore_ascii_case(&'g') && before[1].eq_ignore_ascii_case(&'h')
 }
 
-/// Lines of somebody's text as a block of code, at most so many characters of it. Nothing in such a
+/// Lines of foreign text as a block of code, at most so many characters of it. Nothing in such a
 /// block means anything, as long as it cannot end it.
 pub(super) fn fenced(text: &str, most: usize) -> String {
     let all = clean_lines(text).join("\n");
@@ -74,12 +71,7 @@ pub(super) fn fenced(text: &str, most: usize) -> String {
     }
     let runs = shown.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
-    format!("{fence}text\n{}\n{fence}\n", lines_of(&shown))
-}
-
-fn lines_of(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(clean).collect();
-    lines.join("\n")
+    format!("{fence}text\n{shown}\n{fence}\n")
 }
 
 #[cfg(test)]

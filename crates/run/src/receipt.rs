@@ -12,9 +12,13 @@ mod tests;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::event::{BudgetLimits, FailureKind, FinishChoice};
+use crate::records::event::BudgetLimits;
+use crate::records::event::FailureKind;
+use crate::records::event::FinishChoice;
 use crate::records::summary::RunState;
-use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+use ralph_base::ids::AttemptNumber;
+use ralph_base::ids::RunId;
+use ralph_base::ids::StoryId;
 
 /// The version of the format.
 pub const RECEIPT_VERSION: u32 = 1;
