@@ -5,7 +5,6 @@
 
 mod agent_health;
 mod agents;
-mod leftovers;
 mod repository;
 mod settings;
 mod source;
@@ -140,7 +139,6 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
         let shown = settings.as_ref().map(|found| &found.shown);
         findings.extend(repository::obstacles(&place));
         findings.extend(vault::check(&place, shown));
-        findings.extend(leftovers::check(&place));
     }
     findings.extend(vault::state_directory(scope));
     findings.extend(configured);

@@ -6,21 +6,22 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::launch::{on_runtime, repository_to_read};
 use super::output;
+use super::reporter;
 use super::repository::repository_to_read;
 use super::runtime::on_runtime;
 use super::tui;
-use super::{output, reporter, tui};
-use crate::ui::json::Json;
-use crate::ui::plain::{Look, NextSteps, Plain, Screen, Verbosity};
-use crate::ui::{Face, log, receipt};
-use crate::ui::{Reporter, log, receipt, receipt_markdown};
+use crate::ui::Reporter;
+use crate::ui::log;
+use crate::ui::receipt;
 use ralph_run::failure::Failure;
-use ralph_run::history::lookup::{find_run, past_runs, read_run};
+use ralph_run::history::lookup::find_run;
+use ralph_run::history::lookup::past_runs;
+use ralph_run::history::lookup::read_run;
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
-use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::store::Vault;
+use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -60,13 +60,13 @@ fn trust(loaded: &Loaded) -> Option<Finding> {
     Some(Finding::refusal("trust", message).hint(hint))
 }
 
-/// Where nobody has configured anything, nothing but the agent's word says that a story is done.
+/// Without any configuration, the agent's word is the only check.
 fn gates(scope: &Scope, root: &Path, settings: &Settings) -> Option<Finding> {
     let is_configured = scope.config.is_some() || root.join(REPOSITORY_FILE).exists();
     if is_configured || !settings.gates.value.is_empty() {
         return None;
     }
-    let message = "none: that a story is done, only the agent says";
+    let message = "none: the agent's word is the only check";
     let hint = "`ralphtool init` writes a configuration with the tests of this repository";
     Some(Finding::good("gates", message).hint(hint))
 }

@@ -1,110 +1,226 @@
-//! The state directory and the vault: where, how large, how much room is left, who works in it.
+//! The state directory and the vault: how large, how much room is left, who works in it, and what
+//! runs left behind that no longer exist.
+
+use std::path::Path;
 
 use super::{Finding, Place, Scope};
+use crate::engine::start::recorded;
 use crate::settings::Settings;
 use ralph_base::disk::{free_bytes, measure, try_place};
+use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
-use ralph_vault::look::look as look_at;
-use ralph_vault::session::JournalHealth;
+use ralph_process::leftovers::find_leftovers;
+use ralph_vault::gc::other_vaults::{Scope as OtherVaults, others};
+use ralph_vault::gc::policy::VaultKind;
+use ralph_vault::git::locks::holder as lock_holder;
+use ralph_vault::look::look;
+use ralph_vault::session::{JournalHealth, Look, OpenRun, strays};
 use ralph_vault::store::{Vault, VaultError, holder};
 
-/// Less room than this is worth a word.
+/// Less room than this is worth a warning.
 const LITTLE_ROOM: u64 = 1_000_000_000;
 
 /// Whether there is a place for private files that can be written.
-pub(super) fn state_directory(scope: &Scope) -> Vec<Finding> {
+pub(super) fn state_directory(scope: &Scope) -> Option<Finding> {
     let state = match &scope.state {
         Ok(state) => state,
-        Err(error) => {
-            return vec![Finding::refusal("state", error.to_string()).hint(error.hint())];
-        }
+        Err(error) => return Some(Finding::refusal("state", error.to_string()).hint(error.hint())),
     };
     let folder = state.join("ralphtool");
+    let shown = folder.display();
     let present = folder.ancestors().find(|it| it.exists());
     if let Some(Err(error)) = present.map(try_place) {
-        let message = format!("`{}` cannot hold a vault: {error}", folder.display());
+        let message = format!("`{shown}` cannot hold a vault: {error}");
         let hint = "make it writable, or set `XDG_STATE_HOME` to another folder";
-        return vec![Finding::refusal("state", message).hint(hint)];
+        return Some(Finding::refusal("state", message).hint(hint));
     }
-    let Some(free) = free_bytes(&folder) else {
-        return Vec::new();
-    };
-    let message = format!("`{}`, {} free", folder.display(), rounded(free));
-    let finding = if free < LITTLE_ROOM {
+    let free = free_bytes(&folder)?;
+    let message = format!("`{shown}`, {} free", rounded(free));
+    Some(if free < LITTLE_ROOM {
         Finding::warning("state", message)
             .hint("make room: checkpoints must be written before an agent may work")
     } else {
         Finding::good("state", message)
-    };
-    vec![finding]
+    })
 }
 
-/// What the vault of this work tree holds.
+/// What the vault of this work tree holds, and what is left over in it and beside it.
 pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {
     let folder = &place.vault;
-    if !folder.exists() {
-        let message = format!("none yet; the first run makes `{}`", folder.display());
-        return vec![Finding::good("vault", message)];
-    }
-    let mut findings = vec![size(place, settings)];
-    match holder(folder) {
-        Ok(None) => {}
-        Ok(Some(owner)) => findings.push(
-            Finding::warning("lock", format!("a run works here: {owner}"))
-                .hint("wait until it ends, or stop it with Ctrl-C there"),
-        ),
-        Err(error) => findings.push(Finding::error("lock", &error.into())),
-    }
-    let looked = match look_at(folder) {
-        Ok(looked) => looked,
-        Err(error) => {
-            findings.push(Finding::error("journal", &error));
-            return findings;
+    let looked = look(folder);
+    let owner = holder(folder);
+    let is_free = matches!(owner, Ok(None));
+    let mut findings = Vec::new();
+    if folder.exists() {
+        let runs = looked.as_ref().map_or(0, |looked| looked.runs.len());
+        findings.push(size(place, runs, settings));
+        match owner {
+            Ok(None) => {}
+            Ok(Some(owner)) => findings.push(
+                Finding::warning("lock", format!("a run works here: {owner}"))
+                    .hint("wait until it ends, or stop it with Ctrl-C there"),
+            ),
+            Err(error) => findings.push(Finding::error("lock", &error.into())),
         }
-    };
-    match looked.journal {
-        JournalHealth::Whole => {}
-        JournalHealth::Torn => findings.push(Finding::warning(
-            "journal",
-            "its last line was cut off by a crash; the next start takes it away",
-        )),
-        JournalHealth::Damaged => findings.push(
-            Finding::fault(
-                "journal",
-                "a line in it is damaged, or was written by a newer ralphtool",
-            )
-            .hint(format!(
-                "use the newer one; else everything is still in `{}`: move it away to start anew",
-                folder.display()
-            )),
-        ),
+        match &looked {
+            Ok(looked) => {
+                findings.extend(journal(folder, looked.journal));
+                findings.extend(other_repository(place, looked));
+            }
+            Err(error) => findings.push(Finding::error("journal", error)),
+        }
+    } else {
+        let message = format!("none yet; the first run makes `{}`", folder.display());
+        findings.push(Finding::good("vault", message));
     }
-    let is_ours = Vault::unlocked(folder).belongs_to(place.repository);
-    if looked.open.is_some() && !is_ours.unwrap_or(true) {
-        let error = VaultError::OtherRepository {
-            work_tree: place.repository.work_tree.clone(),
-            vault: folder.clone(),
-        };
-        findings.push(Finding::error("vault", &error.into()));
+    if let (true, Ok(looked)) = (is_free, &looked) {
+        findings.extend(looked.open.as_ref().map(|open| interrupted(open, looked)));
+        findings.extend(processes(place, looked));
+        findings.extend(index_lock(place, looked.open.is_some()));
+        findings.extend(files_of_no_run(place));
     }
+    findings.extend(other_vaults(place));
     findings
 }
 
-fn size(place: &Place<'_>, settings: Option<&Settings>) -> Finding {
+fn size(place: &Place<'_>, runs: usize, settings: Option<&Settings>) -> Finding {
     let bytes = measure(&place.vault);
-    let runs = match look_at(&place.vault).map_or(0, |looked| looked.runs.len()) {
-        1 => "1 run".to_owned(),
-        many => format!("{many} runs"),
-    };
     let limit = settings.map_or(SizeLimit::OFF, |it| it.vault_limit.value);
-    let message = format!(
-        "`{}`, {runs}, {} of at most {limit}",
+    let mut message = format!(
+        "`{}`, {}, {}",
         place.vault.display(),
+        counted(runs, "run"),
         rounded(bytes)
     );
-    match limit.0 {
-        Some(limit) if bytes > limit => Finding::warning("vault", message)
-            .hint("`ralphtool gc` makes room; so does the end of the next run"),
-        _ => Finding::good("vault", message.replace(" of at most off", "")),
+    let Some(most) = limit.0 else {
+        return Finding::good("vault", message);
+    };
+    message += &format!(" of at most {limit}");
+    if bytes > most {
+        return Finding::warning("vault", message)
+            .hint("`ralphtool gc` makes room; so does the end of the next run");
+    }
+    Finding::good("vault", message)
+}
+
+fn journal(folder: &Path, health: JournalHealth) -> Option<Finding> {
+    match health {
+        JournalHealth::Whole => None,
+        JournalHealth::Torn => Some(Finding::warning(
+            "journal",
+            "its last line was cut off by a crash; the next start takes it away",
+        )),
+        JournalHealth::Damaged => {
+            let message = "a line in it is damaged, or was written by a newer ralphtool";
+            let hint = format!(
+                "use the newer one; else everything is still in `{}`: move it away to start again",
+                folder.display()
+            );
+            Some(Finding::fault("journal", message).hint(hint))
+        }
+    }
+}
+
+fn other_repository(place: &Place<'_>, looked: &Look) -> Option<Finding> {
+    let is_ours = Vault::unlocked(&place.vault).belongs_to(place.repository);
+    if looked.open.is_none() || is_ours.unwrap_or(true) {
+        return None;
+    }
+    let error = VaultError::OtherRepository {
+        work_tree: place.repository.work_tree.clone(),
+        vault: place.vault.clone(),
+    };
+    Some(Finding::error("vault", &error.into()))
+}
+
+fn interrupted(open: &OpenRun, looked: &Look) -> Finding {
+    let at_checkpoint = ("it is at a checkpoint", "it goes on from there");
+    let (found, done) = looked.half_way.unwrap_or(at_checkpoint);
+    let message = format!("a run of `{}` is not finished: {found}", open.change);
+    Finding::warning("run", message).hint(format!("`ralphtool resume`: {done}"))
+}
+
+fn processes(place: &Place<'_>, looked: &Look) -> Option<Finding> {
+    let open = looked.open.as_ref();
+    let identity = open.and_then(|open| {
+        let attempt = &open.last_attempt.as_ref()?.attempt;
+        let folder = place.vault.join("runs").join(&open.run.0);
+        recorded(&folder.join("attempts").join(attempt.to_string()))
+    });
+    let known: Vec<RunId> = looked.runs.iter().map(|run| run.run.clone()).collect();
+    let found = find_leftovers(&known, identity.as_slice());
+    if found.is_empty() {
+        return None;
+    }
+    let found = found.join(", ");
+    let message = format!("left running by a run that is no more: {found}");
+    let hint = match open {
+        Some(_) => "`ralphtool resume` ends them first",
+        None => "end them",
+    };
+    Some(Finding::warning("processes", message).hint(hint))
+}
+
+fn index_lock(place: &Place<'_>, is_open: bool) -> Option<Finding> {
+    let lock = place.repository.git_dir.join("index.lock");
+    if !lock.exists() {
+        return None;
+    }
+    let shown = lock.display();
+    if let Some(found) = lock_holder(&lock, place.repository) {
+        let message = format!(
+            "`{shown}` exists: another git process is at work: {} (`{}`)",
+            found.pid, found.command
+        );
+        return Some(Finding::refusal("lock", message).hint("wait for it to end"));
+    }
+    let message = format!("`{shown}` was left by a git that is no more");
+    Some(if is_open {
+        Finding::warning("lock", message).hint("the next start moves it aside")
+    } else {
+        Finding::refusal("lock", message).hint(format!("remove it: `rm {shown}`"))
+    })
+}
+
+fn files_of_no_run(place: &Place<'_>) -> Option<Finding> {
+    let stray = match strays(&place.vault) {
+        Ok(stray) if stray.count > 0 => stray,
+        Ok(_) => return None,
+        Err(error) => return Some(Finding::error("vault", &error)),
+    };
+    let what = match stray.count {
+        1 => "1 snapshot, trash or log folder".to_owned(),
+        many => format!("{many} snapshots, trash or log folders"),
+    };
+    let bytes = rounded(stray.bytes);
+    let message = format!("{what} in the vault belong to no run: {bytes}");
+    Some(Finding::warning("vault", message).hint("`ralphtool gc` removes them"))
+}
+
+fn other_vaults(place: &Place<'_>) -> Option<Finding> {
+    let mut found = match others(place.state, Some(&place.vault), OtherVaults::All) {
+        Ok(found) => found,
+        Err(error) => return Some(Finding::error("vaults", &error)),
+    };
+    found.retain(|it| it.facts.kind != VaultKind::Elsewhere);
+    if found.is_empty() {
+        return None;
+    }
+    let name = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default();
+        format!("`{}`", name.to_string_lossy())
+    };
+    let names: Vec<String> = found.iter().map(|it| name(&it.folder)).collect();
+    let bytes = rounded(found.iter().map(|it| it.bytes).sum());
+    let message = format!("no work tree is behind {}: {bytes}", names.join(", "));
+    let hint = "`ralphtool gc --all-vaults --dry-run` says what is in them; a repository that was moved \
+                finds its vault again at its next run";
+    Some(Finding::warning("vaults", message).hint(hint))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        many => format!("{many} {what}s"),
     }
 }
