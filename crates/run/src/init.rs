@@ -72,7 +72,7 @@ pub struct Candidate {
     pub program: Option<String>,
     /// It is the project's own entry point, which usually calls the tools below it.
     is_runner: bool,
-    /// Why it had better not be run as it is.
+    /// Why it should not run as it is.
     doubt: Option<&'static str>,
 }
 
@@ -110,7 +110,7 @@ pub struct Proposal {
     pub name: String,
     /// The shell line, in the top folder.
     pub run: String,
-    /// The file that tells of it, seen from the top folder.
+    /// The file that shows it, seen from the top folder.
     pub because: String,
     /// Why it is written as a comment only; none where it is active.
     pub inactive: Option<String>,

@@ -6,7 +6,7 @@ pub mod file;
 const LEFT_OUT: &str = "(Older notes are left out here; all of them are in the file.)";
 
 /// The newest notes that fit, from a line's start; `tail` is all of them, or more than fits.
-pub fn newest(tail: &[u8], most: usize) -> Option<String> {
+pub(crate) fn newest(tail: &[u8], most: usize) -> Option<String> {
     let start = tail.len().saturating_sub(most);
     let is_cut = start > 0;
     let kept = if is_cut {

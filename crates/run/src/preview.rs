@@ -14,9 +14,7 @@ const NAMED: usize = 5;
 /// Something to know before a start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// How much it matters.
     pub weight: Weight,
-    /// What it is.
     pub text: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -27,7 +25,7 @@ pub struct Remark {
 pub enum Weight {
     /// A run would refuse to start.
     Stops,
-    /// A run would start, but somebody should look at it.
+    /// A run would start, but the user should check this.
     Warns,
     /// It is as it should be, and good to know.
     Tells,
@@ -39,7 +37,7 @@ impl Remark {
         Self::new(Weight::Stops, text)
     }
 
-    /// Something somebody should look at.
+    /// Something the user should check.
     pub fn warns(text: impl Into<String>) -> Self {
         Self::new(Weight::Warns, text)
     }
@@ -66,7 +64,7 @@ impl Remark {
 }
 
 /// What stays out of commits although git does not ignore it.
-pub fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Remark> {
+pub(crate) fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Remark> {
     let mut secrets = Vec::new();
     let mut large = Vec::new();
     for (path, size) in &tree.untracked {
@@ -77,28 +75,28 @@ pub fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Remark> {
         }
     }
     let mut remarks = Vec::new();
-    if !secrets.is_empty() {
-        let text = format!(
-            "not committed, for their names say secret: {}",
-            named(&secrets)
-        );
-        remarks.push(
-            Remark::warns(text)
-                .hint("the agent can read them; add them to `.gitignore` if they belong here"),
-        );
-    }
-    if !large.is_empty() {
-        let text = format!(
-            "not committed, for they are larger than {largest_file}: {}",
-            named(&large)
-        );
-        remarks.push(Remark::warns(text).hint("add them to `.gitignore`, or set `largest_file`"));
+    for (paths, why, hint) in [
+        (
+            secrets,
+            "their names say secret".to_owned(),
+            "the agent can read them; add them to `.gitignore` if they belong here",
+        ),
+        (
+            large,
+            format!("they are larger than {largest_file}"),
+            "add them to `.gitignore`, or set `largest_file`",
+        ),
+    ] {
+        if !paths.is_empty() {
+            let text = format!("not committed, for {why}: {}", named(&paths));
+            remarks.push(Remark::warns(text).hint(hint));
+        }
     }
     remarks
 }
 
 /// What a new run does with the tree it finds.
-pub fn about_dirty(tree: &TreeState) -> Option<Remark> {
+pub(crate) fn about_dirty(tree: &TreeState) -> Option<Remark> {
     let counts = [
         (tree.staged, "staged"),
         (tree.changed, "changed"),
@@ -140,7 +138,7 @@ fn named(paths: &[&[u8]]) -> String {
 }
 
 /// What a change itself has to say.
-pub fn about_change(change: &Change) -> Vec<Remark> {
+pub(crate) fn about_change(change: &Change) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let tally = change.story_tally();
     let is_open = |state: StoryState| state == StoryState::Open;

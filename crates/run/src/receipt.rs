@@ -21,7 +21,7 @@ use ralph_base::ids::RunId;
 use ralph_base::ids::StoryId;
 
 /// The version of the format.
-pub const RECEIPT_VERSION: u32 = 1;
+const RECEIPT_VERSION: u32 = 1;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
 /// What is known of a run besides its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Whereabouts {
+pub(crate) struct Whereabouts {
     /// The run.
     pub run: RunId,
     /// Its change.
@@ -215,7 +215,7 @@ impl Status {
     }
 
     /// Where a run stands.
-    pub fn of(place: &Whereabouts, progress: &Progress, now: Timestamp) -> Self {
+    pub(crate) fn of(place: &Whereabouts, progress: &Progress, now: Timestamp) -> Self {
         let state = state(place, progress);
         let header = progress.header.as_ref();
         let usage = progress.usage();

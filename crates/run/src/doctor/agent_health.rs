@@ -33,7 +33,7 @@ pub struct AgentHealth {
 
 impl AgentHealth {
     /// An agent nothing is known about yet.
-    pub fn new(name: &str, asked: bool) -> Self {
+    pub(super) fn new(name: &str, asked: bool) -> Self {
         Self {
             name: name.to_owned(),
             asked,
@@ -42,7 +42,7 @@ impl AgentHealth {
     }
 
     /// What to report about a built-in agent that a run may ask.
-    pub fn findings(&self, adapter: &Adapter) -> Vec<Finding> {
+    pub(super) fn findings(&self, adapter: &Adapter) -> Vec<Finding> {
         let mut findings = vec![self.state(adapter)];
         let name = &self.name;
         if self.logged_in == Some(false) {
@@ -54,7 +54,7 @@ impl AgentHealth {
     }
 
     /// Whose account its work is billed to, as far as variables tell.
-    pub fn about_keys(&self) -> Vec<Finding> {
+    pub(super) fn about_keys(&self) -> Vec<Finding> {
         let (mut findings, name) = (Vec::new(), &self.name);
         if !self.keys.is_empty() {
             let keys = quoted(&self.keys);

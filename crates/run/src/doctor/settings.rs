@@ -72,9 +72,8 @@ fn gates(scope: &Scope, root: &Path, settings: &Settings) -> Option<Finding> {
 }
 
 fn unfit(problem: &SettingsProblem) -> Finding {
-    let finding = Finding::refusal("settings", problem.to_string());
-    match &problem.hint {
-        Some(hint) => finding.hint(hint.as_str()),
-        None => finding,
+    Finding {
+        hint: problem.hint.clone(),
+        ..Finding::refusal("settings", problem.to_string())
     }
 }

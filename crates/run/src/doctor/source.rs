@@ -44,9 +44,8 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
 
 /// Without a root there may still be a checklist file to run.
 fn missing(error: &SourceError) -> Finding {
-    let finding = Finding::warning("source", chain(error));
-    match error.hint() {
-        Some(hint) => finding.hint(hint),
-        None => finding,
+    Finding {
+        hint: error.hint().map(Into::into),
+        ..Finding::warning("source", chain(error))
     }
 }

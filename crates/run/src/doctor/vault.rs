@@ -86,21 +86,20 @@ pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findi
 fn size(place: &Place<'_>, runs: usize, settings: Option<&Settings>) -> Finding {
     let bytes = measure(&place.vault);
     let limit = settings.map_or(SizeLimit::OFF, |it| it.vault_limit.value);
-    let mut message = format!(
-        "`{}`, {}, {}",
+    let at_most = limit
+        .0
+        .map_or_else(String::new, |_| format!(" of at most {limit}"));
+    let message = format!(
+        "`{}`, {}, {}{at_most}",
         place.vault.display(),
         counted(runs, "run"),
         rounded(bytes)
     );
-    let Some(most) = limit.0 else {
-        return Finding::good("vault", message);
-    };
-    message += &format!(" of at most {limit}");
-    if bytes > most {
-        return Finding::warning("vault", message)
-            .hint("`ralphtool gc` makes room; so does the end of the next run");
+    match limit.0 {
+        Some(most) if bytes > most => Finding::warning("vault", message)
+            .hint("`ralphtool gc` makes room; so does the end of the next run"),
+        _ => Finding::good("vault", message),
     }
-    Finding::good("vault", message)
 }
 
 fn journal(folder: &Path, health: JournalHealth) -> Option<Finding> {

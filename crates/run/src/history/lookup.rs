@@ -70,7 +70,7 @@ pub fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
 }
 
 /// What is to be said of damage to a record, if there is any.
-pub fn damage(lines: usize) -> Option<String> {
+pub(crate) fn damage(lines: usize) -> Option<String> {
     let (count, verb) = match lines {
         0 => return None,
         1 => ("1 line".to_owned(), "is"),
@@ -82,7 +82,7 @@ pub fn damage(lines: usize) -> Option<String> {
 }
 
 /// A warning that is not in the record, with the time and number of the record before it.
-pub fn complaint_after(last: Option<&Record>, run: &RunId, message: String) -> Record {
+pub(crate) fn complaint_after(last: Option<&Record>, run: &RunId, message: String) -> Record {
     Record {
         v: WIRE_VERSION,
         seq: last.map_or(0, |record| record.seq),

@@ -11,7 +11,7 @@ const TARGETS: &[(Kind, &[&str])] = &[
     (Kind::Lint, &["lint"]),
     (Kind::Types, TYPES),
 ];
-/// The same of the scripts of a package, where `check` can mean anything.
+/// What scripts of a package are called; there, `check` can mean anything.
 const SCRIPTS: &[(Kind, &[&str])] = &[
     (Kind::Tests, &["test"]),
     (Kind::Lint, &["lint"]),

@@ -23,7 +23,7 @@ fn folder(vault: &Path) -> PathBuf {
 
 /// The notes of a change.
 pub fn path(vault: &Path, change: &str) -> PathBuf {
-    // A change may be called by a path; its notes are one file all the same.
+    // A change may be called by a path; its notes are still one file.
     folder(vault).join(format!("{}.md", change.replace('/', "-")))
 }
 
@@ -62,7 +62,7 @@ pub fn open(path: &Path) -> Result<Option<(File, u64)>, FileError> {
         Err(error) if absent(&error) => return Ok(None),
         known => known.tried("look at", path)?,
     };
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a pipe would block until something writes to it.
     if !known.is_file() {
         return Ok(None);
     }

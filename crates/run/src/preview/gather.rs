@@ -7,7 +7,9 @@ use std::path::Path;
 use crate::engine::MENDING_TIMEOUT;
 use crate::engine::agents;
 use crate::engine::refusal::other_run;
-use crate::failure::chain;
+use crate::engine::refusal::other_run;
+use crate::failure::{Failure, chain};
+use crate::learnings::file;
 use crate::machine::Carry;
 use crate::policy::roster::never_asked;
 use crate::preview::Remark;
@@ -20,27 +22,17 @@ use crate::prompt::PromptInput;
 use crate::prompt::prompt;
 use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
-use ralph_base::ids::AttemptNumber;
-use ralph_base::ids::StoryId;
-use ralph_plan::change::Change;
-use ralph_plan::change::Story;
-use ralph_vault::look::look as look_at;
-use ralph_vault::session::CheckpointError;
-use ralph_vault::session::OpenRun;
-use ralph_vault::session::branch_obstacles;
-use ralph_vault::session::obstacles;
-use ralph_vault::session::passing_obstacles;
-use ralph_vault::session::peek;
-use ralph_vault::session::peek_last;
-
-use crate::failure::Failure;
-use crate::learnings::file;
+use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_base::shell::quoted;
+use ralph_plan::change::{Change, Story};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::git::status::tree_state;
-use ralph_vault::store::Vault;
-use ralph_vault::store::holder;
+use ralph_vault::look::look as look_at;
+use ralph_vault::session::{
+    CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles, peek, peek_last,
+};
 use ralph_vault::store::repository_lock::owner;
+use ralph_vault::store::{Vault, holder};
 
 /// What might be started.
 #[derive(Debug, Clone, Copy)]
@@ -76,19 +68,18 @@ pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
 
 fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
     let vault = Vault::folder_for(plan.state, repository);
-    if let Some(owner) = holder(&vault).ok().flatten() {
-        // All else is that run's doing.
-        let text = format!("another ralphtool is at work in this tree: {owner}");
-        let hint = "wait until it ends, or stop it with Ctrl-C there";
-        return vec![Remark::stops(text).hint(hint)];
-    }
-    if let Some(owner) = owner(plan.state, repository) {
-        let text = format!(
-            "another ralphtool is at work in `{}`, which shares the git directory of this work \
-             tree: {}",
+    let here = holder(&vault).ok().flatten();
+    let busy = here.map(|owner| format!("this tree: {owner}")).or_else(|| {
+        let owner = owner(plan.state, repository)?;
+        Some(format!(
+            "`{}`, which shares the git directory of this work tree: {}",
             owner.work_tree.display(),
             owner.process
-        );
+        ))
+    });
+    if let Some(place) = busy {
+        // Everything else may be the doing of that run.
+        let text = format!("another ralphtool is at work in {place}");
         let hint = "wait until it ends, or stop it with Ctrl-C there";
         return vec![Remark::stops(text).hint(hint)];
     }
@@ -114,27 +105,24 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
 
 /// What an earlier run left.
 fn runs(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark> {
-    let found = match (look_at(vault), peek_last(plan.state, repository)) {
-        (Ok(found), Ok(last)) => (found, last),
+    let (looked, last) = match (look_at(vault), peek_last(plan.state, repository)) {
+        (Ok(looked), Ok(last)) => (looked, last),
         (Err(error), _) | (_, Err(error)) => return Some(refused(&error)),
     };
     let is_ours = Vault::unlocked(vault).belongs_to(repository);
     if !is_ours.unwrap_or(true) {
         return None;
     }
-    let (looked, last) = found;
     let is_same = |run: &OpenRun| run.change == plan.change.name;
     match (looked.open, last) {
         (Some(open), _) if !is_same(&open) => Some(failed(&other_run(&open.change))),
         (Some(open), _) => {
-            let text = format!(
-                "a run of `{}` was interrupted: it goes on from there",
-                open.change
-            );
-            let remark = Remark::tells(text);
-            Some(match looked.half_way {
-                Some((what, then)) => remark.hint(format!("{what}: {then}")),
-                None => remark,
+            let change = open.change;
+            let text = format!("a run of `{change}` was interrupted: it goes on from there");
+            let half_way = looked.half_way;
+            Some(Remark {
+                hint: half_way.map(|(what, then)| format!("{what}: {then}")),
+                ..Remark::tells(text)
             })
         }
         (None, Some(kept)) => Some(
@@ -153,23 +141,22 @@ fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
 }
 
 fn refused(error: &CheckpointError) -> Remark {
-    let remark = Remark::stops(chain(error));
-    match error.hint() {
-        Some(hint) => remark.hint(hint),
-        None => remark,
+    Remark {
+        hint: error.hint(),
+        ..Remark::stops(chain(error))
     }
 }
 
 fn failed(failure: &Failure) -> Remark {
-    let remark = Remark::stops(chain(failure));
-    match failure.hints() {
-        [] => remark,
-        hints => remark.hint(hints.join("; ")),
+    let hints = failure.hints();
+    Remark {
+        hint: (!hints.is_empty()).then(|| hints.join("; ")),
+        ..Remark::stops(chain(failure))
     }
 }
 
-/// The prompt of the next attempt at a story, as an agent would get it: the first, or the one that
-/// follows in the run that is gone on with. The vault is neither opened nor made.
+/// The prompt of the next attempt at a story, as an agent would get it: the first, or the next one in
+/// the run that would be resumed. The vault is neither opened nor created.
 pub fn prompt_of(
     change: &Change,
     story: &Story,
@@ -202,7 +189,7 @@ pub fn prompt_of(
     }))
 }
 
-/// The next attempt at a story of a run, and what it is told of the last one.
+/// The next attempt at a story of a run, and what its prompt says of the last one.
 fn following(
     open: &OpenRun,
     story: &Story,

@@ -17,7 +17,7 @@ use crate::records::summary::{RunState, RunSummary};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptNumber, StoryId};
 
-/// A run of a gate: the story it was told with, and its place among that story's.
+/// A run of a gate: the story it was recorded with, and its place among that story's.
 type GatePlace = (StoryId, usize);
 
 /// What the records say beyond where the run stands.
@@ -150,11 +150,11 @@ impl Notes {
                     changed_files: *changed_files,
                     superseded: false,
                 });
-                // One that was told of by a later start says nothing of when it was done.
-                let told_at_once = *duration_ms > 0;
+                // If a later start recorded it, the record does not say when it was done.
+                let recorded_at_once = *duration_ms > 0;
                 let last = before.stories.iter().find(|it| it.id == *story);
                 let last = last.and_then(|it| it.attempts.last());
-                if let Some(last) = last.filter(|_| told_at_once) {
+                if let Some(last) = last.filter(|_| recorded_at_once) {
                     let took = record.at.duration_since(last.started_at).as_millis();
                     let took = u64::try_from(took).unwrap_or(0);
                     self.took.insert((story.clone(), last.number), took);

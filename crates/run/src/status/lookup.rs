@@ -118,12 +118,11 @@ impl Watch {
 fn whereabouts(looked: Look, owner: Option<String>) -> Option<Whereabouts> {
     let is_open = looked.open.is_some();
     let mut begun = looked.runs.into_iter().rev();
-    let (run, change) = match looked.open {
-        Some(open) => (open.run, open.change),
-        None => {
-            let last = begun.find(|run| run.standing != Standing::TakenBack)?;
-            (last.run, last.change)
-        }
+    let (run, change) = if let Some(open) = looked.open {
+        (open.run, open.change)
+    } else {
+        let last = begun.find(|run| run.standing != Standing::TakenBack)?;
+        (last.run, last.change)
     };
     Some(Whereabouts {
         run,

@@ -35,7 +35,7 @@ pub(in crate::cli) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
         let error = sh.args(["-c", SCRIPT]).envs(IDENTITY).exec();
         return Some(report(&format!("could not run `sh`: {error}"), 1));
     }
-    Some(match add_line(&change, StoryId(story)) {
+    Some(match add_line(&change, &StoryId(story)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure.to_string(), 1),
     })
@@ -48,7 +48,7 @@ fn report(message: &str, code: u8) -> ExitCode {
 }
 
 /// Adds a line to `DEMO.md`, ticks the boxes of the story and promises that it is done.
-fn add_line(change: &str, story: StoryId) -> Result<(), Failure> {
+fn add_line(change: &str, story: &StoryId) -> Result<(), Failure> {
     let failed =
         |what: &str, error: io::Error| Failure::system(format!("could not {what}: {error}"));
     // An agent that does not read its prompt breaks the pipe.
@@ -65,7 +65,7 @@ fn add_line(change: &str, story: StoryId) -> Result<(), Failure> {
         source::find_root(&around).and_then(|root| source::read_change(&root, change, &around));
     // A checklist is not found by its name; the loop ticks its boxes after the promise.
     if let Ok(change) = by_name {
-        let ticked = source::tick_story(&change, &story)?;
+        let ticked = source::tick_story(&change, story)?;
         lines.extend(ticked.iter().map(|task| format!("ticking {task}")));
     }
     lines.push("<promise>COMPLETE</promise>".to_owned());

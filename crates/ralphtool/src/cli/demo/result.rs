@@ -127,9 +127,10 @@ impl Remains {
             (EDITED, "your edit", self.is_edit_there),
             (UNTRACKED, "your untracked file", self.is_untracked_there),
         ] {
-            let mark = match is_there {
-                true => paint.apply(GOOD, "is still there"),
-                false => paint.apply(BAD, "is lost"),
+            let mark = if is_there {
+                paint.apply(GOOD, "is still there")
+            } else {
+                paint.apply(BAD, "is lost")
             };
             let deleted = ("deleted", path.to_owned());
             let was_deleted = self.failed.iter().any(|it| it.acts.contains(&deleted));

@@ -6,7 +6,7 @@ use crate::ui::text::clean_lines;
 /// that is shown, so that escaping the character alone would not help.
 const BREAK: char = '\u{200b}';
 
-/// One line of foreign text, at most so many characters of it.
+/// One line of foreign text, with at most `most` characters.
 pub(super) fn inline(text: &str, most: usize) -> String {
     let line = clean_lines(text).join(" ");
     let mut escaped = String::with_capacity(line.len() + 16);

@@ -32,7 +32,7 @@ pub(crate) fn page(receipt: &Receipt) -> String {
     let top = top(receipt);
     let bottom = bottom(receipt);
     let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
-    // What matters most gets its room first; the details go in the middle all the same.
+    // What matters most gets its room first, although the details stand in the middle.
     let rows = fitting(receipt.stories.iter().map(row), &mut left);
     let warnings = receipt.warnings.iter().map(warning_text);
     let warnings = warnings.map(|it| format!("- {}\n", inline(&it, LINE)));
@@ -126,15 +126,14 @@ fn top(receipt: &Receipt) -> String {
 }
 
 fn bottom(receipt: &Receipt) -> String {
-    let mut text = "### Totals\n\n".to_owned();
     // Stories and attempts are in the first line of the page.
-    let shown = |name: &str| !matches!(name, "stories" | "attempts");
-    for (name, value) in totals(receipt) {
-        if shown(name) {
-            text += &format!("- {name}: {}\n", inline(&value, LINE));
-        }
-    }
-    text + &format!("- run: {}\n", inline(&receipt.run.0, TITLE))
+    let is_below = |name: &str| !matches!(name, "stories" | "attempts");
+    let mut facts = totals(receipt);
+    facts.retain(|(name, _)| is_below(name));
+    facts.push(("run", receipt.run.0.clone()));
+    let line = |(name, value): &(&str, String)| format!("- {name}: {}", inline(value, LINE));
+    let lines: Vec<String> = facts.iter().map(line).collect();
+    format!("### Totals\n\n{}\n", lines.join("\n"))
 }
 
 fn row(story: &StoryReceipt) -> String {
