@@ -45,7 +45,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
 /// Without a root there may still be a checklist file to run.
 fn missing(error: &SourceError) -> Finding {
     Finding {
-        hint: error.hint().map(Into::into),
+        hint: error.hint(),
         ..Finding::warning("source", chain(error))
     }
 }
