@@ -88,7 +88,7 @@ fn a_termination_does_too() {
 fn a_second_interrupt_leaves_no_grace() {
     let deaf = format!("trap '' INT TERM\n{WORKS_FOR_EVER}\nwhile :; do sleep 300; done");
     let signals = [
-        (Signal::INT, "stopping: the agent is asked to end"),
+        (Signal::INT, "stopping: waiting for the agent to exit"),
         (Signal::INT, "stopping at once"),
     ];
     stops(&deaf, &signals, 130);
