@@ -394,14 +394,11 @@ impl App {
     }
 
     fn on_run_over(&mut self, over: RunOver) -> Option<Request> {
-        let began = self
-            .run
-            .as_ref()
-            .is_some_and(|run| run.progress.header.is_some());
         if self.then == Then::Leave {
             return Some(Request::Quit);
         }
-        if let Some(run) = self.run.as_mut().filter(|_| began) {
+        let began = |run: &&mut Run| run.progress.header.is_some();
+        if let Some(run) = self.run.as_mut().filter(began) {
             run.over = Some(over);
             // The loop is over and will not do what was chosen at the last moment.
             self.completion.reopen();

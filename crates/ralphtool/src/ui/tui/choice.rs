@@ -15,11 +15,11 @@ const FRAME: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// In its upper border.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// Its text; wrapped here.
     pub(crate) body: Vec<Line<'static>>,
     /// Keys and what each does.
-    pub(crate) keys: Vec<(String, String)>,
+    pub(crate) keys: Vec<(&'static str, &'static str)>,
 }
 
 impl Choice {
@@ -65,7 +65,7 @@ impl Choice {
         let mut lines: Vec<Line<'static>> = Vec::new();
         for (key, meaning) in &self.keys {
             let answer = Line::from(vec![
-                Span::styled(key.clone(), palette.key()),
+                Span::styled(*key, palette.key()),
                 Span::raw(format!(" {meaning}")),
             ]);
             match lines.last_mut() {
@@ -109,14 +109,13 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn choice(body: &[&str]) -> Choice {
-        let key = |key: &str, meaning: &str| (key.to_owned(), meaning.to_owned());
         Choice {
-            title: "Stop".to_owned(),
+            title: "Stop",
             body: body
                 .iter()
                 .map(|text| Line::raw((*text).to_owned()))
                 .collect(),
-            keys: vec![key("y", "stop it"), key("Esc", "go on")],
+            keys: vec![("y", "stop it"), ("Esc", "go on")],
         }
     }
 

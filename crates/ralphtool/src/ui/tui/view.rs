@@ -134,9 +134,9 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     }
     if let Some(error) = &app.error {
         let choice = Choice {
-            title: "It did not work".to_owned(),
+            title: "It did not work",
             body: error_lines(error, app.palette),
-            keys: vec![("any key".to_owned(), "goes on".to_owned())],
+            keys: vec![("any key", "goes on")],
         };
         choice.draw(area, QUESTION, frame.buffer_mut(), app.palette);
     }
@@ -147,7 +147,7 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
         .run
         .as_ref()
         .and_then(|run| run.progress.current_story());
-    let story = story.map_or_else(String::new, |story| story.id.to_string());
+    let story = story.map_or("", |story| story.id.0.as_str());
     let (title, text) = match confirmation {
         Confirmation::Stop => (
             "Stop the run?",
@@ -170,12 +170,9 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
         ),
     };
     Choice {
-        title: title.to_owned(),
+        title,
         body: vec![Line::from(text)],
-        keys: vec![
-            ("y".to_owned(), "yes".to_owned()),
-            ("any other key".to_owned(), "no".to_owned()),
-        ],
+        keys: vec![("y", "yes"), ("any other key", "no")],
     }
 }
 
@@ -194,14 +191,11 @@ fn trust_question(prompt: &TrustPrompt) -> Choice {
     )));
     body.extend(trust::lines(claims).into_iter().map(Line::from));
     Choice {
-        title: "Allow this?".to_owned(),
+        title: "Allow this?",
         body,
         keys: vec![
-            (
-                "y".to_owned(),
-                "allow it until the file changes, and start".to_owned(),
-            ),
-            ("any other key".to_owned(), "no".to_owned()),
+            ("y", "allow it until the file changes, and start"),
+            ("any other key", "no"),
         ],
     }
 }

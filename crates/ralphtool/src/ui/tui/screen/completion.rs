@@ -281,18 +281,13 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
 }
 
 fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette) -> Line<'static> {
+    let (branch, original) = (clean(&header.branch), clean(&header.original));
     let (key, text) = match choice {
         Choice::Cleanup => (
             "c",
-            format!(
-                "Return to {} with changes uncommitted",
-                clean(&header.original)
-            ),
+            format!("Return to {original} with changes uncommitted"),
         ),
-        Choice::Keep => (
-            "k",
-            format!("Stay on {} with checkpoint commits", clean(&header.branch)),
-        ),
+        Choice::Keep => ("k", format!("Stay on {branch} with checkpoint commits")),
         Choice::Again => ("r", "Go on with what is left".to_owned()),
         Choice::Restart => ("r", "Try to go on with the run".to_owned()),
         Choice::Leave => (" ", "Leave it for now; nothing is lost".to_owned()),

@@ -347,8 +347,8 @@ impl Run {
                 }
                 let Some(entry) = place else {
                     let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
-                    let around = self.agent.find_around(needle);
-                    return Some(around.map_or(nowhere, |query| Step::Ask(Request::Query(query))));
+                    let around = self.agent.find_around(needle).map(Request::Query);
+                    return Some(around.map_or(nowhere, Step::Ask));
                 };
                 self.agent.go_to(entry);
             }

@@ -48,10 +48,10 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    fn setting<T>(label: &'static str, setting: &Sourced<T>, value: impl Display) -> Self {
+    fn setting<T: Display>(label: &'static str, setting: &Sourced<T>) -> Self {
         Self {
             label,
-            value: value.to_string(),
+            value: setting.value.to_string(),
             changed: setting.origin == Origin::Screen,
         }
     }
@@ -103,27 +103,24 @@ impl Fields {
     /// What a line shows.
     pub(crate) fn shown(&self, field: Field, settings: &Settings) -> Shown {
         match field {
-            Field::Agent => Shown::setting("agent", &settings.agent, &settings.agent.value),
+            Field::Agent => Shown::setting("agent", &settings.agent),
             Field::Model => match &settings.model {
-                Some(model) => Shown::setting("model", model, &model.value),
+                Some(model) => Shown::setting("model", model),
                 None => Shown::text("model", "the agent's own"),
             },
-            Field::Retries => {
-                let retries = &settings.max_retries;
-                Shown::setting("retries", retries, retries.value)
-            }
+            Field::Retries => Shown::setting("retries", &settings.max_retries),
             Field::Gate(index) => {
                 let (name, on) = self.gate(index);
                 let mark = if on { "☑" } else { "☐" };
-                Shown::setting("gate", &settings.gates, format!("{mark} {name}"))
+                Shown {
+                    changed: settings.gates.origin == Origin::Screen,
+                    ..Shown::text("gate", &format!("{mark} {name}"))
+                }
             }
             Field::AddGate => Shown::text("", "+ add a gate"),
-            Field::Cost => Shown::setting("max cost", &settings.max_cost, settings.max_cost.value),
-            Field::Tokens => {
-                let tokens = &settings.max_tokens;
-                Shown::setting("max tokens", tokens, tokens.value)
-            }
-            Field::Time => Shown::setting("max time", &settings.max_time, settings.max_time.value),
+            Field::Cost => Shown::setting("max cost", &settings.max_cost),
+            Field::Tokens => Shown::setting("max tokens", &settings.max_tokens),
+            Field::Time => Shown::setting("max time", &settings.max_time),
         }
     }
 

@@ -140,11 +140,9 @@ impl Run {
             return Step::Type(Typing::Search);
         }
         if self.tab == Tab::Agent {
-            let query = self.agent.find(&self.needle, forward);
-            return query.map_or_else(
-                || Step::Say("no agent has worked on this story yet".to_owned()),
-                |query| Step::Ask(Request::Query(query)),
-            );
+            let query = self.agent.find(&self.needle, forward).map(Request::Query);
+            let no_agent = || Step::Say("no agent has worked on this story yet".to_owned());
+            return query.map_or_else(no_agent, Step::Ask);
         }
         if self.pane_mut().find(forward) {
             Step::Stay
