@@ -44,6 +44,7 @@ impl Usage {
     }
 
     /// The usage as reported by an agent that counts input read from a cache as input, too.
+    #[must_use]
     pub fn without_cached_input(self) -> Self {
         Self {
             input_tokens: self.input_tokens.saturating_sub(self.cache_read_tokens),
@@ -52,6 +53,7 @@ impl Usage {
     }
 
     /// What is left of a total without a part of it.
+    #[must_use]
     pub fn without(&self, part: &Self) -> Self {
         let cost = |total: f64| (total - part.cost_usd.unwrap_or(0.0)).max(0.0);
         Self {

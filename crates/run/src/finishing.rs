@@ -1,36 +1,23 @@
 //! What can be done after a run: finish it, rewind it, restore files of a parked attempt, or undo
 //! the last of these. Each is prepared first, so that the user sees what it will do.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::engine::MENDING_TIMEOUT;
 use crate::engine::attempts::find;
 use crate::engine::gaps::append;
-use crate::engine::outside;
 use crate::engine::refusal::refusal;
 use crate::engine::repair::repair;
-use crate::failure::Failure;
-use crate::failure::chain;
-use crate::records::event::Event;
-use crate::records::event::FinishChoice;
-use ralph_base::ids::RunId;
-use ralph_base::ids::StoryId;
-use ralph_vault::journal::steps::Line;
-use ralph_vault::journal::steps::MoveKind;
-use ralph_vault::journal::steps::Step;
-use ralph_vault::session::CheckpointError;
-use ralph_vault::session::Checkpoints;
-use ralph_vault::session::FinishReport;
-use ralph_vault::session::Notice;
-use ralph_vault::session::OpenRun;
-use ralph_vault::session::Outline;
-use ralph_vault::session::PreparedFinish;
-use ralph_vault::session::PreparedMove;
-use ralph_vault::session::PreparedUndo;
-use ralph_vault::session::Undone;
+use crate::engine::{MENDING_TIMEOUT, outside};
+use crate::failure::{Failure, chain};
+use crate::records::event::{Event, FinishChoice};
+use ralph_base::ids::{RunId, StoryId};
+use ralph_vault::journal::steps::{Line, MoveKind, Step};
+use ralph_vault::session::{
+    CheckpointError, Checkpoints, FinishReport, Notice, OpenRun, Outline, PreparedFinish,
+    PreparedMove, PreparedUndo, Undone,
+};
 
 /// What an interrupted run left, and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -12,13 +12,9 @@ mod tests;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::records::event::BudgetLimits;
-use crate::records::event::FailureKind;
-use crate::records::event::FinishChoice;
+use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
 use crate::records::summary::RunState;
-use ralph_base::ids::AttemptNumber;
-use ralph_base::ids::RunId;
-use ralph_base::ids::StoryId;
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
 /// The version of the format.
 const RECEIPT_VERSION: u32 = 1;

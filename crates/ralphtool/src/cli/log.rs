@@ -6,22 +6,15 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::output;
-use super::reporter;
 use super::repository::repository_to_read;
 use super::runtime::on_runtime;
-use super::tui;
-use crate::ui::Reporter;
-use crate::ui::log;
-use crate::ui::receipt;
+use super::{output, reporter, tui};
+use crate::ui::{Reporter, log, receipt};
 use ralph_run::failure::Failure;
-use ralph_run::history::lookup::find_run;
-use ralph_run::history::lookup::past_runs;
-use ralph_run::history::lookup::read_run;
+use ralph_run::history::lookup::{find_run, past_runs, read_run};
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
-use ralph_vault::store::Vault;
-use ralph_vault::store::state_directory;
+use ralph_vault::store::{Vault, state_directory};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,15 +1,10 @@
 //! Git itself, the repository, and what would keep a run from beginning in it.
 
-use super::Finding;
-use super::Place;
-use super::Scope;
-use super::TIMEOUT;
+use super::{Finding, Place, Scope, TIMEOUT};
 use crate::failure::chain;
 use ralph_vault::git::process;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::obstacles as find_obstacles;
-use ralph_vault::session::told_damaged;
-use ralph_vault::session::unfinished_at;
+use ralph_vault::session::{obstacles as find_obstacles, told_damaged, unfinished_at};
 
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);

@@ -4,22 +4,14 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::engine::MENDING_TIMEOUT;
-use crate::engine::agents;
 use crate::engine::refusal::other_run;
-use crate::engine::refusal::other_run;
+use crate::engine::{MENDING_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
 use crate::learnings::file;
 use crate::machine::Carry;
 use crate::policy::roster::never_asked;
-use crate::preview::Remark;
-use crate::preview::about_change;
-use crate::preview::about_dirty;
-use crate::preview::about_guarded;
-use crate::prompt::ParkedWork;
-use crate::prompt::PreviousFailure;
-use crate::prompt::PromptInput;
-use crate::prompt::prompt;
+use crate::preview::{Remark, about_change, about_dirty, about_guarded};
+use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
 use ralph_base::ids::{AttemptNumber, StoryId};

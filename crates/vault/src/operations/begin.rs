@@ -3,6 +3,7 @@
 
 use crate::journal::Log;
 use crate::repo::Repo;
+use crate::repo::visible::write_tree;
 use crate::tree::Tree;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -197,7 +198,7 @@ impl Repo {
             }
         }
         let notices = self.update_index(git, &paths)?;
-        Ok((self.tree(git)?, notices))
+        Ok((write_tree(git)?, notices))
     }
 
     /// The user's index as it is, and a private copy to work on, both with its time.

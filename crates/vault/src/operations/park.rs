@@ -21,7 +21,7 @@ use crate::repo::objects::fan_out;
 use crate::repo::plain_commit::Order;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::{forget, to_forget, visible_paths};
+use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
 use crate::scan::taking::Taken;
 use crate::session::{Checkpoints, Notice, Result};
 use crate::tree::manifest::Manifest;
@@ -269,7 +269,7 @@ impl Repo {
         let git = self.without_piped_attributes(&git.with_index(&index), &order.paths);
         forget(&git, hidden)?;
         self.update_index(&git, &order.paths)?;
-        let tree = self.tree(&git)?;
+        let tree = write_tree(&git)?;
         self.commit_tree_parked(current, label, (&git, tree))
     }
 

@@ -15,7 +15,7 @@ use crate::repair::directory::{Care, Mended};
 use crate::repo::plain_commit::Order;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::{forget, to_forget, visible_paths};
+use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
 use crate::scan::modules::is_module_path;
 use crate::scan::taking::{Taken, below, show};
 use crate::session::{Checkpoints, Notice, Result};
@@ -360,7 +360,7 @@ impl Tree {
         forget(&git, stored.unstaged)?;
         forget(&git, &to_forget(base, taken))?;
         let notices = repo.update_index(&git, &to_store)?;
-        let tree = repo.tree(&git)?;
+        let tree = write_tree(&git)?;
         repo.link_objects()?;
         Ok((tree, notices))
     }

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frozen_config::value_of;
-use crate::session::Result;
 use crate::tree::walk::absolute;
 use ralph_base::files::read_if_present;
 
@@ -70,14 +69,14 @@ pub(crate) enum Converted {
 
 impl Repo {
     /// What git makes of files in this run.
-    pub(crate) fn conversions(&self) -> Result<&Conversions> {
+    pub(crate) fn conversions(&self) -> &Conversions {
         if let Some(known) = self.conversions.get() {
-            return Ok(known);
+            return known;
         }
         let config = self.places.vault.scratch("work").join("config");
         let config = fs::read_to_string(config).unwrap_or_default();
         let said = self.work.run(["var", "-l"]).unwrap_or_default();
-        Ok(self.learn_conversions(&config, &String::from_utf8_lossy(&said)))
+        self.learn_conversions(&config, &String::from_utf8_lossy(&said))
     }
 
     /// Takes from the frozen configuration, and from git's own variables, what git makes of files.

@@ -67,7 +67,7 @@ impl Repo {
             }
         }
         let is_compared_here =
-            listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions()?.always;
+            listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions().always;
         known.may_be_converted = self.was_converting(&known.tracked)?;
         let mut unclean = self.converted(&git, &known.tracked)?;
         if !is_compared_here {
@@ -89,7 +89,7 @@ impl Repo {
     /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
     fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> Result<bool> {
         let repository = &self.places.repository;
-        if self.conversions()?.line_endings != LineEndings::Unsaid
+        if self.conversions().line_endings != LineEndings::Unsaid
             || repository.common_dir.join("lfs").exists()
         {
             return Ok(true);
@@ -166,7 +166,7 @@ impl Repo {
 
     /// Tracked paths that git converts on the way in or out: their object is not their bytes.
     fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let conversions = self.conversions()?;
+        let conversions = self.conversions();
         if conversions.line_endings == LineEndings::Converted {
             return Ok(tracked.clone());
         }

@@ -60,7 +60,7 @@ impl Repo {
     /// Writes the index and the tree of an order. None where git has to do it.
     pub(crate) fn plain_tree(&self, order: &Order) -> Result<Option<ObjectId>> {
         // Where the system cannot tell an outage, everything git writes is synced by it.
-        if !self.notices_outages || self.conversions()?.always {
+        if !self.notices_outages || self.conversions().always {
             return Ok(None);
         }
         let Some(known) = self.conversions.get() else {

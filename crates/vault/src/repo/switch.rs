@@ -105,7 +105,7 @@ impl Repo {
         let Some(committer) = self.committer() else {
             return Ok(false);
         };
-        let conversions = self.conversions()?;
+        let conversions = self.conversions();
         if conversions.always || !conversions.logs {
             return Ok(false);
         }

@@ -162,18 +162,6 @@ impl Repo {
         links.map(notice).collect()
     }
 
-    /// Writes the tree of a private index.
-    pub(crate) fn tree(&self, git: &Git) -> Result<ObjectId> {
-        let tree = git.line(["write-tree", "--missing-ok"])?;
-        ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
-            GitError::Unexpected {
-                command: "write-tree".to_owned(),
-                answer: tree,
-            }
-            .into()
-        })
-    }
-
     /// Writes a commit of a tree; objects go where `git` has them.
     pub(crate) fn commit(
         &self,
@@ -447,6 +435,18 @@ fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
         Some(error) if stored == 0 => Err(error.into()),
         _ => Ok(notices),
     }
+}
+
+/// Writes the tree of a private index.
+pub(crate) fn write_tree(git: &Git) -> Result<ObjectId> {
+    let tree = git.line(["write-tree", "--missing-ok"])?;
+    ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
+        GitError::Unexpected {
+            command: "write-tree".to_owned(),
+            answer: tree,
+        }
+        .into()
+    })
 }
 
 #[cfg(test)]
