@@ -19,8 +19,8 @@ use serde::Serialize;
 use self::agent_health::AgentHealth;
 use crate::failure::chain;
 use ralph_plan::source::Surroundings;
+use ralph_vault::CheckpointError;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::CheckpointError;
 use ralph_vault::store::{StateDirectoryError, Vault};
 
 /// How long a git command may take during a check.

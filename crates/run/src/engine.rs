@@ -43,7 +43,9 @@ use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
 use ralph_process::Supervisors;
-use ralph_vault::session::{CheckpointError, Checkpoints, FinishReport, Notice};
+use ralph_vault::error::Notice;
+use ralph_vault::session::Checkpoints;
+use ralph_vault::{CheckpointError, FinishReport};
 
 use crate::records::recorder::Recorder;
 use agent_run::AgentRun;

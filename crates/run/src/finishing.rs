@@ -13,10 +13,12 @@ use crate::engine::{MENDING_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
 use crate::records::event::{Event, FinishChoice};
 use ralph_base::ids::{RunId, StoryId};
+use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
-use ralph_vault::session::{
-    CheckpointError, Checkpoints, FinishReport, Notice, OpenRun, Outline, PreparedFinish,
-    PreparedMove, PreparedUndo, Undone,
+use ralph_vault::session::Checkpoints;
+use ralph_vault::{
+    CheckpointError, FinishReport, OpenRun, Outline, PreparedFinish, PreparedMove, PreparedUndo,
+    Undone,
 };
 
 /// What an interrupted run left, and what was done about it.

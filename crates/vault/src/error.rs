@@ -1,6 +1,5 @@
 //! Why a checkpoint step did not work.
 
-use super::look::look;
 use crate::git::process::GitError;
 use crate::git::repository::RepositoryError;
 use crate::store::VaultError;
@@ -94,25 +93,23 @@ impl CheckpointError {
     }
 }
 
-/// Says which run has the repository, and where.
-pub(crate) fn describe_owner(error: VaultError) -> CheckpointError {
-    let VaultError::RepositoryLocked { owner } = error else {
-        return error.into();
-    };
-    let open = look(&owner.vault).ok().and_then(|found| found.open);
-    let who = open.map_or_else(
-        || "another ralphtool".to_owned(),
-        |open| format!("a run of `{}`", open.change),
-    );
-    let place = owner.work_tree.display();
-    CheckpointError::refused(
-        format!(
-            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
-            owner.process
-        ),
-        format!(
-            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
-             repositories: `git clone {place} DIR`"
-        ),
-    )
+/// A result of this module.
+pub(crate) type Result<T, E = CheckpointError> = std::result::Result<T, E>;
+
+/// Something the user should hear about; the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Stable name.
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+impl Notice {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
 }

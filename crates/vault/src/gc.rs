@@ -12,8 +12,6 @@
 //!
 //! Which runs go is decided elsewhere.
 
-pub mod other_vaults;
-
 pub(crate) mod folders;
 mod journal;
 mod needs;
@@ -22,20 +20,22 @@ mod refs;
 pub(crate) mod runs;
 mod store;
 
-use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use folders::Folders;
+use store::StorePlan;
+
+use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
 use crate::journal::steps::{self, Journal, Line};
-use crate::session::{CheckpointError, Checkpoints, ObjectLinks, Result, barriers};
+use crate::repo::Repo;
+use crate::repo::objects::ObjectLinks;
+use crate::session::{Checkpoints, barriers};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::sync_file_system;
 use ralph_base::ids::RunId;
-
-use folders::Folders;
-use store::StorePlan;
 
 /// What goes, found out while the vault is locked.
 #[derive(Debug)]

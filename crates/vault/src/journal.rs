@@ -4,9 +4,10 @@ pub mod reopening;
 pub(crate) mod run_state;
 pub mod steps;
 
-use ralph_base::ids::RunId;
 use run_state::RunState;
 use steps::Journal;
+
+use ralph_base::ids::RunId;
 
 /// The journal, and the state that its lines add up to.
 #[derive(Debug)]

@@ -7,11 +7,12 @@ use std::path::Path;
 use super::gc::folders::Folders;
 use super::gc::runs;
 use super::parked::parked_attempts;
+use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{PastRun, Tally};
-use crate::journal::run_state::{OpenRun, Phase, RunState};
+use crate::git::repository::Repository;
+use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps;
-use crate::session::Result;
-use crate::store::Vault;
+use crate::store::{Vault, VaultError, where_now};
 use ralph_base::files::read_if_present;
 
 /// Whether a journal can be read.
@@ -111,6 +112,46 @@ fn has_checksum(line: &[u8]) -> bool {
     };
     let json = json.strip_prefix(b" ").unwrap_or_default();
     checksum == format!("{:08x}", crc32fast::hash(json)).as_bytes()
+}
+
+/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
+    let folder = Vault::folder_for(state_directory, repository);
+    let state = RunState::from_journal(&crate::journal::steps::read(&folder.join("journal"))?);
+    let last = state.open_run().or_else(|| state.kept().map(Current::seen));
+    Ok(last.map(|run| OpenRun {
+        plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
+        ..run
+    }))
+}
+
+/// The open run of a work tree, looked up without the lock and without touching anything.
+pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
+    let folder = Vault::folder_for(state_directory, repository);
+    Ok(crate::look::look(&folder)?.open)
+}
+
+/// Says which run has the repository, and where.
+pub(crate) fn describe_owner(error: VaultError) -> CheckpointError {
+    let VaultError::RepositoryLocked { owner } = error else {
+        return error.into();
+    };
+    let open = look(&owner.vault).ok().and_then(|found| found.open);
+    let who = open.map_or_else(
+        || "another ralphtool".to_owned(),
+        |open| format!("a run of `{}`", open.change),
+    );
+    let place = owner.work_tree.display();
+    CheckpointError::refused(
+        format!(
+            "{who} is at work in `{place}` ({}), and this work tree shares its git directory",
+            owner.process
+        ),
+        format!(
+            "wait until it ends, or stop it with Ctrl-C there; two runs at a time need two \
+             repositories: `git clone {place} DIR`"
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a run does to its work tree, one file per operation.
 
+pub(crate) mod changed;
+pub(crate) mod scans;
 pub(crate) mod twins;
 
 pub(crate) mod begin;

@@ -1,18 +1,20 @@
 //! Parked attempts, looked at and put back: what the journal says of them, their diff, and their
 //! files in the tree again.
 
-use crate::repo::Repo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::error::{CheckpointError, Result};
 use crate::git::repository::Repository;
 use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
 use crate::operations::moving::{PreparedMove, over};
+use crate::paths::show;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::{show, under_any};
-use crate::session::{CheckpointError, Checkpoints, Result};
+use crate::session::Checkpoints;
 use crate::store::Vault;
 use crate::tree::manifest::{Changes, Kind, Manifest, compare};
+use crate::tree::scanned::under_any;
 use ralph_base::ids::{AttemptId, RunId};
 
 /// One parked attempt.

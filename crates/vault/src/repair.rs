@@ -3,6 +3,7 @@
 pub(crate) mod broken_refs;
 pub(crate) mod content;
 pub(crate) mod directory;
+pub(crate) mod locks;
 pub(crate) mod missing_objects;
 pub(crate) mod objects;
 pub(crate) mod parts;

@@ -24,17 +24,17 @@ use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::git::object_id::ObjectId;
-use crate::git::process::Git;
-use crate::git::refs::RefReader;
-use crate::git::repository::Repository;
-use crate::repair::objects::ObjectListings;
-use crate::scan::modules::ModuleLinks;
-use crate::store::Vault;
 use conversions::Conversions;
 use git_copy::GitCopy;
 use objects::ObjectLinks;
 use plain_commit::Identity;
+
+use crate::git::object_id::ObjectId;
+use crate::git::process::Git;
+use crate::git::refs::RefReader;
+use crate::git::repository::Repository;
+use crate::repo::objects::{ModuleLinks, ObjectListings};
+use crate::store::Vault;
 use ralph_base::ids::RunId;
 
 /// Where everything is.
@@ -80,4 +80,13 @@ pub(crate) struct Repo {
     pub(crate) object_listings: Arc<ObjectListings>,
     /// The store has all folders for objects, or gets them.
     pub(crate) is_fanned_out: bool,
+}
+
+/// How closely objects are looked for that an agent may have collected as garbage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// The checkpoint's commit is enough: the tree is saved, nothing old is needed.
+    ForSave,
+    /// Whatever a restore may bring back, old stashes too.
+    ForRestore,
 }

@@ -61,69 +61,29 @@
 #[cfg(test)]
 mod tests;
 
-use crate::journal::Log;
 use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::repo::Places;
-use crate::repo::Repo;
-use crate::tree::Tree;
-pub(crate) use std::path::{Path, PathBuf};
-pub(crate) use std::sync::{Arc, Mutex, PoisonError};
-pub(crate) use std::time::Duration;
-
-pub(crate) use crate::git::process::Git;
-pub(crate) use crate::git::refs::RefReader;
-pub(crate) use crate::git::repository::{Refs, Repository};
-pub(crate) use crate::journal::steps::{Journal, Line, Step};
-pub(crate) use crate::store::repository_lock::RepositoryLock;
-pub(crate) use crate::store::{Vault, VaultError, VaultLock, where_now};
-pub(crate) use crate::tree::guard::Limits;
-pub(crate) use ralph_base::files::{FileError, device};
-pub(crate) use ralph_base::ids::{AttemptId, RunId};
-
-pub use crate::diff::shown::Diffs;
-pub use crate::error::CheckpointError;
-pub use crate::gc::GcPlan;
-pub use crate::journal::run_state::OpenRun;
-pub use crate::look::{JournalHealth, Look, look, strays};
-pub use crate::operations::begin::Begun;
-pub use crate::operations::finish::{FinishReport, PreparedFinish};
-pub use crate::operations::moving::{Outline, PreparedMove};
-pub use crate::operations::park::Setback;
-pub use crate::operations::preflight::{branch_obstacles, obstacles, passing_obstacles};
-pub use crate::operations::undo::{PreparedUndo, Undone};
-pub use crate::parked::{ParkedAttempt, Shelf};
-pub use crate::recovery::vanished::{told_damaged, unfinished_at};
-pub use crate::scan::changed::Changed;
-
-pub(crate) use crate::error::describe_owner;
-pub(crate) use crate::journal::run_state::{Current, Phase, RunState};
-pub(crate) use crate::operations::park::Parked;
-pub(crate) use crate::operations::parked_diff::Diffing;
-pub(crate) use crate::repo::objects::ObjectLinks;
-pub(crate) use crate::repo::snapshot::Snapshot;
-pub(crate) use crate::scan::latest::Latest;
-
-/// A result of this module.
-pub(crate) type Result<T, E = CheckpointError> = std::result::Result<T, E>;
-
-/// Something the user should hear about; the run goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// Stable name.
-    pub code: &'static str,
-    /// For people.
-    pub message: String,
-}
-
-impl Notice {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
-    }
-}
+use crate::error::{CheckpointError, Notice, Result};
+use crate::git::process::{Git, Started};
+use crate::git::refs::RefReader;
+use crate::git::repository::{Head, Refs, Repository};
+use crate::journal::Log;
+use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
+use crate::journal::steps::{Journal, Line, Step};
+use crate::repo::snapshot::Snapshot;
+use crate::repo::{Places, Repo};
+use crate::scan::Tree;
+use crate::scan::latest::Latest;
+use crate::store::repository_lock::RepositoryLock;
+use crate::store::{Vault, VaultError, VaultLock};
+use crate::tree::guard::Limits;
+use crate::tree::lock;
+use crate::tree::manifest::Manifest;
+use ralph_base::files::{FileError, device};
+use ralph_base::ids::{AttemptId, RunId};
 
 /// The checkpoints of one work tree, locked for one process.
 #[derive(Debug)]
@@ -145,7 +105,7 @@ pub struct Checkpoints {
     /// The diff of it that git is at work on.
     pub(crate) diffing: Option<Diffing>,
     /// The tree before gates ran on it.
-    pub(crate) marked: Option<crate::operations::gate_changes::Marked>,
+    pub(crate) marked: Option<crate::session::Marked>,
     /// Where the change of the next run is read from.
     pub(crate) plan: Option<String>,
     /// The folder with its task files.
@@ -194,52 +154,6 @@ impl Checkpoints {
     /// Where the repository was at its last run, if it was moved since; once.
     pub fn take_moved_from(&mut self) -> Option<PathBuf> {
         self.moved_from.take()
-    }
-
-    /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
-    /// repository, but rebuilds a git directory that an interrupted attempt removed.
-    pub fn open(
-        directory: &Path,
-        state_directory: &Path,
-        command_timeout: Duration,
-    ) -> Result<Self> {
-        let (from, state) = (directory.to_owned(), state_directory.to_owned());
-        crate::recovery::interrupted::straighten(directory, state_directory)?;
-        let rebuilt = crate::recovery::vanished::bring_back(&from, &state)?;
-        let found =
-            crate::recovery::vanished::discover(directory, state_directory, command_timeout);
-        let (repository, repaired) = found?;
-        let mut checkpoints = Self::open_in(repository, state_directory, command_timeout)?;
-        checkpoints
-            .unsaid
-            .extend(rebuilt.into_iter().chain(repaired));
-        Ok(checkpoints)
-    }
-
-    /// The same in a repository that was found just now.
-    pub fn open_in(
-        repository: Repository,
-        state_directory: &Path,
-        command_timeout: Duration,
-    ) -> Result<Self> {
-        Self::open_held(repository, state_directory, command_timeout, None)
-    }
-
-    /// The same with the lock of the vault, where this process holds it already.
-    pub fn open_held(
-        repository: Repository,
-        state_directory: &Path,
-        command_timeout: Duration,
-        lock: Option<VaultLock>,
-    ) -> Result<Self> {
-        let folder = Vault::folder_for(state_directory, &repository);
-        let vault = match lock {
-            Some(lock) => Vault::open_locked(&folder, lock)?,
-            None => Vault::open(&folder)?,
-        };
-        let lock =
-            RepositoryLock::take(state_directory, &repository, &folder).map_err(describe_owner)?;
-        Self::open_vault(repository, (vault, lock), command_timeout)
     }
 
     pub(crate) fn open_vault(
@@ -494,23 +408,6 @@ impl Log {
     }
 }
 
-/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
-pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let folder = Vault::folder_for(state_directory, repository);
-    let state = RunState::from_journal(&crate::journal::steps::read(&folder.join("journal"))?);
-    let last = state.open_run().or_else(|| state.kept().map(Current::seen));
-    Ok(last.map(|run| OpenRun {
-        plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
-        ..run
-    }))
-}
-
-/// The open run of a work tree, looked up without the lock and without touching anything.
-pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let folder = Vault::folder_for(state_directory, repository);
-    Ok(crate::look::look(&folder)?.open)
-}
-
 /// Folders whose file systems must be durable before a step is written, one per file system.
 pub(crate) fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
     let mut seen = Vec::new();
@@ -529,7 +426,41 @@ pub(crate) fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
     folders
 }
 
-/// A lock whose holder cannot leave it half-changed in a way that matters.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What was found and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// What was found.
+    pub found: String,
+    /// What was done.
+    pub done: String,
+}
+
+/// What the park took, for the restore that follows.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    /// The tree as the attempt left it.
+    pub manifest: Arc<Manifest>,
+    /// Folders that were passed over.
+    pub passed_over: Vec<Vec<u8>>,
+    /// The attempt changed nothing in the git directory but objects, which are repaired; and none
+    /// of it is elsewhere.
+    pub git_is_untouched: bool,
+}
+
+/// A diff git is at work on.
+#[derive(Debug)]
+pub(crate) struct Diffing {
+    /// Where it goes.
+    pub(crate) path: PathBuf,
+    /// Git, whose answer is the diff.
+    pub(crate) git: Started,
+}
+
+/// The tree as it was before a gate ran.
+#[derive(Debug, Clone)]
+pub(crate) struct Marked {
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) opaque: Vec<Vec<u8>>,
+    /// Where HEAD was; unknown where git could not tell.
+    pub(crate) head: Option<Head>,
 }

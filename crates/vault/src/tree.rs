@@ -2,28 +2,12 @@
 
 pub mod guard;
 pub(crate) mod manifest;
+pub(crate) mod scanned;
 pub(crate) mod walk;
 
-use std::cell::RefCell;
-use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
-use crate::scan::keeping::large::Seen;
-use crate::scan::latest::Latest;
-use crate::scan::taking::Opaque;
-use guard::Limits;
-
-/// What is known of the work tree between two scans of it.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    pub(crate) opaque: Mutex<Opaque>,
-    pub(crate) seen_large: Mutex<Seen>,
-    /// What may be committed, and what must stay free.
-    pub(crate) limits: Limits,
-    /// Paths that were named as kept out of commits.
-    pub(crate) told: RefCell<HashSet<Vec<u8>>>,
-    /// Paths that were named as secrets in the branch.
-    pub(crate) told_secrets: RefCell<HashSet<Vec<u8>>>,
-    /// The last look at the tree, while it holds.
-    pub(crate) latest: Latest,
+/// A lock whose holder cannot leave it half-changed in a way that matters.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

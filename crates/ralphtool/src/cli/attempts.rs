@@ -14,8 +14,8 @@ use super::output;
 use super::repository::repository_to_read;
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
-use ralph_vault::session::{CheckpointError, ParkedAttempt, Shelf};
 use ralph_vault::store::state_directory;
+use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 use text::{AttemptRow, AttemptView, write_empty, write_list, write_one};
 
 const EXAMPLES: &str = "\

@@ -13,7 +13,7 @@ use crate::ui::text::clean;
 use ralph_run::failure::Failure;
 use ralph_run::finishing::{Opening, Session};
 use ralph_run::records::event::FinishChoice;
-use ralph_vault::session::OpenRun;
+use ralph_vault::OpenRun;
 
 const EXAMPLES: &str = "\
 Examples:

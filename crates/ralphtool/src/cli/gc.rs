@@ -15,8 +15,8 @@ use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;
 use ralph_run::engine::housekeeping::{Request, prepare};
 use ralph_run::failure::Failure;
-use ralph_vault::gc::other_vaults::Scope;
 use ralph_vault::gc::policy::Housekeeping;
+use ralph_vault::other_vaults::Scope;
 use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\

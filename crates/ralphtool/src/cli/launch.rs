@@ -22,8 +22,9 @@ use ralph_run::records::event::Event;
 use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
 use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
+use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{OpenRun, peek, peek_last};
+use ralph_vault::look::{peek, peek_last};
 use ralph_vault::store::state_directory;
 
 /// A run as the user asks for it.

@@ -6,8 +6,8 @@ use super::context::Context;
 use super::output;
 use ralph_run::failure::Failure;
 use ralph_vault::git::repository::{Repository, RepositoryError};
-use ralph_vault::session::{told_damaged, unfinished_at};
 use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::{told_damaged, unfinished_at};
 
 /// The repository at hand, for commands that only read what the vault has of it.
 pub(super) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {

@@ -4,7 +4,7 @@ use super::{Finding, Place, Scope, TIMEOUT};
 use crate::failure::chain;
 use ralph_vault::git::process;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{obstacles as find_obstacles, told_damaged, unfinished_at};
+use ralph_vault::{obstacles as find_obstacles, told_damaged, unfinished_at};
 
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);

@@ -10,12 +10,12 @@ use ralph_base::disk::{free_bytes, measure, try_place};
 use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
 use ralph_process::leftovers::find_leftovers;
-use ralph_vault::gc::other_vaults::{Scope as OtherVaults, others};
 use ralph_vault::gc::policy::VaultKind;
 use ralph_vault::git::locks::holder as lock_holder;
 use ralph_vault::look::look;
-use ralph_vault::session::{JournalHealth, Look, OpenRun, strays};
+use ralph_vault::other_vaults::{Scope as OtherVaults, others};
 use ralph_vault::store::{Vault, VaultError, holder};
+use ralph_vault::{JournalHealth, Look, OpenRun, strays};
 
 /// Less room than this is worth a warning.
 const LITTLE_ROOM: u64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 //! Finding parked attempts by what people call them.
 
 use crate::failure::Failure;
-use ralph_vault::session::ParkedAttempt;
+use ralph_vault::ParkedAttempt;
 
 /// How many names a hint lists.
 const NEAR: usize = 5;

@@ -16,8 +16,8 @@ use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
 use ralph_process::RunningProcess;
+use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
-use ralph_vault::session::Notice;
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.

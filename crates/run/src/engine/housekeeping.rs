@@ -12,14 +12,16 @@ use crate::failure::Failure;
 use ralph_base::ids::RunId;
 use ralph_base::shell::quoted;
 use ralph_base::size::{SizeLimit, rounded};
-use ralph_vault::gc::other_vaults::{self, OtherVault, Scope};
+use ralph_vault::error::Notice;
 use ralph_vault::gc::policy::{
     Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, fate_of_named,
     removable,
 };
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{CheckpointError, Checkpoints, GcPlan, Notice};
+use ralph_vault::other_vaults::{self, OtherVault, Scope};
+use ralph_vault::session::Checkpoints;
 use ralph_vault::store::Vault;
+use ralph_vault::{CheckpointError, GcPlan};
 
 /// What is asked for.
 pub struct Request<'a> {

@@ -16,7 +16,7 @@ use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::journal::steps::StoryNote;
-use ralph_vault::session::{CheckpointError, FinishReport, Setback};
+use ralph_vault::{CheckpointError, FinishReport, Setback};
 
 /// Routes one effect; those with a ticket are answered here, but for a process that was started: its
 /// end is the answer.

@@ -28,7 +28,8 @@ use ralph_base::os;
 use ralph_base::random_name::random_name;
 use ralph_plan::change::{Change, StoryState};
 use ralph_plan::source::{Surroundings, place_of};
-use ralph_vault::session::{Checkpoints, OpenRun};
+use ralph_vault::OpenRun;
+use ralph_vault::session::Checkpoints;
 use ralph_vault::store::where_now;
 
 /// However the pause after a limit is set, an agent is not asked in a hot loop.

@@ -2,7 +2,7 @@
 
 use super::chain;
 use crate::failure::Failure;
-use ralph_vault::session::CheckpointError;
+use ralph_vault::CheckpointError;
 
 /// Before anything was touched, every failure is a refusal, except for faults of the system.
 pub(crate) fn refusal(error: &CheckpointError) -> Failure {

@@ -15,9 +15,10 @@ use crate::settings::Settings;
 use ralph_base::ids::RunId;
 use ralph_plan::source;
 use ralph_process::leftovers::{ProcessIdentity, end_leftovers};
+use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
-use ralph_vault::session::{Checkpoints, OpenRun};
+use ralph_vault::session::Checkpoints;
 use ralph_vault::store::where_now;
 
 /// How long processes of a crashed run may take to end.

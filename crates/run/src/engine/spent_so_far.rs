@@ -11,7 +11,7 @@ use crate::records::progress::Progress;
 use crate::settings::Settings;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_base::shell::quoted;
-use ralph_vault::session::OpenRun;
+use ralph_vault::OpenRun;
 
 use crate::history::lookup::damage;
 

@@ -2,7 +2,8 @@
 //! Only a loop that cannot write its own record ends without.
 
 use ralph_plan::source::SourceError;
-use ralph_vault::session::{CheckpointError, Notice};
+use ralph_vault::CheckpointError;
+use ralph_vault::error::Notice;
 
 use super::{Engine, EngineError, chain};
 use crate::machine::{Input, NO_ANSWER_HINT, Ticket};

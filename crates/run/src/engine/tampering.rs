@@ -8,8 +8,8 @@ use crate::tamper::{self, Finding, Gates, Watch};
 use ralph_base::files::read_if_present;
 use ralph_plan::boxes::StoryCheck;
 use ralph_plan::change::Change;
+use ralph_vault::Changed;
 use ralph_vault::scan::changed::ChangedPath;
-use ralph_vault::session::Changed;
 
 impl Engine {
     /// What the checks of this run look at in a change.

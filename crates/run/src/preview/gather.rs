@@ -20,11 +20,10 @@ use ralph_plan::change::{Change, Story};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::git::status::tree_state;
 use ralph_vault::look::look as look_at;
-use ralph_vault::session::{
-    CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles, peek, peek_last,
-};
+use ralph_vault::look::{peek, peek_last};
 use ralph_vault::store::repository_lock::owner;
 use ralph_vault::store::{Vault, holder};
+use ralph_vault::{CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles};
 
 /// What might be started.
 #[derive(Debug, Clone, Copy)]

@@ -9,10 +9,10 @@ use crate::failure::{Failure, chain};
 use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
+use ralph_vault::Look;
 use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::look;
-use ralph_vault::session::Look;
 use ralph_vault::store::{Vault, holder};
 
 /// Looks at the run of a repository.

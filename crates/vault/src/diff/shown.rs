@@ -9,17 +9,17 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
-use std::sync::{Mutex, PoisonError};
 
 use crate::diff::{self, ChangedFile, Cut, Diff};
+use crate::error::{CheckpointError, Result};
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::Repository;
-use crate::session::{CheckpointError, Result};
+use crate::paths::absolute;
 use crate::tree::guard::{Limits, guard};
-use crate::tree::walk::absolute;
 use ralph_base::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
 
 /// How much of a diff is read.

@@ -1,5 +1,6 @@
-use super::*;
 use pretty_assertions::assert_eq;
+
+use super::*;
 
 /// A diff in short: one line a file, then its lines with their signs.
 fn short(diff: &Diff) -> String {

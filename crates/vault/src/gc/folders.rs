@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::error::Result;
 use crate::gc::policy::{PastRun, RunRow, Tally};
 use crate::journal::steps::Line;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Result;
 use crate::store::Vault;
 use ralph_base::disk::measure;
 use ralph_base::files::{FileError, Tried, absent};

@@ -1,19 +1,18 @@
 //! What the runs that stay need: plain copies of files, and objects of the store. Too much rather
 //! than too little: whatever looks like an object's name counts as needed.
 
-use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::folders::{Folders, TEMPORARY, listing, name};
+use crate::error::{CheckpointError, Result};
 use crate::gc::policy::Tally;
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::process::nul_separated;
 use crate::journal::steps::Line;
-use crate::repo::Places;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{CheckpointError, Result};
+use crate::repo::{Places, Repo};
 use crate::tree::manifest::Content;
 use ralph_base::disk::measure;
 

@@ -1,12 +1,12 @@
 //! Refs of the store: parked attempts, kept refs and archived branches of runs that go.
 
-use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::folders::Folders;
+use crate::error::Result;
 use crate::git::object_id::ObjectId;
-use crate::session::Result;
+use crate::repo::Repo;
 use ralph_base::ids::RunId;
 
 /// Places for refs that have a run's id as their next part.

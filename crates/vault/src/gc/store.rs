@@ -4,20 +4,19 @@
 //!
 //! What the repository still has costs no room here: it is a link, and stays.
 
-use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::folders::{listing, name};
 use super::needs::Needs;
+use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{StoreRow, Tally};
-use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::object_id::{ObjectFormat, ObjectId, lines};
 use crate::git::pack_index;
 use crate::git::process::{Git, GitError};
-use crate::repair::directory::lines;
-use crate::repo::Places;
-use crate::session::{CheckpointError, Checkpoints, Result};
+use crate::repo::{Places, Repo};
+use crate::session::Checkpoints;
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::{Tried, sync_file_system};
 

@@ -13,9 +13,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::tree::walk::absolute;
-use ralph_base::files::read_plain;
 use wildmatch::{Outcome, wildmatch};
+
+use crate::paths::absolute;
+use ralph_base::files::read_plain;
 
 /// A list that is larger has no rules. Newer versions of git ignore it, older ones fail on it.
 const LARGEST_LIST: u64 = 100 << 20;

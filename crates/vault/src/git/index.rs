@@ -10,10 +10,11 @@ mod trees;
 
 use std::collections::BTreeMap;
 
-use super::object_id::{ObjectFormat, ObjectId};
-use crate::tree::manifest::Stat;
 use entries::{Entries, Writer};
 use trees::{Trees, optional, parse_trees};
+
+use super::object_id::{ObjectFormat, ObjectId};
+use crate::stat::Stat;
 
 /// What an index says of a file besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

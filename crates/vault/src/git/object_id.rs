@@ -3,6 +3,7 @@
 //! Knows both object formats; knows nothing of repositories.
 
 use std::fmt;
+use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
@@ -205,6 +206,14 @@ impl<'de> Deserialize<'de> for ObjectId {
         let text = String::deserialize(deserializer)?;
         Self::parse(text.as_bytes()).ok_or_else(|| serde::de::Error::custom("not an object id"))
     }
+}
+
+/// Ids, one a line.
+pub(crate) fn lines(ids: &[ObjectId]) -> String {
+    ids.iter().fold(String::new(), |mut text, id| {
+        let _ = writeln!(text, "{id}");
+        text
+    })
 }
 
 #[cfg(test)]

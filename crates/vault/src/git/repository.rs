@@ -8,10 +8,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use std::process::Command;
 
 use super::object_id::{ObjectFormat, ObjectId};
 use crate::git::process::{Git, GitError, harden};
@@ -291,4 +291,9 @@ fn branch_head(name: &str, refs: &Refs) -> Head {
 
 fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// A branch's name without `refs/heads/`.
+pub(crate) fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::git::process::{Git, GitError};
-use crate::tree::walk::absolute;
+use crate::paths::absolute;
 
 /// What is in a work tree and in no commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -322,7 +322,7 @@ impl Current {
             run: self.intent.run.clone(),
             change: self.intent.change.clone(),
             plan: self.intent.plan.clone(),
-            branch: crate::operations::begin::short(&self.intent.branch).to_owned(),
+            branch: crate::git::repository::short(&self.intent.branch).to_owned(),
             last_attempt: self.last_attempt.clone(),
             attempts: self.attempts.clone(),
         }

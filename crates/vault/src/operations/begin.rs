@@ -1,25 +1,25 @@
 //! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
-use crate::journal::Log;
-use crate::repo::Repo;
-use crate::repo::visible::write_tree;
-use crate::tree::Tree;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, short};
+use crate::journal::Log;
 use crate::journal::steps::{BeginIntent, Step};
-use crate::repo::Places;
 use crate::repo::control::Control;
 use crate::repo::first_index::Listed;
 use crate::repo::plain_commit::Order;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::Taken;
-use crate::session::{Checkpoints, Notice, Result};
+use crate::repo::visible::write_tree;
+use crate::repo::{Places, Repo};
+use crate::scan::Tree;
+use crate::session::Checkpoints;
 use crate::tree::manifest::{Content, Kind, Manifest};
+use crate::tree::scanned::Taken;
 use ralph_base::files::{copy_with_time, create_private_folder};
 use ralph_base::ids::RunId;
 
@@ -286,7 +286,7 @@ impl Tree {
             id,
             manifest: Arc::clone(&taken.manifest),
             control,
-            opaque: crate::session::lock(&self.opaque).folders(),
+            opaque: crate::tree::lock(&self.opaque).folders(),
             submodules: submodules.to_vec(),
         }
     }
@@ -330,9 +330,4 @@ pub(crate) fn copy_shared_index(git_dir: &std::path::Path, work: &std::path::Pat
         }
     }
     Ok(any)
-}
-
-/// A branch's name without `refs/heads/`.
-pub(crate) fn short(branch: &str) -> &str {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch)
 }

@@ -4,7 +4,6 @@
 //! Files that are written back get the present time as their modification time: build tools
 //! compare times, and an old one would let them believe in results built from the attempt's bytes.
 
-use crate::repo::Repo;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -16,29 +15,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::park::Parked;
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
 use crate::git::process::GitError;
 use crate::operations::twins::{Twins, keep_owner};
-use crate::repo::Places;
+use crate::paths::{absolute, is_module_path, show};
+use crate::repo::objects::open_raw;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::check_ignore;
-use crate::scan::keeping::open_raw;
-use crate::scan::modules::is_module_path;
-use crate::scan::taking::{show, under_any};
-use crate::session::{CheckpointError, Notice, Result};
-use crate::tree::manifest::{Content, Entry, Kind, Manifest, compare};
-use crate::tree::walk::absolute;
+use crate::repo::{Places, Repo};
+use crate::session::Parked;
+use crate::tree::guard::is_rules;
+use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted, compare};
+use crate::tree::scanned::under_any;
 use ralph_base::files::{FileError, Tried, free_name, make_writable, move_away, place};
 use ralph_base::sparse;
 use ralph_base::temporary_files::is_temporary;
 
 /// Objects are fetched from git in portions of this size.
 const PORTION: u64 = 32 * 1024 * 1024;
-
-/// One path to write back.
-pub(crate) type Wanted = (Vec<u8>, Entry);
 
 /// What the tree is to become.
 pub(crate) struct Goal<'a> {
@@ -311,10 +307,6 @@ impl Repo {
         }
         Ok(())
     }
-}
-
-pub(crate) fn is_rules(path: &[u8]) -> bool {
-    path == b".gitignore" || path.ends_with(b"/.gitignore")
 }
 
 /// True below a folder with a repository of its own: git does not answer for such paths.

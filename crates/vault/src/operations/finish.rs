@@ -1,22 +1,22 @@
 //! Finish: the branch is kept; or the work goes home, HEAD back on the original branch, all of the
 //! run's changes as uncommitted modifications; or everything goes back to how it was before.
 
-use crate::repo::Repo;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::begin::short;
 use super::incoming::Home;
 use super::moving::{Outline, PreparedMove, Present};
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::nul_separated;
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
 use crate::outcome::FinishChoice;
+use crate::repo::Repo;
 use crate::repo::git_copy::{self, GitCopy};
 use crate::repo::snapshot::Snapshot;
-use crate::session::{CheckpointError, Checkpoints, Notice, Result};
+use crate::session::Checkpoints;
 use ralph_base::files::{copy_with_time, create_private_folder};
 
 /// What a finish did.

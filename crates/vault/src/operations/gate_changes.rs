@@ -1,29 +1,19 @@
 //! What gates change in the tree is put back: build output that is not ignored, snapshots they
 //! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
 
-use crate::scan::taking::Known;
 use std::sync::Arc;
 
-use super::begin::short;
 use super::converge::{Goal, Reach};
-use super::park::Parked;
-use crate::git::repository::Head;
+use crate::error::{CheckpointError, Notice, Result};
+use crate::git::repository::{Head, short};
 use crate::journal::steps::Step;
-use crate::repair::directory::Care;
+use crate::paths::{is_module_path, show};
+use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::modules::is_module_path;
-use crate::scan::taking::{Taken, show};
-use crate::session::{CheckpointError, Checkpoints, Notice, Result, lock};
+use crate::session::{Checkpoints, Marked, Parked};
+use crate::tree::lock;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
-
-/// The tree as it was before a gate ran.
-#[derive(Debug, Clone)]
-pub(crate) struct Marked {
-    manifest: Arc<Manifest>,
-    opaque: Vec<Vec<u8>>,
-    /// Where HEAD was; unknown where git could not tell.
-    head: Option<Head>,
-}
+use crate::tree::scanned::{Known, Taken};
 
 /// Whom the tree belongs to once gates ran.
 enum Whose {
@@ -57,9 +47,12 @@ impl Checkpoints {
     pub fn mark_tree(&mut self) -> Result<()> {
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self
-            .tree
-            .take(&self.repo, &base.manifest, Known::of(&base), &index)?;
+        let taken = self.tree.take(
+            &self.repo,
+            &base.manifest,
+            Known::of(&base.submodules),
+            &index,
+        )?;
         self.looked(&taken);
         self.mark_looked();
         Ok(())
@@ -149,9 +142,12 @@ impl Checkpoints {
         };
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self
-            .tree
-            .take(&self.repo, &marked.manifest, Known::of(&base), &index)?;
+        let taken = self.tree.take(
+            &self.repo,
+            &marked.manifest,
+            Known::of(&base.submodules),
+            &index,
+        )?;
         let target = leaving_ignored(&marked.manifest, &taken);
         let changes = compare(&target, &taken.manifest);
         if changes.count() == 0 {
@@ -185,7 +181,7 @@ impl Checkpoints {
             entry.is_some_and(|entry| entry.kind != Kind::Folder)
         });
         let paths: Vec<String> = named.map(|path| format!("`{}`", show(path))).collect();
-        notices.extend(crate::scan::guarding::list(&paths).map(|paths| {
+        notices.extend(crate::paths::list(&paths).map(|paths| {
             let kept = trash.join("files");
             let message = format!(
                 "what changed while gates ran is put back: {paths}; it is kept in `{}`",

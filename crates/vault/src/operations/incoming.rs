@@ -1,20 +1,19 @@
 //! What an original branch gained while a run was under way: merged in memory, checked out into
 //! the vault, and taken into the state the cleanup leads to. The user's tree is not touched here.
 
-use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::begin::short;
+use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, nul_separated};
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
+use crate::paths::absolute;
+use crate::repo::Repo;
 use crate::scan::keeping::entry_of;
-use crate::session::{CheckpointError, Result};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
-use crate::tree::walk::absolute;
 use ralph_base::files::{Tried, create_private_folder};
 
 /// Where a cleanup leads.

@@ -1,19 +1,18 @@
 //! The user works meanwhile: what changed while no agent was at work becomes part of the checkpoint
 //! the next attempt starts from, and what somebody else than the agent did to branches is said.
 
-use super::begin::short;
 use super::save::{Checkpoint, Commit, descends};
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
 use crate::journal::steps::SavedWork;
+use crate::paths::{is_module_path, list, show};
 use crate::repo::Repo;
-use crate::repo::agent_git::MOVING;
-use crate::scan::guarding::list;
-use crate::scan::modules::is_module_path;
-use crate::scan::taking::{Taken, show};
-use crate::session::{CheckpointError, Checkpoints, Notice, Result};
+use crate::repo::proof::MOVING;
+use crate::session::Checkpoints;
 use crate::tree::manifest::{Lane, Manifest};
+use crate::tree::scanned::Taken;
 
 /// What was found to have changed while no agent was at work.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -4,25 +4,23 @@
 //!
 //! Only paths that differ between the two are touched: what the user edits elsewhere stays.
 
-use crate::journal::Log;
-use crate::repo::Repo;
-use crate::scan::taking::Known;
-use crate::tree::Tree;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::begin::short;
 use super::converge::{Goal, Reach, ancestors};
-use super::park::Parked;
-use crate::git::repository::{Head, Refs};
+use crate::error::{Notice, Result};
+use crate::git::repository::{Head, Refs, short};
+use crate::journal::Log;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
-use crate::recovery::recover::Recovery;
+use crate::paths::show;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::{below, show};
-use crate::session::{Checkpoints, Notice, Result};
+use crate::scan::Tree;
+use crate::session::{Checkpoints, Parked, Recovery};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
+use crate::tree::scanned::{Known, below};
 use ralph_base::ids::RunId;
 use ralph_base::temporary_files::is_temporary;
 
@@ -89,7 +87,7 @@ impl Tree {
         } else {
             repo.places.repository.index()
         };
-        let taken = self.take(repo, &base.manifest, Known::of(base), &index)?;
+        let taken = self.take(repo, &base.manifest, Known::of(&base.submodules), &index)?;
         let id = Snapshot::new_id();
         repo.copy_user_index(&Snapshot::index(&repo.places.vault, &id))?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
@@ -184,7 +182,7 @@ impl Tree {
     }
 
     fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<Parked> {
-        let known = Known::of(before);
+        let known = Known::of(&before.submodules);
         let taken = self.take(repo, &before.manifest, known, index)?;
         Ok(Parked {
             manifest: taken.manifest,

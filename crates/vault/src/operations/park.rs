@@ -1,31 +1,30 @@
 //! Park: the whole state a failed attempt left goes to the vault before anything is put back:
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
-use crate::repo::Repo;
-use crate::scan::taking::Known;
-use crate::tree::Tree;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::parked_diff::no_diff;
 use super::save::changed_refs;
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{ParkedNote, Step};
 use crate::outcome::FailureKind;
-use crate::repair::directory::{Care, Mended};
+use crate::paths::absolute;
+use crate::repair::directory::Mended;
 use crate::repo::objects::fan_out;
 use crate::repo::plain_commit::Order;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
-use crate::scan::taking::Taken;
-use crate::session::{Checkpoints, Notice, Result};
-use crate::tree::manifest::Manifest;
-use crate::tree::walk::absolute;
+use crate::repo::{Care, Repo};
+use crate::scan::Tree;
+use crate::session::{Checkpoints, Parked};
+use crate::tree::scanned::{Known, Taken};
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;
 
@@ -51,18 +50,6 @@ pub struct Setback {
     pub kind: FailureKind,
     /// The same in words.
     pub why: String,
-}
-
-/// What the park took, for the restore that follows.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    /// The tree as the attempt left it.
-    pub manifest: Arc<Manifest>,
-    /// Folders that were passed over.
-    pub passed_over: Vec<Vec<u8>>,
-    /// The attempt changed nothing in the git directory but objects, which are repaired; and none
-    /// of it is elsewhere.
-    pub git_is_untouched: bool,
 }
 
 impl Checkpoints {
@@ -215,7 +202,7 @@ impl Tree {
         index: &Path,
     ) -> Result<Taken> {
         loop {
-            let known = Known::of(base);
+            let known = Known::of(&base.submodules);
             let taken = self.take(repo, &base.manifest, known, index)?;
             let was_locked = |folder: &Vec<u8>| {
                 let entry = base.manifest.entries.get(folder);

@@ -4,20 +4,11 @@
 
 use std::path::PathBuf;
 
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::Started;
 use crate::journal::run_state::Current;
-use crate::session::{CheckpointError, Checkpoints, Notice, Result};
+use crate::session::{Checkpoints, Diffing};
 use ralph_base::files::{create_private_folder, write_whole};
-
-/// A diff git is at work on.
-#[derive(Debug)]
-pub(crate) struct Diffing {
-    /// Where it goes.
-    path: PathBuf,
-    /// Git, whose answer is the diff.
-    git: Started,
-}
 
 impl Checkpoints {
     /// Where the diff of a parked attempt is.

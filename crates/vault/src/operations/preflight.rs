@@ -1,14 +1,15 @@
 //! Preflight: everything that would make a run impossible is found before anything is touched.
 
-use crate::repo::Repo;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::error::{CheckpointError, Result};
 use crate::git::index::is_ordinary;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
+use crate::repo::Repo;
 use crate::scan::room;
-use crate::session::{CheckpointError, Checkpoints, Result};
+use crate::session::Checkpoints;
 use ralph_base::files::read_if_present;
 use ralph_base::size::rounded;
 
@@ -286,7 +287,7 @@ fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
     }
     let below = format!("refs/heads/{branch}/");
     if let Some(name) = refs.keys().find(|name| name.starts_with(&below)) {
-        let name = super::begin::short(name);
+        let name = crate::git::repository::short(name);
         return Err(CheckpointError::refused(
             format!("a branch `{name}` exists, so `{branch}` cannot be made"),
             format!("rename it: `git branch -m {name} OTHER`"),

@@ -1,22 +1,23 @@
 //! Restore: work tree, refs, HEAD, index, stash, config and hooks become what they were at the
 //! checkpoint. Only after the attempt is parked.
 
-use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::begin::short;
 use super::converge::{Goal, Reach};
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::{Current, Phase};
 use crate::journal::steps::Step;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::taking::Opaque;
-use crate::session::{Checkpoints, Notice, Result, lock};
+use crate::session::Checkpoints;
+use crate::tree::lock;
 use crate::tree::manifest::compare;
 use ralph_base::shell::quoted;
 
@@ -77,7 +78,7 @@ impl Checkpoints {
         let trash = self.repo.new_trash("restore");
         let parked = self.parked.take();
         let Some(parked) = parked else {
-            return Err(crate::session::CheckpointError::failed(
+            return Err(crate::error::CheckpointError::failed(
                 "nothing was parked before the restore",
                 "start again: the next start parks and restores",
             ));

@@ -1,17 +1,18 @@
 //! Rewind: back to the checkpoint before a story, ticks included. What comes after stays in the
 //! vault.
 
-use crate::repo::Repo;
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::moving::PreparedMove;
+use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::Head;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{CheckpointError, Checkpoints, Result};
+use crate::session::Checkpoints;
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::StoryId;
 

@@ -1,24 +1,26 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
-use crate::repo::Repo;
-use crate::tree::Tree;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError};
 use crate::git::repository::{Head, Refs};
 use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
-use crate::repair::directory::{Care, Mended};
+use crate::paths::{is_module_path, show};
+use crate::repair::directory::Mended;
 use crate::repo::plain_commit::Order;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
-use crate::scan::modules::is_module_path;
-use crate::scan::taking::{Taken, below, show};
-use crate::session::{Checkpoints, Notice, Result};
+use crate::repo::{Care, Repo};
+use crate::scan::Tree;
+use crate::scan::modules::new_repositories;
+use crate::session::Checkpoints;
+use crate::tree::scanned::Taken;
 use ralph_base::files::copy_with_time;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
@@ -385,24 +387,10 @@ fn touched_submodules(base: &Snapshot, changes: &crate::tree::manifest::Changes)
             // What its git directory is called says nothing of where its files are.
             changes.paths().any(|path| {
                 is_module_path(path)
-                    || crate::scan::taking::under_any(path, std::slice::from_ref(*module))
+                    || crate::tree::scanned::under_any(path, std::slice::from_ref(*module))
             })
         })
         .cloned()
-        .collect()
-}
-
-/// Folders a story made into repositories of their own: git cannot hold what is in them.
-pub(crate) fn new_repositories(taken: &Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let holds_visible = |folder: &[u8]| {
-        let entries = &taken.manifest.entries;
-        below(entries, folder).any(|(_, entry)| entry.is_visible())
-    };
-    let created = taken.changes.created.iter();
-    created
-        .filter_map(|path| path.strip_suffix(b"/.git"))
-        .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))
-        .map(<[u8]>::to_vec)
         .collect()
 }
 

@@ -1,17 +1,17 @@
 //! What the user had staged, announced or flagged before a run is so again after a cleanup, where
 //! the files were not touched since.
 
-use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::error::Result;
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::journal::run_state::Current;
+use crate::paths::absolute;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Result;
 use crate::tree::manifest::Manifest;
-use crate::tree::walk::absolute;
 
 impl Repo {
     /// What the user had staged before the run is staged again where the file was not touched.
@@ -112,7 +112,7 @@ impl Repo {
         if ids.is_empty() {
             return Ok(());
         }
-        let input = crate::repair::directory::lines(ids);
+        let input = crate::git::object_id::lines(ids);
         let answer = self
             .work
             .run_with_input(["cat-file", "--batch-check"], input.as_bytes())?;

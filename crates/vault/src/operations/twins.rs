@@ -6,11 +6,10 @@ use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::operations::converge::Wanted;
 use crate::repo::Places;
-use crate::session::lock;
-use crate::tree::manifest::{Entry, Kind, Manifest, Stat};
-use crate::tree::walk::stat;
+use crate::stat::{Stat, stat};
+use crate::tree::lock;
+use crate::tree::manifest::{Entry, Kind, Manifest, Wanted};
 use ralph_base::os;
 
 /// The other names a file had, for each path that is restored.

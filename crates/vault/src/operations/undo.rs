@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use super::begin::short;
 use super::finish::same_place;
 use super::moving::{PreparedMove, over};
-use crate::git::repository::{Head, Refs};
+use crate::error::{CheckpointError, Result};
+use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Act;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
 use crate::repo::snapshot::Snapshot;
-use crate::session::{CheckpointError, Checkpoints, Result};
+use crate::session::Checkpoints;
 use crate::tree::manifest::compare;
 use ralph_base::ids::RunId;
 
@@ -83,7 +83,7 @@ impl Checkpoints {
     }
 
     /// Carries an undo out.
-    pub fn carry_out_undo(&mut self, undo: PreparedUndo) -> Result<Vec<crate::session::Notice>> {
+    pub fn carry_out_undo(&mut self, undo: PreparedUndo) -> Result<Vec<crate::error::Notice>> {
         if let Some(prepared) = undo.prepared {
             return self.carry_out(prepared);
         }

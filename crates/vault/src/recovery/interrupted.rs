@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::Path;
 
+use crate::error::Result;
 use crate::git::repository::Repository;
 use crate::journal::run_state::{Phase, RunState};
 use crate::journal::steps::read;
 use crate::repo::shape::Strictness;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
-use crate::session::Result;
 use crate::store::repository_lock::RepositoryLock;
 use crate::store::{Vault, VaultError};
 

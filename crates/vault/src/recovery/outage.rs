@@ -6,25 +6,24 @@
 //! plain copies in the vault, and branch and index of a save that was not followed by an attempt.
 //! Everything else is either synced before a line speaks of it, or put back by undoing the attempt.
 
-use crate::journal::Log;
-use crate::repo::Repo;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::recover::Recovery;
+use crate::error::Result;
 use crate::git::loose_object::{self, is_damaged};
 use crate::git::object_id::{ObjectFormat, ObjectId};
 use crate::git::pack_index::PackIndexes;
 use crate::git::repository::Head;
+use crate::journal::Log;
 use crate::journal::run_state::Current;
 use crate::journal::steps::Step;
 use crate::operations::save::descends;
-use crate::repo::Places;
 use crate::repo::snapshot::Snapshot;
+use crate::repo::{Places, Repo};
 use crate::scan::keeping::READ_WHOLE;
-use crate::session::{Checkpoints, Result};
+use crate::session::{Checkpoints, Recovery};
 use ralph_base::files::{Tried, absent, move_away, read_line_file};
 
 /// File systems take the time from a clock that may be a tick late.

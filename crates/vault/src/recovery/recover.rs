@@ -1,24 +1,24 @@
 //! Recover: what an interrupted run left is brought to one of the two states it was between, by
 //! what the journal says was the last step.
 
-use crate::journal::Log;
-use crate::repo::Repo;
-use crate::scan::taking::Known;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::repository::Head;
+use crate::journal::Log;
 use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
 use crate::journal::steps::{SavedWork, Step, StoryNote};
-use crate::operations::park::{Parked, Setback};
+use crate::operations::park::Setback;
 use crate::operations::save::descends;
 use crate::outcome::FailureKind;
-use crate::repair::directory::Care;
+use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::show;
-use crate::session::{CheckpointError, Checkpoints, Notice, Result};
+use crate::repo::{Care, Repo};
+use crate::session::{Checkpoints, Parked, Recovery};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
+use crate::tree::scanned::Known;
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
 
@@ -35,15 +35,6 @@ const OF_GIT: &[&str] = &[
     "objects_moved",
     "object_cache_moved",
 ];
-
-/// What was found and what was done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovery {
-    /// What was found.
-    pub found: String,
-    /// What was done.
-    pub done: String,
-}
 
 impl Checkpoints {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
@@ -348,7 +339,7 @@ impl Checkpoints {
             return Ok(());
         }
         let hint = self.repo.way_to_branch(current);
-        let branch = crate::operations::begin::short(branch);
+        let branch = crate::git::repository::short(branch);
         Err(CheckpointError::refused(
             format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
             hint,
@@ -356,11 +347,11 @@ impl Checkpoints {
     }
 
     /// The branch of an open run that goes on.
-    pub fn adopt(&mut self) -> Result<crate::session::Begun> {
+    pub fn adopt(&mut self) -> Result<crate::operations::begin::Begun> {
         self.rejoin()?;
         let intent = self.log.current()?.intent;
-        Ok(crate::session::Begun {
-            branch: crate::operations::begin::short(&intent.branch).to_owned(),
+        Ok(crate::operations::begin::Begun {
+            branch: crate::git::repository::short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
             original_commit: intent.original.commit().map(|commit| commit.to_string()),
             notices: Vec::new(),
@@ -376,7 +367,7 @@ impl Checkpoints {
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
         if !on_branch {
-            let branch = crate::operations::begin::short(&current.intent.branch);
+            let branch = crate::git::repository::short(&current.intent.branch);
             return Err(CheckpointError::refused(
                 format!(
                     "an unfinished run of `{}` is on `{branch}`, but HEAD is on `{}`",
@@ -401,9 +392,12 @@ impl Checkpoints {
         self.repo.link_objects()?;
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self
-            .tree
-            .take(&self.repo, &base.manifest, Known::of(&base), &index)?;
+        let taken = self.tree.take(
+            &self.repo,
+            &base.manifest,
+            Known::of(&base.submodules),
+            &index,
+        )?;
         let moved = head.commit() != Some(current.commit);
         let (refs, head) = self.repo.observe()?;
         let control = self.repo.take_control((head, refs), None)?;

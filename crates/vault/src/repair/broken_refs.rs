@@ -2,14 +2,14 @@
 //! else there. Git neither reads nor updates such a ref, so the file is moved aside, and what the
 //! checkpoint says of the ref is restored. A ref that was deleted has no file, and stays deleted.
 
-use crate::repo::Repo;
 use std::fs;
 use std::path::Path;
 
+use crate::error::Result;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::Refs;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Result;
 use ralph_base::files::{free_name, move_away, read_line_file};
 
 impl Repo {

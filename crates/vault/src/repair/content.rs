@@ -2,15 +2,12 @@
 //! vault. An agent may remove single files of it, which nothing else notices; and the copy, which may
 //! be the last one, is removed when the run ends.
 
-use crate::repo::Repo;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::repair::parts::told_repaired;
-use crate::repo::Places;
-use crate::repo::git_copy;
+use crate::error::{Notice, Result};
 use crate::repo::objects::link;
-use crate::session::{Notice, Result};
+use crate::repo::{Places, Repo, git_copy};
 use ralph_base::files::{Tried, absent, free_name, make_writable, move_away};
 
 /// Tools that keep files named by their content in a folder `objects`.
@@ -125,4 +122,14 @@ fn is_folder(path: &Path) -> bool {
 
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
+}
+
+/// What is said of parts that were missing.
+pub(crate) fn told_repaired(places: &Places, parts: &[String]) -> Notice {
+    let vault = places.vault.folder().display();
+    let message = format!(
+        "missing or damaged in the git directory, and restored from the vault `{vault}`: {}",
+        parts.join(", ")
+    );
+    Notice::new("git_repaired", message)
 }

@@ -2,42 +2,33 @@
 //! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
-use crate::repo::Repo;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::missing_objects::Search;
+use crate::error::{Notice, Result};
 use crate::git::loose_object;
-use crate::git::object_id::ObjectId;
+use crate::git::object_id::{ObjectId, lines};
 use crate::git::pack_index::PackIndexes;
-use crate::git::repository::{Head, Refs, Repository};
+use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::run_state::Current;
-use crate::operations::begin::short;
+use crate::repair::content::told_repaired;
 use crate::repair::objects::ObjectSearch;
-use crate::repair::parts::{Found, rebuild, repair, told_rebuilt, told_repaired};
-use crate::repo::Places;
+use crate::repair::parts::{Found, rebuild, repair, told_rebuilt};
 use crate::repo::git_copy::Untouched;
-use crate::repo::objects::link;
+use crate::repo::objects::link_back;
 use crate::repo::shape::{Shape, Strictness};
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Checkpoints, Notice, Result};
+use crate::repo::{Care, Places, Repo};
+use crate::session::Checkpoints;
 use ralph_base::files::{
-    Tried, free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
+    free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
 };
 
 /// So many objects are looked for one by one.
 const FEW: usize = 200;
-
-/// How closely objects are looked for that an agent may have collected as garbage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
-    /// The checkpoint's commit is enough: the tree is saved, nothing old is needed.
-    ForSave,
-    /// Whatever a restore may bring back, old stashes too.
-    ForRestore,
-}
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +197,7 @@ impl Repo {
                 told_rebuilt(&self.places)
             }
         };
-        *self.links.borrow_mut() = crate::session::ObjectLinks::default();
+        *self.links.borrow_mut() = crate::repo::objects::ObjectLinks::default();
         Ok(vec![notice])
     }
 
@@ -379,14 +370,6 @@ fn are_surely_there(places: &Places, ids: &[ObjectId]) -> bool {
     })
 }
 
-/// Ids, one a line.
-pub(crate) fn lines(ids: &[ObjectId]) -> String {
-    ids.iter().fold(String::new(), |mut text, id| {
-        let _ = writeln!(text, "{id}");
-        text
-    })
-}
-
 /// Opens the folders of the git directory that must be written to, where an agent locked them.
 fn unlock(repository: &Repository, refs: &[&str]) {
     let shared = &repository.common_dir;
@@ -415,22 +398,4 @@ fn told_moved(paths: &[String]) -> Notice {
             paths.join(", ")
         ),
     )
-}
-
-/// Links all objects of one folder into another that does not have them.
-pub(crate) fn link_back(from: &Path, to: &Path) -> Result<()> {
-    for folder in fs::read_dir(from).tried("list", from)? {
-        let folder = folder.tried("list", from)?;
-        let name = folder.file_name();
-        if name == "info" || !folder.path().is_dir() {
-            continue;
-        }
-        let target = to.join(&name);
-        fs::create_dir_all(&target).tried("create", &target)?;
-        for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
-            let file = file.tried("list", &folder.path())?;
-            link(&file.path(), &target.join(file.file_name()))?;
-        }
-    }
-    Ok(())
 }

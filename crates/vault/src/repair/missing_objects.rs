@@ -12,12 +12,12 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::error::Result;
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectFormat, ObjectId};
 use crate::git::pack_index::{PackIndexes, object_ids};
-use crate::repair::objects::make_readable;
 use crate::repo::objects::link;
-use crate::session::Result;
+use crate::stat::{changed_ns, make_readable, modified_ns};
 use ralph_base::files::create_private_folder;
 
 /// Which files are looked at.
@@ -202,23 +202,4 @@ fn names(folder: &Path) -> Vec<OsString> {
     listing
         .filter_map(|entry| Some(entry.ok()?.file_name()))
         .collect()
-}
-
-pub(crate) fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
-}
-
-pub(crate) fn changed_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
-}
-
-/// How long after this time of a file a change may leave the time as it is: the clock of file
-/// systems ticks, and some keep whole seconds only.
-pub(crate) fn clock_slack_ns(time_ns: i128) -> i128 {
-    let is_whole_second = time_ns % 1_000_000_000 == 0;
-    if is_whole_second {
-        2_000_000_000
-    } else {
-        100_000_000
-    }
 }

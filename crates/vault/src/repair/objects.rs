@@ -4,27 +4,27 @@
 //! Only files that changed since a given time are looked at: that time cannot be set back. Files that
 //! are gone are the part of `missing_objects`.
 
-use crate::repo::Repo;
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
-use std::fs::{self, File, Metadata, Permissions};
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use flate2::read::ZlibDecoder;
 
-use super::missing_objects::{Missing, Outcome, Search, changed_ns, clock_slack_ns, modified_ns};
+use super::missing_objects::{Missing, Outcome, Search};
+use crate::error::{Notice, Result};
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectFormat, ObjectId};
 use crate::git::repository::{Head, Refs};
-use crate::repo::Places;
-use crate::repo::objects::{link, now_ns};
+use crate::repo::objects::{ObjectListings, link};
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Checkpoints, Notice, Result, lock};
-use ralph_base::files::{Tried, copy_with_time, free_name, move_away, move_if_there};
+use crate::repo::{Places, Repo};
+use crate::session::Checkpoints;
+use crate::stat::{changed_ns, clock_slack_ns, make_readable, modified_ns};
+use ralph_base::files::{copy_with_time, free_name, move_away, move_if_there};
 use ralph_base::os::processors;
 use ralph_base::sparse::is_mostly_holes;
 
@@ -179,50 +179,6 @@ impl Checkpoints {
 fn taken_at(places: &Places, id: &str) -> i128 {
     let path = Snapshot::folder(&places.vault, id).join("description");
     fs::metadata(path).map_or(0, |metadata| modified_ns(&metadata))
-}
-
-/// The names in folders of objects, so that only folders that changed are listed again.
-#[derive(Debug, Default)]
-pub(crate) struct ObjectListings {
-    by_folder: Mutex<HashMap<String, Listing>>,
-}
-
-/// What was in a folder since it changed last.
-#[derive(Debug)]
-struct Listing {
-    changed_ns: i128,
-    names: Arc<[OsString]>,
-}
-
-impl ObjectListings {
-    /// What is in a folder with these stat fields; none where it may not be looked into.
-    fn names(
-        &self,
-        name: &str,
-        (folder, metadata): (&Path, &Metadata),
-    ) -> Result<Option<Arc<[OsString]>>> {
-        let changed_ns = changed_ns(metadata);
-        if let Some(known) = lock(&self.by_folder).get(name)
-            && known.changed_ns == changed_ns
-        {
-            return Ok(Some(Arc::clone(&known.names)));
-        }
-        let began_ns = now_ns();
-        let Ok(listing) = fs::read_dir(folder) else {
-            return Ok(None);
-        };
-        let names: io::Result<_> = listing.map(|entry| Ok(entry?.file_name())).collect();
-        let names: Arc<[OsString]> = names.tried("list", folder)?;
-        // One that changed just now is listed again: its time may not show the next change.
-        if began_ns - changed_ns > clock_slack_ns(changed_ns) {
-            let listing = Listing {
-                changed_ns,
-                names: Arc::clone(&names),
-            };
-            lock(&self.by_folder).insert(name.to_owned(), listing);
-        }
-        Ok(Some(names))
-    }
 }
 
 /// A search for damaged objects that goes on beside other work.
@@ -439,14 +395,6 @@ impl Pass<'_> {
                 && changed_ns(&it) >= self.since_ns
                 && (is_mostly_holes(&it) || !has_own_checksum(path, self.format))
         })
-    }
-}
-
-/// Opens an object that its owner may not read.
-pub(crate) fn make_readable(path: &Path, metadata: &Metadata) {
-    let mode = metadata.mode() & 0o7777;
-    if mode & 0o400 == 0 {
-        let _ = fs::set_permissions(path, Permissions::from_mode(mode | 0o400));
     }
 }
 

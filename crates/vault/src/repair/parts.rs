@@ -1,24 +1,23 @@
 //! A git directory that lost a part: whether it is still the same repository is decided by what is
 //! left of it, and only what is missing is restored from the vault.
 
-use crate::repo::Repo;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use crate::error::{Notice, Result};
 use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
 use crate::git::pack_index::PackIndexes;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::run_state::{Current, RunState};
-use crate::repair::content::restore_content;
-use crate::repair::directory::{Care, link_back};
-use crate::repo::Places;
+use crate::repair::content::{restore_content, told_repaired};
 use crate::repo::git_copy::{self, Extent};
+use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Notice, Result};
+use crate::repo::{Care, Places, Repo};
 use crate::store::TOKEN_FILE;
 use ralph_base::files::{
     Tried, copy_with_time, free_name, move_away, read_if_present, read_line_file, read_plain,
@@ -342,16 +341,6 @@ pub(crate) fn told_rebuilt(places: &Places) -> Notice {
         message.push_str(&left_out.join(", "));
     }
     Notice::new("git_rebuilt", message)
-}
-
-/// What is said of parts that were missing.
-pub(crate) fn told_repaired(places: &Places, parts: &[String]) -> Notice {
-    let vault = places.vault.folder().display();
-    let message = format!(
-        "missing or damaged in the git directory, and restored from the vault `{vault}`: {}",
-        parts.join(", ")
-    );
-    Notice::new("git_repaired", message)
 }
 
 impl Repo {

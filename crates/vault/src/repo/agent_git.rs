@@ -1,40 +1,16 @@
 //! The agent's own git commands: git writes a trace of each into the attempt's folder. They tell
 //! what the agent did from what the user did meanwhile.
 
-use crate::repo::Repo;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::proof::is_switch;
 use crate::git::ref_log::LogLine;
 use crate::git::repository::Head;
 use crate::journal::run_state::Current;
+use crate::repo::Repo;
 use ralph_base::files::read_plain;
-
-/// Subcommands of git that can move a branch.
-pub(crate) const MOVING: &[&str] = &[
-    "branch",
-    "checkout",
-    "switch",
-    "commit",
-    "reset",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "pull",
-    "fetch",
-    "push",
-    "update-ref",
-    "am",
-    "worktree",
-    "filter-branch",
-    "commit-tree",
-    "symbolic-ref",
-    "fast-import",
-];
 
 /// What the log of HEAD says of a switch of ours.
 const OWN_SWITCH: &str = "ralphtool: switch";
@@ -191,4 +167,17 @@ fn read_trace(text: &[u8], last: i64) -> Traced {
     }
     traced.ran = traced.ran.map(|(start, _)| (start, end));
     traced
+}
+
+/// True where a line in the log of HEAD says that HEAD went to another branch, or to none.
+pub(crate) fn is_switch(message: &str) -> bool {
+    message.starts_with(SWITCH) || is_start_of_rebase(message)
+}
+
+/// What the log of HEAD says of `git checkout` and `git switch`, up to the branch that was left.
+pub(crate) const SWITCH: &str = "checkout: moving from ";
+
+/// `rebase (start): checkout ONTO`, and the like of `git rebase -i` and `git pull --rebase`.
+pub(crate) fn is_start_of_rebase(message: &str) -> bool {
+    message.contains(" (start): checkout ")
 }

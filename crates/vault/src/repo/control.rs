@@ -2,17 +2,17 @@
 //! the stash, and operations in progress. Taken with every checkpoint, put back after a failed
 //! attempt.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use super::shape::Shape;
+use crate::error::Result;
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::repository::{Head, Refs, Repository};
-use crate::session::Result;
+use crate::repo::git_paths::IN_PROGRESS;
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, move_away, move_if_there,
     read_if_present, write_whole,
@@ -20,31 +20,6 @@ use ralph_base::files::{
 
 /// A hook or info file larger than this is not kept byte for byte.
 const LARGEST: u64 = 4 * 1024 * 1024;
-
-/// Files and folders that exist while an operation of git is in progress.
-pub(crate) const IN_PROGRESS: &[&str] = &[
-    "MERGE_HEAD",
-    "MERGE_MODE",
-    "MERGE_MSG",
-    "MERGE_RR",
-    "MERGE_AUTOSTASH",
-    "AUTO_MERGE",
-    "SQUASH_MSG",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "REBASE_HEAD",
-    "BISECT_LOG",
-    "BISECT_START",
-    "BISECT_TERMS",
-    "BISECT_NAMES",
-    "BISECT_EXPECTED_REV",
-    "BISECT_ANCESTORS_OK",
-    "BISECT_FIRST_PARENT",
-    "BISECT_RUN",
-    "rebase-merge",
-    "rebase-apply",
-    "sequencer",
-];
 
 /// Files of the git directory shared by all work trees.
 const SHARED_FILES: &[&str] = &["config", "description", "shallow", "logs/refs/stash"];

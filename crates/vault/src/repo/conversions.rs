@@ -2,13 +2,13 @@
 //! through git. Whatever may be otherwise (filters, encodings, line endings, settings for odd file
 //! systems) is left to git, which knows.
 
-use crate::repo::Repo;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frozen_config::value_of;
-use crate::tree::walk::absolute;
+use crate::paths::absolute;
+use crate::repo::Repo;
 use ralph_base::files::read_if_present;
 
 /// Words in a file of attributes by which files become something else than their bytes.

@@ -1,7 +1,6 @@
 //! The index when a run begins: what is in it, and which files have the bytes it names. Compared here
 //! where all of it is plain; else git is asked.
 
-use crate::repo::Repo;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::Read as _;
@@ -10,13 +9,15 @@ use std::path::Path;
 
 use super::conversions::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
+use crate::error::Result;
 use crate::git::index::{self, Staged, StagedStat};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
-use crate::scan::taking::{Clean, Known, now_ns};
-use crate::session::Result;
+use crate::paths::absolute;
+use crate::repo::Repo;
+use crate::stat::now_ns;
 use crate::tree::manifest::RACY_NS;
-use crate::tree::walk::absolute;
+use crate::tree::scanned::{Clean, Known};
 use ralph_base::files::read_if_present;
 
 /// What an index says a path is: the bits that tell, a file, and a submodule.
@@ -68,7 +69,7 @@ impl Repo {
         }
         let is_compared_here =
             listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions().always;
-        known.may_be_converted = self.was_converting(&known.tracked)?;
+        known.may_be_converted = self.was_converting(&known.tracked);
         let mut unclean = self.converted(&git, &known.tracked)?;
         if !is_compared_here {
             unclean.extend(modified(&git, &known.tracked));
@@ -87,17 +88,17 @@ impl Repo {
 
     /// True where something says that git converted files when it wrote them. The settings it had then
     /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
-    fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> Result<bool> {
+    fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> bool {
         let repository = &self.places.repository;
         if self.conversions().line_endings != LineEndings::Unsaid
             || repository.common_dir.join("lfs").exists()
         {
-            return Ok(true);
+            return true;
         }
         let top = &repository.work_tree;
         let step = tracked.len().div_ceil(SAMPLE).max(1);
         let mut sample = tracked.iter().step_by(step);
-        Ok(sample.any(|path| starts_with_returns(&absolute(top, path))))
+        sample.any(|path| starts_with_returns(&absolute(top, path)))
     }
 
     /// Clears flags that hide edits from git, in a private index.

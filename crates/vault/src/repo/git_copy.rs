@@ -5,7 +5,6 @@
 //! Files that are never rewritten in place (below a folder `objects`) are hard-linked; others are
 //! copied, and only when their stat fields changed.
 
-use crate::repo::Repo;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -15,11 +14,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::objects::now_ns;
 use super::shape::Shape;
+use crate::error::Result;
 use crate::git::repository::Repository;
-use crate::repair::directory::Care;
-use crate::repair::missing_objects::{changed_ns, clock_slack_ns};
-use crate::repo::Places;
-use crate::session::Result;
+use crate::repo::{Care, Places, Repo};
+use crate::stat::{changed_ns, clock_slack_ns};
 use crate::store::{TOKEN_FILE, Vault};
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,

@@ -1,7 +1,6 @@
 //! Which paths of a git directory are folders and files wherever they are present, and which are
 //! looked into.
 
-use super::control::IN_PROGRESS;
 use crate::git::loose_object::is_folder;
 use crate::store::TOKEN_FILE;
 
@@ -117,3 +116,28 @@ pub(crate) fn is_file_path(path: &str) -> bool {
     let is_operation = IN_PROGRESS.contains(&path) && !OPERATION_FOLDERS.contains(&path);
     FILES.contains(&path) || is_operation || path.as_bytes().ends_with(b".lock")
 }
+
+/// Files and folders that exist while an operation of git is in progress.
+pub(crate) const IN_PROGRESS: &[&str] = &[
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "MERGE_AUTOSTASH",
+    "AUTO_MERGE",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_NAMES",
+    "BISECT_EXPECTED_REV",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT",
+    "BISECT_RUN",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+];

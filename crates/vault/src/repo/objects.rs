@@ -2,16 +2,22 @@
 //! `.git`, `gc --prune=now` included, what a checkpoint needs is still there.
 
 use std::collections::HashMap;
-use std::fs::{self, Metadata};
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::error::Result;
 use crate::git::loose_object;
-use crate::repair::missing_objects::clock_slack_ns;
-use crate::session::Result;
+use crate::git::object_id::ObjectId;
+use crate::repo::Places;
+use crate::stat::{changed_ns, clock_slack_ns};
+use crate::tree::lock;
 use ralph_base::files::{Tried, absent, create_private_folder, read_plain, write_whole};
+use ralph_base::sparse;
 
 /// How often a link is made again whose folder git removed meanwhile.
 const TRIES: u32 = 1000;
@@ -167,4 +173,93 @@ pub(crate) fn now_ns() -> i128 {
         .map_or(0, |elapsed| {
             i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX)
         })
+}
+
+/// What was linked, for each submodule.
+pub(crate) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
+
+/// Links all objects of one folder into another that does not have them.
+pub(crate) fn link_back(from: &Path, to: &Path) -> Result<()> {
+    for folder in fs::read_dir(from).tried("list", from)? {
+        let folder = folder.tried("list", from)?;
+        let name = folder.file_name();
+        if name == "info" || !folder.path().is_dir() {
+            continue;
+        }
+        let target = to.join(&name);
+        fs::create_dir_all(&target).tried("create", &target)?;
+        for file in fs::read_dir(folder.path()).tried("list", &folder.path())? {
+            let file = file.tried("list", &folder.path())?;
+            link(&file.path(), &target.join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The names in folders of objects, so that only folders that changed are listed again.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectListings {
+    by_folder: Mutex<HashMap<String, Listing>>,
+}
+
+/// What was in a folder since it changed last.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    changed_ns: i128,
+    names: Arc<[OsString]>,
+}
+
+impl ObjectListings {
+    /// What is in a folder with these stat fields; none where it may not be looked into.
+    pub(crate) fn names(
+        &self,
+        name: &str,
+        (folder, metadata): (&Path, &Metadata),
+    ) -> Result<Option<Arc<[OsString]>>> {
+        let changed_ns = changed_ns(metadata);
+        if let Some(known) = lock(&self.by_folder).get(name)
+            && known.changed_ns == changed_ns
+        {
+            return Ok(Some(Arc::clone(&known.names)));
+        }
+        let began_ns = now_ns();
+        let Ok(listing) = fs::read_dir(folder) else {
+            return Ok(None);
+        };
+        let names: io::Result<_> = listing.map(|entry| Ok(entry?.file_name())).collect();
+        let names: Arc<[OsString]> = names.tried("list", folder)?;
+        // One that changed just now is listed again: its time may not show the next change.
+        if began_ns - changed_ns > clock_slack_ns(changed_ns) {
+            let listing = Listing {
+                changed_ns,
+                names: Arc::clone(&names),
+            };
+            lock(&self.by_folder).insert(name.to_owned(), listing);
+        }
+        Ok(Some(names))
+    }
+}
+
+/// Opens the plain copy of a blob.
+pub(crate) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
+    let path = raw_path(places, id);
+    Ok(File::open(&path).tried("read", &path)?)
+}
+
+/// Where the plain copy of a blob is.
+pub(crate) fn raw_path(places: &Places, id: &ObjectId) -> PathBuf {
+    let text = id.to_string();
+    // An older vault has a folder for each first two digits; to make one takes longer than a copy.
+    let (folder, name) = text.split_at(2);
+    let earlier = places.vault.raw().join(folder).join(name);
+    if earlier.exists() {
+        return earlier;
+    }
+    places.vault.raw().join(text)
+}
+
+/// The room the plain copy of a blob takes up; none where there is no copy.
+pub(crate) fn room_of_raw(places: &Places, id: &ObjectId) -> Option<u64> {
+    let metadata = fs::metadata(raw_path(places, id)).ok()?;
+    Some(sparse::allocated(&metadata))
 }

@@ -2,7 +2,6 @@
 //! are, there is nothing it would know better. Where anything is out of the ordinary there is no
 //! answer, nothing is written that matters, and git does it.
 
-use crate::repo::Repo;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,16 +12,16 @@ use std::time::{Duration, SystemTime};
 use super::conversions::{Conversions, Converted, Folders};
 use super::frozen_config::value_of;
 use super::objects::link;
-use super::visible::Settings;
+use crate::error::Result;
 use crate::git::index::{Edited, Edits, Staged, StagedStat, edit};
 use crate::git::loose_object::{self, Writer};
 use crate::git::object_id::ObjectId;
 use crate::git::pack_index::PackIndexes;
-use crate::repo::Places;
-use crate::scan::keeping::open_raw;
-use crate::session::Result;
-use crate::tree::manifest::{Content, Entry, Kind, Manifest, Stat};
-use crate::tree::walk::{absolute, stat};
+use crate::paths::absolute;
+use crate::repo::objects::open_raw;
+use crate::repo::{Places, Repo};
+use crate::stat::{Stat, stat};
+use crate::tree::manifest::{Content, Entry, Kind, Manifest};
 use ralph_base::files::{Tried, create_private_folder, place, read_if_present};
 use ralph_base::os::processors;
 
@@ -494,6 +493,15 @@ fn keep_in_store(places: &Places, objects: &Path, ids: &[ObjectId]) -> Result<bo
         }
     }
     Ok(true)
+}
+
+/// What git said when the run began.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The user's configuration, flat.
+    pub config: String,
+    /// Git's own variables, after the configuration once more.
+    pub variables: String,
 }
 
 #[cfg(test)]

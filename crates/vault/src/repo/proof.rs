@@ -6,12 +6,13 @@
 //! a whole word, or HEAD of this work tree came to the same commit in the same second. A switch of HEAD is
 //! proven in the same way.
 
-use super::agent_git::{MOVING, Traced};
+use super::agent_git::Traced;
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::git::ref_log::{Committer, LogLine, parse, since};
 use crate::journal::run_state::Current;
 use crate::repo::Repo;
+use crate::repo::agent_git::is_start_of_rebase;
 use ralph_base::files::read_plain;
 
 /// What `git stash` does that adds nothing to the stash.
@@ -60,7 +61,7 @@ impl Repo {
     /// Which lines the log of the stash gained are the agent's: each is explained by one command.
     pub(crate) fn stashed_by_agent(&self, current: &Current, added: &[LogLine]) -> Vec<bool> {
         let mut commands = self.traced(current);
-        let branch = crate::operations::begin::short(&current.intent.branch);
+        let branch = crate::git::repository::short(&current.intent.branch);
         let mut found = vec![false; added.len()];
         let is_on_branch = |line: &LogLine| line.message.contains(&format!(" on {branch}:"));
         for on_branch in [true, false] {
@@ -122,19 +123,6 @@ fn listed(text: &[u8]) -> Option<LogLine> {
         mail: lines.next()?.to_owned(),
     };
     LogLine::listed(new, &committer, lines.next().unwrap_or_default())
-}
-
-/// What the log of HEAD says of `git checkout` and `git switch`, up to the branch that was left.
-const SWITCH: &str = "checkout: moving from ";
-
-/// True where a line in the log of HEAD says that HEAD went to another branch, or to none.
-pub(crate) fn is_switch(message: &str) -> bool {
-    message.starts_with(SWITCH) || is_start_of_rebase(message)
-}
-
-/// `rebase (start): checkout ONTO`, and the like of `git rebase -i` and `git pull --rebase`.
-fn is_start_of_rebase(message: &str) -> bool {
-    message.contains(" (start): checkout ")
 }
 
 impl Traced {
@@ -242,3 +230,26 @@ impl Traced {
         by_hand || self.is_one_of(&autostash) && message.contains("autostash")
     }
 }
+
+/// Subcommands of git that can move a branch.
+pub(crate) const MOVING: &[&str] = &[
+    "branch",
+    "checkout",
+    "switch",
+    "commit",
+    "reset",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "pull",
+    "fetch",
+    "push",
+    "update-ref",
+    "am",
+    "worktree",
+    "filter-branch",
+    "commit-tree",
+    "symbolic-ref",
+    "fast-import",
+];

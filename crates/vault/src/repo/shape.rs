@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::git_paths::{
     ALTERNATES, FOLDERS, has_few_files, is_at_or_below, is_fan_out, is_file_path, is_looked_into,
 };
+use crate::error::Result;
 use crate::git::repository::Repository;
-use crate::repair::missing_objects::changed_ns;
-use crate::session::Result;
+use crate::stat::changed_ns;
 use ralph_base::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
 use ralph_base::sparse::is_mostly_holes;
 

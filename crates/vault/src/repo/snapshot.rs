@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{CheckpointError, Result};
 use crate::repo::control::Control;
-use crate::session::{CheckpointError, Result};
 use crate::store::Vault;
 use crate::tree::manifest::Manifest;
 use crate::tree::manifest::codec::{Difference, encode};

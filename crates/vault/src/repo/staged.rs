@@ -1,18 +1,18 @@
 //! What only the index says: an agent may have added an ignored file by force, stopped tracking
 //! one, or added a submodule. None of it shows in the files themselves.
 
-use crate::repo::Repo;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use super::visible::check_ignore;
+use crate::error::Result;
 use crate::git::process::nul_separated;
 use crate::journal::run_state::Current;
+use crate::paths::absolute;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::Taken;
-use crate::session::Result;
 use crate::tree::manifest::{Entry, Kind, Lane};
-use crate::tree::walk::absolute;
+use crate::tree::scanned::Taken;
 use ralph_base::files::read_plain;
 
 /// How the agent's index differs from the checkpoint, apart from what the files show.

@@ -4,15 +4,15 @@
 //! where there was no attempt), whose processes have all ended; no process has it open; no git that may
 //! write is at work on the repository, in any of its work trees; and it did not change for a while.
 
-use crate::repo::Repo;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::locks::{Holder, find, holder};
+use crate::error::{CheckpointError, Notice, Result};
+use crate::git::locks::{Holder, holder};
 use crate::journal::steps::Step;
-use crate::session::{CheckpointError, Checkpoints, Notice, Result};
+use crate::repo::Repo;
 use ralph_base::files::{free_name, move_away};
 
 /// How often, and how long apart, a lock that is held is looked at again.
@@ -37,35 +37,6 @@ enum Lock {
     Old,
 }
 
-impl Checkpoints {
-    /// Moves stale lock files aside: an agent that was ended leaves such. Waits for those that stand in
-    /// the way of what comes next; all others stay where they are not stale.
-    pub fn free_locks(&self, refs: &[&str], trash: &Path) -> Result<Vec<Notice>> {
-        let repository = &self.repo.places.repository;
-        let mut needed = vec![
-            repository.git_dir.join("index.lock"),
-            repository.git_dir.join("HEAD.lock"),
-        ];
-        let of_ref = |name: &&str| repository.common_dir.join(format!("{name}.lock"));
-        needed.extend(refs.iter().map(of_ref));
-        let mut notices = Vec::new();
-        for lock in &needed {
-            if self.repo.free_lock(lock, trash)? {
-                notices.push(told(lock));
-            }
-        }
-        // Without git commands of the agent's, refs and other work trees have none of its locks.
-        let current = self.log.state.current.as_ref();
-        let everywhere = current.is_none_or(|current| self.repo.agent_ran_git(current));
-        for lock in find(repository, everywhere) {
-            if self.repo.free_if_stale(&lock, trash)? {
-                notices.push(told(&lock));
-            }
-        }
-        Ok(notices)
-    }
-}
-
 impl Repo {
     /// Moves one lock aside that is stale; waits for one that is held.
     pub(crate) fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
@@ -84,7 +55,7 @@ impl Repo {
     }
 
     /// Moves one lock aside that is stale, or is so within a moment.
-    fn free_if_stale(&self, lock: &Path, trash: &Path) -> Result<bool> {
+    pub(crate) fn free_if_stale(&self, lock: &Path, trash: &Path) -> Result<bool> {
         let tries = QUIET_MS / 50 + 2;
         for _ in 0..tries {
             match self.look_at_lock(lock) {
@@ -148,7 +119,7 @@ fn take_aside(lock: &Path, inode: u64, trash: &Path) -> Result<bool> {
     Ok(true)
 }
 
-fn told(lock: &Path) -> Notice {
+pub(crate) fn told(lock: &Path) -> Notice {
     let message = format!("moved `{}` aside: no process held it", lock.display());
     Notice::new("stale_lock", message)
 }

@@ -1,7 +1,6 @@
 //! The stash, which all work trees share: entries of the checkpoint come back, entries an agent added
 //! go, and all others stay.
 
-use crate::repo::Repo;
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -13,14 +12,15 @@ use std::time::Duration;
 use super::control::Control;
 use super::proof::listed_log;
 use super::shape::Shape;
+use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::GitError;
 use crate::git::ref_log::{LogLine, chained, parse};
 use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::STASH;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{CheckpointError, Notice, Result};
 use ralph_base::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
 
 /// How often, and how long apart, a stash that moves is looked at again.

@@ -1,17 +1,17 @@
 //! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
 
-use crate::repo::Repo;
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::stale_locks::held;
+use crate::error::Result;
 use crate::git::object_id::ObjectId;
 use crate::git::refs::{BranchMove, HeadMove, NewBranch, Read};
 use crate::git::repository::{Head, Refs};
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Result;
 use ralph_base::durability;
 use ralph_base::files::{
     FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_line_file,
@@ -57,7 +57,7 @@ impl Repo {
         }
         let is_moved = match (now, target) {
             (Some(from), Some(to)) => self.move_file(name, from, to),
-            (None, Some(at)) => self.make_file(name, at)?,
+            (None, Some(at)) => self.make_file(name, at),
             (_, None) => false,
         };
         if is_moved {
@@ -101,13 +101,13 @@ impl Repo {
     }
 
     /// Makes a branch without git; false where git is to do it.
-    fn make_file(&self, name: &str, at: ObjectId) -> Result<bool> {
+    fn make_file(&self, name: &str, at: ObjectId) -> bool {
         let Some(committer) = self.committer() else {
-            return Ok(false);
+            return false;
         };
         let conversions = self.conversions();
         if conversions.always || !conversions.logs {
-            return Ok(false);
+            return false;
         }
         let it = NewBranch {
             name: name.to_owned(),
@@ -116,7 +116,7 @@ impl Repo {
             message: MOVED,
             ready: self.ready_for(at),
         };
-        Ok(it.carry_out(&self.places.repository, &mut self.ref_reader.borrow_mut()))
+        it.carry_out(&self.places.repository, &mut self.ref_reader.borrow_mut())
     }
 
     /// Points HEAD at a branch without git, by a file that is ready where there is one; false where

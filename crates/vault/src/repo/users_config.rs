@@ -2,12 +2,12 @@
 //! they follow. It stays where none of the agent's git commands can have written it; everything else in
 //! the config is restored, because a config can name programs to run.
 
-use crate::repo::Repo;
 use std::sync::Arc;
 
+use crate::error::Notice;
 use crate::journal::run_state::Current;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Notice;
 use ralph_base::files::read_plain;
 
 /// Commands of git that can write a section of a remote.

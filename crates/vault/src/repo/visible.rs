@@ -1,24 +1,25 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
-use crate::repo::Repo;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::Path;
+use std::{fs, io};
 
 use super::control::Control;
 use super::frozen_config::flat;
 use super::plain_commit::is_modules_file;
+use crate::error::{Notice, Result};
 use crate::git::ignore::IgnoreRules;
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, Started, nul_separated};
+use crate::paths::show;
+use crate::repo::Repo;
+use crate::repo::plain_commit::Settings;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::{Taken, show};
-use crate::session::{Notice, Result};
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
+use crate::tree::scanned::Taken;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
 
@@ -27,15 +28,6 @@ const FALLBACK_IDENTITY: &[(&str, &str)] = &[
     ("user.name", "ralphtool"),
     ("user.email", "ralphtool@localhost"),
 ];
-
-/// What git said when the run began.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// The user's configuration, flat.
-    pub config: String,
-    /// Git's own variables, after the configuration once more.
-    pub variables: String,
-}
 
 /// Git was asked for the settings; see [`Checkpoints::ask_settings`].
 #[derive(Debug)]
@@ -144,7 +136,7 @@ impl Repo {
     fn tell_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
         let top = &self.places.repository.work_tree;
         let is_link = |path: &Vec<u8>| {
-            let metadata = fs::symlink_metadata(crate::tree::walk::absolute(top, path));
+            let metadata = fs::symlink_metadata(crate::paths::absolute(top, path));
             metadata.is_ok_and(|metadata| metadata.is_symlink())
         };
         let links = paths
@@ -324,7 +316,7 @@ fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
 fn is_behind_link(top: &Path, path: &[u8]) -> bool {
     let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
     slashes.into_iter().any(|at| {
-        let folder = crate::tree::walk::absolute(top, &path[..at]);
+        let folder = crate::paths::absolute(top, &path[..at]);
         fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
     })
 }
@@ -375,7 +367,7 @@ fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
         })
         .collect();
     folders.into_iter().any(|folder| {
-        let file = crate::tree::walk::absolute(top, folder).join(".gitattributes");
+        let file = crate::paths::absolute(top, folder).join(".gitattributes");
         fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
     })
 }

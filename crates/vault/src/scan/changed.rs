@@ -1,23 +1,16 @@
 //! What an attempt changed: one walk against the checkpoint, and the texts before and after of those
 //! paths that somebody wants to look at. Commits the agent made are no matter: files are compared.
 
-use crate::repo::Repo;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::keeping::open_raw;
-use super::taking::{Taken, show};
 use crate::git::object_id::ObjectId;
-use crate::operations::converge::Wanted;
-use crate::operations::save::new_repositories;
-use crate::repair::directory::Care;
-use crate::repo::Places;
-use crate::repo::visible::visible_paths;
-use crate::session::{Checkpoints, Result};
-use crate::tree::manifest::{Content, Entry, Kind, Manifest};
-use crate::tree::walk::absolute;
+use crate::paths::show;
+use crate::repo::objects::open_raw;
+use crate::repo::{Places, Repo};
+use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted};
+use crate::tree::scanned::Taken;
 
 /// A path that differs from the checkpoint, from the top of the work tree. Texts are absent where
 /// no check asks for them or where they could not be read.
@@ -62,61 +55,8 @@ pub struct Changed {
     pub tops: BTreeSet<String>,
 }
 
-impl Checkpoints {
-    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
-    pub fn changed(
-        &mut self,
-        besides: &[PathBuf],
-        wants_text: impl Fn(&str) -> bool,
-    ) -> Result<Changed> {
-        let base = self.checkpoint()?;
-        let mut looked = self.tree.look(&self.repo, &base);
-        if looked.is_err() {
-            // The git directory may be gone, or be another one.
-            let current = self.log.current()?;
-            let trash = self.repo.new_trash("look");
-            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
-            looked = self.tree.look(&self.repo, &base);
-            self.unsaid = mended.notices;
-        }
-        let taken = looked?;
-        let top = &self.repo.places.repository.work_tree;
-        let besides: Vec<PathBuf> = besides
-            .iter()
-            .filter_map(|path| path.canonicalize().ok())
-            .collect();
-        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let counted = paths
-            .iter()
-            .filter(|path| !besides.contains(&absolute(top, path)))
-            .count();
-        let changed = Changed {
-            count: counted + new_repositories(&taken, &base.submodules).len(),
-            tops: tops(&base.manifest),
-            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
-        };
-        self.looked(&taken);
-        Ok(changed)
-    }
-
-    /// The path of a file from the top of the work tree, if it is in it; it need not exist.
-    pub fn path_in_tree(&self, path: &Path) -> Option<String> {
-        let top = &self.repo.places.repository.work_tree;
-        let found = path.strip_prefix(top).map(Path::to_owned).ok();
-        let found = found.or_else(|| {
-            let folder = path
-                .ancestors()
-                .find_map(|it| Some((it, it.canonicalize().ok()?)));
-            let (folder, real) = folder?;
-            let whole = real.join(path.strip_prefix(folder).ok()?);
-            whole.strip_prefix(top).map(Path::to_owned).ok()
-        })?;
-        Some(found.to_string_lossy().into_owned())
-    }
-}
-
 impl Repo {
-    fn read(
+    pub(crate) fn read(
         &self,
         paths: &[Vec<u8>],
         (base, taken): (&Arc<Manifest>, &Taken),
@@ -217,7 +157,7 @@ fn moved(paths: &[Vec<u8>], before: &Manifest, after: &Manifest) -> HashMap<Vec<
 }
 
 /// Names at the top of the tree that hold something of a commit.
-fn tops(manifest: &Manifest) -> BTreeSet<String> {
+pub(crate) fn tops(manifest: &Manifest) -> BTreeSet<String> {
     let files = manifest.entries.iter();
     let files = files.filter(|(_, entry)| entry.is_visible() && entry.kind != Kind::Folder);
     let mut tops = BTreeSet::new();

@@ -1,32 +1,29 @@
 //! Which paths belong into commits: not what git ignores, and of the rest not what looks like a
 //! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
 
-use crate::repo::Repo;
-use crate::tree::Tree;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::modules::is_module_path;
-use super::taking::{Known, Taken, nested_repositories, show, under_any};
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::Head;
+use crate::paths::{is_module_path, list, show};
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::staged::Staged;
 use crate::repo::visible::check_ignore;
-use crate::session::{Checkpoints, Notice, Result};
+use crate::scan::Tree;
 use crate::tree::guard::{Guard, Limits, guard, looks_like_secret};
-use crate::tree::manifest::{Kind, Lane, Manifest};
-use crate::tree::walk::{Found, Walk};
+use crate::tree::manifest::{Found, Kind, Lane, Manifest};
+use crate::tree::scanned::{Known, Taken, nested_repositories, under_any};
+use crate::tree::walk::Walk;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
 use ralph_base::sparse;
-
-/// How many files a notice names.
-const NAMED: usize = 10;
 
 /// The lanes of paths that are new, or whose lane may be another now.
 pub(crate) type Lanes = HashMap<Vec<u8>, Lane>;
@@ -36,17 +33,6 @@ pub(crate) type Lanes = HashMap<Vec<u8>, Lane>;
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptLimits {
     largest_file: Option<u64>,
-}
-
-impl Checkpoints {
-    /// Sets what may be committed and what must stay free.
-    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
-        self.tree.limits = limits;
-        match self.open_run() {
-            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Tree {
@@ -179,7 +165,7 @@ impl Tree {
         if !taken
             .changes
             .paths()
-            .any(|path| crate::operations::converge::is_rules(path))
+            .any(|path| crate::tree::guard::is_rules(path))
         {
             return Ok(None);
         }
@@ -329,15 +315,5 @@ impl Repo {
         }
         let metadata = std::fs::symlink_metadata(self.places.full(&found.path));
         metadata.is_ok_and(|metadata| sparse::is_mostly_holes(&metadata))
-    }
-}
-
-/// Names in a row, not all where there are many; none where there is none.
-pub(crate) fn list(named: &[String]) -> Option<String> {
-    let shown = named.get(..named.len().min(NAMED))?.join(", ");
-    match named.len().saturating_sub(NAMED) {
-        _ if named.is_empty() => None,
-        0 => Some(shown),
-        more => Some(format!("{shown} and {more} more")),
     }
 }

@@ -10,18 +10,23 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
+
+use large::Seen;
 
 use super::guarding::Lanes;
 use super::room;
-use super::taking::{Known, Likeness, now_ns, show};
+use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
+use crate::paths::show;
 use crate::repo::Places;
-use crate::session::{Notice, Result, lock};
-use crate::tree::manifest::{Changes, Content, Entry, Kind, Lane, Manifest, Suspects};
-use crate::tree::walk::{Found, look};
-use large::Seen;
+use crate::repo::objects::raw_path;
+use crate::stat::now_ns;
+use crate::tree::lock;
+use crate::tree::manifest::{Changes, Content, Entry, Found, Kind, Lane, Manifest, Suspects};
+use crate::tree::scanned::{Known, Likeness};
+use crate::tree::walk::look;
 use ralph_base::files::{FileError, Tried, absent, place};
 use ralph_base::kill_point::{Point, reached};
 use ralph_base::sparse;
@@ -358,28 +363,4 @@ fn open_no_link(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
-}
-
-/// Where the plain copy of a blob is.
-fn raw_path(places: &Places, id: &ObjectId) -> PathBuf {
-    let text = id.to_string();
-    // An older vault has a folder for each first two digits; to make one takes longer than a copy.
-    let (folder, name) = text.split_at(2);
-    let earlier = places.vault.raw().join(folder).join(name);
-    if earlier.exists() {
-        return earlier;
-    }
-    places.vault.raw().join(text)
-}
-
-/// The room the plain copy of a blob takes up; none where there is no copy.
-pub(crate) fn room_of_raw(places: &Places, id: &ObjectId) -> Option<u64> {
-    let metadata = fs::metadata(raw_path(places, id)).ok()?;
-    Some(sparse::allocated(&metadata))
-}
-
-/// Opens the plain copy of a blob.
-pub(crate) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
-    let path = raw_path(places, id);
-    Ok(File::open(&path).tried("read", &path)?)
 }

@@ -1,28 +1,26 @@
 //! One walk a story: a look at the tree holds for as long as nobody but this program can have been
 //! there. Somebody is there while an agent or a gate runs, and whenever the loop waits for anything.
 
-use crate::repo::Repo;
-use crate::scan::taking::Known;
-use crate::tree::Tree;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::taking::{Taken, now_ns};
+use crate::error::Result;
+use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Checkpoints, Result};
+use crate::scan::Tree;
+use crate::stat::now_ns;
 use crate::tree::manifest::Changes;
+use crate::tree::scanned::{Known, Taken};
 use crate::tree::walk::{Walk, look};
 
 /// What is known of the tree without looking again.
 #[derive(Debug, Default)]
 pub(crate) struct Latest {
     /// The tree is what the checkpoint says.
-    as_left: bool,
+    pub(crate) as_left: bool,
     /// What the last walk showed against a checkpoint.
     taken: Option<(String, Taken)>,
     /// Files this program wrote since.
-    ours: Vec<Vec<u8>>,
+    pub(crate) ours: Vec<Vec<u8>>,
 }
 
 impl Tree {
@@ -36,7 +34,7 @@ impl Tree {
             Some((_, taken)) => self.look_again(repo, base, taken, &latest.ours)?,
             None => {
                 let index = Snapshot::index(&repo.places.vault, &base.id);
-                let known = Known::of(base);
+                let known = Known::of(&base.submodules);
                 self.take(repo, &base.manifest, known, &index)?
             }
         };
@@ -75,13 +73,13 @@ impl Tree {
                 (None, false) => {}
                 // It is not the small change it was said to be.
                 _ => {
-                    return self.take(repo, &base.manifest, Known::of(base), &index);
+                    return self.take(repo, &base.manifest, Known::of(&base.submodules), &index);
                 }
             }
         }
         let git = repo.work.patient().with_index(&index);
         let began_ns = taken.manifest.taken_ns.min(now_ns());
-        let known = Known::of(base);
+        let known = Known::of(&base.submodules);
         let again = self.keep_found(repo, &git, (began_ns, walk), &taken.manifest, known)?;
         let mut notices = taken.notices;
         notices.extend(again.notices);
@@ -104,29 +102,6 @@ impl Tree {
             notices,
             ..taken
         })
-    }
-}
-
-impl Checkpoints {
-    /// Somebody else may change the tree from now on.
-    pub fn somebody_is_here(&mut self) {
-        self.tree.latest = Latest::default();
-    }
-
-    /// This program wrote files, and nothing else changed.
-    pub fn we_wrote(&mut self, files: &[PathBuf]) {
-        self.tree.latest.as_left = false;
-        let top = &self.repo.places.repository.work_tree;
-        let inside = |file: &PathBuf| {
-            let real = file.canonicalize().ok()?;
-            let path = real.strip_prefix(top).map(Path::to_owned);
-            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
-        };
-        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
-        match paths {
-            Some(paths) => self.tree.latest.ours.extend(paths.into_iter().flatten()),
-            None => self.somebody_is_here(),
-        }
     }
 }
 

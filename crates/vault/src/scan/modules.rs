@@ -2,26 +2,19 @@
 //! are user state like the repository's own. They are entries of the manifest, named `.git/modules/…`
 //! wherever they really are, and their objects are linked into the vault.
 
-use crate::repo::Repo;
-use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::taking::show;
-use crate::repair::directory::link_back;
-use crate::repo::Places;
-use crate::repo::objects::ObjectLinks;
+use crate::error::Result;
+use crate::paths::{PREFIX, absolute, is_module_path};
+use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Checkpoints, Notice, Result};
-use crate::tree::manifest::{Entry, Manifest};
-use crate::tree::walk::{Found, Ground, Walk, absolute, look, walk};
-use ralph_base::files::{Tried, free_name, move_away};
-use ralph_base::sparse::is_mostly_holes;
-
-/// What stands before the paths of submodules' git directories.
-const PREFIX: &[u8] = b".git/modules";
+use crate::repo::{Places, Repo};
+use crate::tree::manifest::{Entry, Found, Manifest};
+use crate::tree::scanned::{Taken, below};
+use crate::tree::walk::{Ground, Walk, look, walk};
+use ralph_base::files::Tried;
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
 /// fetched again.
@@ -29,12 +22,6 @@ const NOT_WALKED: [&[u8]; 2] = [b"objects", b"lfs"];
 
 /// No call of the system takes the paths of files in a folder with a longer path.
 const LONGEST_FOLDER: usize = 4095 - 320;
-
-/// True for a path in the git directory of a submodule.
-pub(crate) fn is_module_path(path: &[u8]) -> bool {
-    path.strip_prefix(PREFIX)
-        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-}
 
 impl Places {
     /// Where a path of a manifest really is.
@@ -84,7 +71,7 @@ fn module_folders(manifest: &Manifest) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Everything a manifest knows of submodules' git directories.
-fn module_entries(manifest: &Manifest) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
+pub(crate) fn module_entries(manifest: &Manifest) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
     manifest
         .entries
         .range(PREFIX.to_vec()..)
@@ -97,9 +84,6 @@ fn kept_objects(places: &Places, folder: &[u8]) -> PathBuf {
     let name = std::ffi::OsString::from_vec(name.to_vec());
     places.vault.folder().join(name).join("objects")
 }
-
-/// What was linked, for each submodule.
-pub(crate) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
 
 impl Repo {
     /// Links objects that submodules have gained into the vault.
@@ -146,40 +130,16 @@ impl Repo {
     }
 }
 
-impl Checkpoints {
-    /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
-    /// and read all of the hole.
-    pub fn restore_spoiled_modules(
-        &mut self,
-        base: &Snapshot,
-        trash: &Path,
-    ) -> Result<Option<Notice>> {
-        let is_spoiled = |path: &[u8]| {
-            let found = std::fs::symlink_metadata(self.repo.places.full(path));
-            found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))
-        };
-        let spoiled: Vec<_> = module_entries(&base.manifest)
-            .filter(|(path, _)| is_spoiled(path))
-            .map(|(path, entry)| (path.clone(), entry.clone()))
-            .collect();
-        if spoiled.is_empty() {
-            return Ok(None);
-        }
-        let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
-        let aside = trash.join("spoiled");
-        for (path, _) in &spoiled {
-            move_away(
-                &self.repo.places.full(path),
-                &free_name(&aside.join("file")),
-            )?;
-        }
-        self.repo
-            .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
-        self.somebody_is_here();
-        let message = format!(
-            "a pipe or one long hole, which git cannot read, and restored: {}",
-            names.join(", ")
-        );
-        Ok(Some(Notice::new("git_files_restored", message)))
-    }
+/// Folders a story made into repositories of their own: git cannot hold what is in them.
+pub(crate) fn new_repositories(taken: &Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let holds_visible = |folder: &[u8]| {
+        let entries = &taken.manifest.entries;
+        below(entries, folder).any(|(_, entry)| entry.is_visible())
+    };
+    let created = taken.changes.created.iter();
+    created
+        .filter_map(|path| path.strip_suffix(b"/.git"))
+        .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))
+        .map(<[u8]>::to_vec)
+        .collect()
 }

@@ -1,12 +1,12 @@
 //! Room on the disk: looked at before anything is copied or committed, so that a full disk is said
 //! in time and in plain words, not found out half-way.
 
-use crate::repo::Repo;
-use crate::tree::Tree;
 use std::path::Path;
 
-use super::keeping::room_of_raw;
-use crate::session::{CheckpointError, Result};
+use crate::error::{CheckpointError, Result};
+use crate::repo::Repo;
+use crate::repo::objects::room_of_raw;
+use crate::scan::Tree;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest};
 use ralph_base::size::rounded;
 

@@ -20,10 +20,13 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{CheckpointError, Checkpoints, Setback, VaultError};
+use super::Checkpoints;
+use crate::error::CheckpointError;
 use crate::journal::steps::StoryNote;
 use crate::operations::meanwhile::Meanwhile;
+use crate::operations::park::Setback;
 use crate::outcome::{FailureKind, FinishChoice};
+use crate::store::VaultError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 
 /// A repository with a vault beside it.

@@ -107,6 +107,10 @@ pub fn looks_like_secret(path: &[u8]) -> bool {
         || ending == "json" && DOWNLOADED.iter().any(|start| stem.starts_with(start))
 }
 
+pub(crate) fn is_rules(path: &[u8]) -> bool {
+    path == b".gitignore" || path.ends_with(b"/.gitignore")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,13 @@
 pub(crate) mod codec;
 pub(crate) mod cursor;
 
+use std::fs;
+
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 
-use super::walk::Found;
 use crate::git::object_id::ObjectId;
+use crate::stat::Stat;
 
 /// A file looked at this short a time after its last change may change again unseen: file
 /// systems keep time in ticks, some in whole seconds.
@@ -27,21 +29,6 @@ pub enum Kind {
     Folder,
     /// A pipe, socket or device.
     Special,
-}
-
-/// The fields of a path that change when it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// Permission bits.
-    pub mode: u32,
-    /// Length in bytes.
-    pub size: u64,
-    /// Modification time.
-    pub modified_ns: i64,
-    /// Status change time.
-    pub changed_ns: i64,
-    /// Inode number.
-    pub inode: u64,
 }
 
 /// Where the bytes of a path are kept.
@@ -205,6 +192,32 @@ pub(crate) fn compare(before: &Manifest, after: &Manifest) -> Changes {
         }
     }
     changes
+}
+
+/// One path to write back.
+pub(crate) type Wanted = (Vec<u8>, Entry);
+
+/// One path as the walk found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Path relative to the top, as bytes.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
+    /// Fields that change when the content does.
+    pub stat: Stat,
+}
+
+pub(crate) fn kind(metadata: &fs::Metadata) -> Kind {
+    if metadata.is_dir() {
+        Kind::Folder
+    } else if metadata.is_symlink() {
+        Kind::Link
+    } else if metadata.is_file() {
+        Kind::File
+    } else {
+        Kind::Special
+    }
 }
 
 #[cfg(test)]

@@ -16,31 +16,21 @@ mod queue;
 mod tests;
 mod worker;
 
-use std::fs;
-use std::io;
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::manifest::{Kind, Manifest, Stat, Suspects};
 use queue::Queue;
+use worker::Worker;
+
+use super::manifest::{Manifest, Suspects};
+use crate::paths::absolute;
+use crate::stat::stat;
+use crate::tree::manifest::{Found, kind};
 use ralph_base::files::{FileError, absent};
 use ralph_base::os::processors;
-use worker::Worker;
 
 /// More threads than this only wait for the same folders.
 const MOST_THREADS: usize = 4;
-
-/// One path as the walk found it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Path relative to the top, as bytes.
-    pub path: Vec<u8>,
-    /// What it is.
-    pub kind: Kind,
-    /// Fields that change when the content does.
-    pub stat: Stat,
-}
 
 /// What a walk found.
 #[derive(Debug, Default)]
@@ -142,39 +132,4 @@ pub(crate) fn look(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> 
         Err(error) if absent(&error) => Ok(None),
         Err(error) => Err(FileError::new("look at", &full, error)),
     }
-}
-
-fn kind(metadata: &fs::Metadata) -> Kind {
-    if metadata.is_dir() {
-        Kind::Folder
-    } else if metadata.is_symlink() {
-        Kind::Link
-    } else if metadata.is_file() {
-        Kind::File
-    } else {
-        Kind::Special
-    }
-}
-
-/// The stat fields that tell whether a path changed.
-pub(crate) fn stat(metadata: &fs::Metadata) -> Stat {
-    Stat {
-        mode: metadata.mode() & 0o7777,
-        size: metadata.size(),
-        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-        inode: metadata.ino(),
-    }
-}
-
-fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
-    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-}
-
-/// The absolute path of a relative one.
-pub(crate) fn absolute(top: &Path, relative: &[u8]) -> PathBuf {
-    if relative.is_empty() {
-        return top.to_owned();
-    }
-    top.join(std::ffi::OsString::from_vec(relative.to_vec()))
 }

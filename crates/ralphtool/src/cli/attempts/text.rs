@@ -11,7 +11,7 @@ use crate::ui::style::{DIM, NAME, Paint, STRONG};
 use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words::{self, shell};
 use ralph_run::records::event::FailureKind;
-use ralph_vault::session::ParkedAttempt;
+use ralph_vault::ParkedAttempt;
 
 /// How much of a reason the table shows.
 const REASON_WIDTH: usize = 60;

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use ralph_base::files::{FileError, Tried, create_private_folder};
+use ralph_vault::CheckpointError;
 use ralph_vault::git::process::{GitError, harden};
-use ralph_vault::session::CheckpointError;
 
 pub(super) const CHANGE: &str = "friendly-greeting";
 /// The branch the repository begins on.

@@ -13,7 +13,7 @@ use crate::ui::text::{clean, clean_lines, columns, pad, wrap};
 use crate::ui::words::shell;
 use ralph_base::files::{Tried, read_if_present};
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{ParkedAttempt, Shelf};
+use ralph_vault::{ParkedAttempt, Shelf};
 
 /// What stands before each commit in the log.
 const COMMIT_MARK: char = '\u{1}';

@@ -18,8 +18,9 @@ use ralph_run::failure::Failure;
 use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::{CheckpointError, Diffs, peek, peek_last};
+use ralph_vault::look::{peek, peek_last};
 use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::{CheckpointError, Diffs};
 
 /// How much of a document is shown.
 const DOCUMENT_CAP: usize = 1 << 20;

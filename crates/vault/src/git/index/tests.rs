@@ -261,8 +261,7 @@ fn an_index_is_listed_as_git_lists_it() {
             for (path, listed) in &all {
                 let path = std::str::from_utf8(path).unwrap();
                 assert_eq!(*listed, staged(top, path, format));
-                let looked =
-                    crate::tree::walk::stat(&fs::symlink_metadata(top.join(path)).unwrap());
+                let looked = crate::stat::stat(&fs::symlink_metadata(top.join(path)).unwrap());
                 assert!(listed.stat.is_of(&looked), "{path}");
             }
         }

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::io;
 
 use super::{Keeper, READ_WHOLE, Suspects, open_no_link};
+use crate::error::Result;
 use crate::git::loose_object::Writer;
 use crate::git::object_id::ObjectId;
-use crate::session::Result;
-use crate::tree::manifest::{Content, Entry, Kind, Lane};
-use crate::tree::walk::Found;
+use crate::tree::manifest::{Content, Entry, Found, Kind, Lane};
 use ralph_base::files::{FileError, Tried};
 use ralph_base::os::processors;
 

@@ -8,9 +8,9 @@ use super::{Checkpoints, Yard, run_id, story};
 use crate::git::index::{Staged, StagedStat};
 use crate::git::object_id::ObjectId;
 use crate::repo::control::Control;
-use crate::scan::taking::{Clean, Known, Likeness, Taken};
-use crate::tree::manifest::{Content, Kind, Stat};
-use crate::tree::walk::Found;
+use crate::stat::Stat;
+use crate::tree::manifest::{Content, Found, Kind};
+use crate::tree::scanned::{Clean, Known, Likeness, Taken};
 
 /// Files of every sort, of which git was told when they were an hour old.
 fn settled() -> Yard {

@@ -6,8 +6,8 @@ use super::*;
 use crate::gc::STAGES;
 use crate::gc::policy::{StoreRow, expired};
 use crate::journal::steps::{self, Step};
+use crate::repo::objects::open_raw;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::keeping::open_raw;
 use crate::tree::manifest::Content;
 
 fn run(id: &str) -> RunId {

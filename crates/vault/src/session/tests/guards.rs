@@ -79,7 +79,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
 
 /// The step was refused for want of room.
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: crate::session::Result<T>) {
+fn refused<T: std::fmt::Debug>(result: crate::error::Result<T>) {
     let error = result.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("are to be written"), "{text}");

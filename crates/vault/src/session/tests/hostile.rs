@@ -1,12 +1,11 @@
 //! What a hostile agent, an odd repository or a busy user does to the protocol.
 
-use crate::journal::steps::SavedWork;
 use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::journal::steps::Step;
+use crate::journal::steps::{SavedWork, Step};
 use crate::operations::save::SaveReport;
 use crate::repo::control::Control;
 use crate::tree::manifest::Content;

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::journal::steps::Step;
-use crate::recovery::recover::Recovery;
+use crate::session::Recovery;
 
 /// The journal as if it was written before the machine was started, without the last lines.
 fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {

@@ -2,8 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
-use super::super::Diffs;
 use super::*;
+use crate::diff::shown::Diffs;
 use crate::diff::{ChangedFile, Diff};
 
 fn diffs(checkpoints: &Checkpoints) -> Diffs {

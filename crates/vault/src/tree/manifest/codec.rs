@@ -3,8 +3,9 @@
 
 use imbl::ordmap::DiffItem;
 
-use super::{Content, Entry, Kind, Lane, Manifest, Stat};
+use super::{Content, Entry, Kind, Lane, Manifest};
 use crate::git::object_id::ObjectId;
+use crate::stat::Stat;
 
 const MAGIC: &[u8; 4] = b"RTM1";
 

@@ -6,8 +6,9 @@ use std::ops::Bound;
 
 use imbl::ordmap::RangedIter;
 
-use super::{Entry, Kind, Manifest, Stat, Suspects};
-use crate::tree::walk::Found;
+use super::{Entry, Kind, Manifest, Suspects};
+use crate::stat::Stat;
+use crate::tree::manifest::Found;
 
 /// What comes after a slash in the order of bytes: the first path that is not below a folder.
 const AFTER_SLASH: u8 = b'/' + 1;

@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::nanoseconds;
-use crate::tree::manifest::{Kind, Stat};
+use crate::stat::{Stat, nanoseconds};
+use crate::tree::manifest::Kind;
 
 /// What a name of a listing stands for.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::{Found, Ground, Walk, walk};
-use crate::tree::manifest::{Content, Entry, Lane, Manifest};
 use pretty_assertions::assert_eq;
+
+use super::{Ground, Walk, walk};
+use crate::tree::manifest::{Content, Entry, Found, Lane, Manifest};
 
 fn walk_all(top: &Path, base: &Manifest) -> Walk {
     walk_entering(top, base, &|_, _| true)

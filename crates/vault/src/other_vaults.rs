@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::error::CheckpointError;
 use crate::gc::policy::{Standing, VaultFacts, VaultKind};
-use crate::look::look;
-use crate::session::{CheckpointError, JournalHealth, Look};
+use crate::look::{JournalHealth, Look, look};
 use crate::store::{SET_ASIDE, Vault, VaultError, holder, is_home, is_set_aside, work_tree_of};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::{Tried, absent};

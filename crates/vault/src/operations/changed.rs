@@ -1,0 +1,64 @@
+//! What an attempt changed, for the checks of a run.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::paths::absolute;
+use crate::repo::Care;
+use crate::repo::visible::visible_paths;
+use crate::scan::changed::{Changed, tops};
+use crate::scan::modules::new_repositories;
+use crate::session::Checkpoints;
+
+impl Checkpoints {
+    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
+    pub fn changed(
+        &mut self,
+        besides: &[PathBuf],
+        wants_text: impl Fn(&str) -> bool,
+    ) -> Result<Changed> {
+        let base = self.checkpoint()?;
+        let mut looked = self.tree.look(&self.repo, &base);
+        if looked.is_err() {
+            // The git directory may be gone, or be another one.
+            let current = self.log.current()?;
+            let trash = self.repo.new_trash("look");
+            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
+            looked = self.tree.look(&self.repo, &base);
+            self.unsaid = mended.notices;
+        }
+        let taken = looked?;
+        let top = &self.repo.places.repository.work_tree;
+        let besides: Vec<PathBuf> = besides
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let counted = paths
+            .iter()
+            .filter(|path| !besides.contains(&absolute(top, path)))
+            .count();
+        let changed = Changed {
+            count: counted + new_repositories(&taken, &base.submodules).len(),
+            tops: tops(&base.manifest),
+            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
+        };
+        self.looked(&taken);
+        Ok(changed)
+    }
+
+    /// The path of a file from the top of the work tree, if it is in it; it need not exist.
+    pub fn path_in_tree(&self, path: &Path) -> Option<String> {
+        let top = &self.repo.places.repository.work_tree;
+        let found = path.strip_prefix(top).map(Path::to_owned).ok();
+        let found = found.or_else(|| {
+            let folder = path
+                .ancestors()
+                .find_map(|it| Some((it, it.canonicalize().ok()?)));
+            let (folder, real) = folder?;
+            let whole = real.join(path.strip_prefix(folder).ok()?);
+            whole.strip_prefix(top).map(Path::to_owned).ok()
+        })?;
+        Some(found.to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,88 @@
+//! What a session does to its scans: limits, what others may have written, submodules.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Notice, Result};
+use crate::paths::show;
+use crate::repo::snapshot::Snapshot;
+use crate::scan::latest::Latest;
+use crate::scan::modules::module_entries;
+use crate::session::Checkpoints;
+use crate::tree::guard::Limits;
+use ralph_base::files::{free_name, move_away};
+use ralph_base::sparse::is_mostly_holes;
+
+impl Checkpoints {
+    /// Sets what may be committed and what must stay free.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.tree.limits = limits;
+        match self.open_run() {
+            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Somebody else may change the tree from now on.
+    pub fn somebody_is_here(&mut self) {
+        self.tree.latest = Latest::default();
+    }
+
+    /// This program wrote files, and nothing else changed.
+    pub fn we_wrote(&mut self, files: &[PathBuf]) {
+        self.tree.latest.as_left = false;
+        let top = &self.repo.places.repository.work_tree;
+        let inside = |file: &PathBuf| {
+            let real = file.canonicalize().ok()?;
+            let path = real.strip_prefix(top).map(Path::to_owned);
+            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
+        match paths {
+            Some(paths) => self.tree.latest.ours.extend(paths.into_iter().flatten()),
+            None => self.somebody_is_here(),
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
+    /// and read all of the hole.
+    pub fn restore_spoiled_modules(
+        &mut self,
+        base: &Snapshot,
+        trash: &Path,
+    ) -> Result<Option<Notice>> {
+        let is_spoiled = |path: &[u8]| {
+            let found = std::fs::symlink_metadata(self.repo.places.full(path));
+            found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))
+        };
+        let spoiled: Vec<_> = module_entries(&base.manifest)
+            .filter(|(path, _)| is_spoiled(path))
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        if spoiled.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = spoiled.iter().map(|(path, _)| show(path)).collect();
+        let aside = trash.join("spoiled");
+        for (path, _) in &spoiled {
+            move_away(
+                &self.repo.places.full(path),
+                &free_name(&aside.join("file")),
+            )?;
+        }
+        self.repo
+            .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
+        self.somebody_is_here();
+        let message = format!(
+            "a pipe or one long hole, which git cannot read, and restored: {}",
+            names.join(", ")
+        );
+        Ok(Some(Notice::new("git_files_restored", message)))
+    }
+}

@@ -1,0 +1,39 @@
+//! Paths as git names them: bytes, from the top of the work tree.
+
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// The absolute path of a relative one.
+pub(crate) fn absolute(top: &Path, relative: &[u8]) -> PathBuf {
+    if relative.is_empty() {
+        return top.to_owned();
+    }
+    top.join(std::ffi::OsString::from_vec(relative.to_vec()))
+}
+
+/// A path for people.
+pub(crate) fn show(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+/// Names in a row, not all where there are many; none where there is none.
+pub(crate) fn list(named: &[String]) -> Option<String> {
+    let shown = named.get(..named.len().min(NAMED))?.join(", ");
+    match named.len().saturating_sub(NAMED) {
+        _ if named.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}
+
+/// True for a path in the git directory of a submodule.
+pub(crate) fn is_module_path(path: &[u8]) -> bool {
+    path.strip_prefix(PREFIX)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+/// What stands before the paths of submodules' git directories.
+pub(crate) const PREFIX: &[u8] = b".git/modules";
+
+/// How many files a notice names.
+pub(crate) const NAMED: usize = 10;
