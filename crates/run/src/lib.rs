@@ -20,11 +20,11 @@
 //! | [`agent`] | an agent of the settings as a process |
 //! | `gates` | commands that check an attempt, and which trees they passed on |
 //! | [`machine`] | the decisions, as a state machine without I/O |
-//! | [`history`], [`learnings`] | past runs, and the notes agents keep for a change |
+//! | [`history`], [`receipt`], [`learnings`] | past runs, what one did, and the notes agents keep for a change |
 //! | [`engine`] | repair, prepare, then the loop that performs the effects |
 //! | [`status`], [`preview`] | the run at hand, and a run to come |
-//! | [`afterwards`] | finish, undo and rewind |
-//! | [`doctor`], [`init`], [`demo`] | help with the first run |
+//! | [`finishing`] | finish, undo and rewind |
+//! | [`doctor`], [`init`] | help with the first run |
 //!
 //! A module imports only modules above it in this table.
 
