@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::kill_point::{Point, reached};
 use super::sparse;
-use crate::temporary_files::{RANDOM, TEMPORARY, temporary_in};
+use crate::temporary_name::{free_name_in, temporary_in};
 
 /// A fault in the file system, with what was tried on what.
 #[derive(Debug, thiserror::Error)]
@@ -330,19 +330,11 @@ fn cut_deep(top: &Path, folder: &Path, pieces: &mut Vec<PathBuf>) -> Result<(), 
         }
         let beside = top.parent().unwrap_or(Path::new("/"));
         // A name that recovery knows, should this be interrupted.
-        let piece = beside_name(beside);
+        let piece = free_name_in(beside);
         fs::rename(&path, &piece).tried("move", &path)?;
         pieces.push(piece);
     }
     Ok(())
-}
-
-/// A name of ours for something in a folder, which nothing has yet.
-fn beside_name(folder: &Path) -> PathBuf {
-    let name = |number: u32| format!("{TEMPORARY}{}-{number:0RANDOM$}", std::process::id());
-    let mut names = (0..).map(|number| folder.join(name(number)));
-    let free = names.find(|path| fs::symlink_metadata(path).is_err());
-    free.unwrap_or_else(|| folder.join(TEMPORARY))
 }
 
 fn move_by_copy(from: &Path, to: &Path) -> Result<(), FileError> {

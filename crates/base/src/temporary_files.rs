@@ -1,32 +1,18 @@
-//! Files while they are written, under a name of their own beside the one they will have. What a
-//! process was writing when it died is half a file, and is known by that name.
+//! Temporary files that a process left when it died. Each may be half a file; its name says whose it
+//! was.
 
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::files::{FileError, move_away};
-use super::os;
-
-/// The start of the name of a file that is being written.
-pub const TEMPORARY: &str = ".ralph-";
-
-/// How many random characters follow.
-pub const RANDOM: usize = 6;
+use crate::files::{FileError, move_away};
+use crate::os;
+use crate::temporary_name::writer_of;
 
 /// True for the path of a file that was being written, and may be half of one.
 pub fn is_temporary(path: &[u8]) -> bool {
     writer_of(path).is_some()
-}
-
-/// The process that was writing a temporary file.
-fn writer_of(path: &[u8]) -> Option<i32> {
-    let name = path.rsplit(|byte| *byte == b'/').next()?;
-    let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
-    let (process, random) = rest.split_once('-')?;
-    (random.len() == RANDOM).then(|| process.parse().ok())?
 }
 
 /// Moves halves of files aside that a process was writing into a folder when it died. To be called
@@ -59,20 +45,12 @@ fn is_young(metadata: &fs::Metadata) -> bool {
         .is_ok_and(|modified| modified + slack >= os::started())
 }
 
-/// A new temporary file under a name that a later start knows for one of ours.
-pub fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    // A short fixed-length name: the target's own name may already be 255 bytes long.
-    tempfile::Builder::new()
-        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
-        .rand_bytes(RANDOM)
-        .tempfile_in(folder)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::File;
 
     use super::*;
+    use crate::temporary_name::PREFIX;
     use pretty_assertions::assert_eq;
 
     #[test]
@@ -88,10 +66,10 @@ mod tests {
             name
         };
         let this = std::process::id();
-        let young = half(format!("{TEMPORARY}{this}-abcdef"), 0);
-        half(format!("{TEMPORARY}{this}-ghijkl"), 60);
+        let young = half(format!("{PREFIX}{this}-abcdef"), 0);
+        half(format!("{PREFIX}{this}-ghijkl"), 60);
         // The first process always lives.
-        half(format!("{TEMPORARY}1-mnopqr"), 0);
+        half(format!("{PREFIX}1-mnopqr"), 0);
         half("kept.md".to_owned(), 60);
         clear_halves(&own, &trash).unwrap();
         let left = fs::read_dir(&own).unwrap();

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::change::TaskFile;
 use crate::error::SourceError;
 use ralph_base::kill_point::{Point, reached};
-use ralph_base::temporary_files::temporary_in;
+use ralph_base::temporary_name::temporary_in;
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
