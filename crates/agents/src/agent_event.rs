@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How much text one event carries; the whole stays in the transcript.
-pub const TEXT_CAP: usize = 16 * 1024;
+pub(crate) const TEXT_CAP: usize = 16 * 1024;
 
 /// Tokens and money an agent reports for one attempt so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Usage {
 
     /// The usage as reported by an agent that counts input read from a cache as input, too.
     #[must_use]
-    pub fn without_cached_input(self) -> Self {
+    pub(crate) fn without_cached_input(self) -> Self {
         Self {
             input_tokens: self.input_tokens.saturating_sub(self.cache_read_tokens),
             ..self
@@ -171,7 +171,7 @@ impl AgentEvent {
     }
 
     /// One line of plain text, without its end.
-    pub fn text_line(line: &[u8]) -> Self {
+    pub(crate) fn text_line(line: &[u8]) -> Self {
         // A little more than fits, so that a cut is marked.
         let start = &line[..line.len().min(TEXT_CAP + 16)];
         Self::text(as_text(start).trim_end())
@@ -224,7 +224,7 @@ pub fn event_text(text: &str) -> String {
 }
 
 /// Bytes as text, with replacement characters where they are not UTF-8.
-pub fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn as_text(bytes: &[u8]) -> Cow<'_, str> {
     // Nearly all bytes are valid, and checking is faster than converting.
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

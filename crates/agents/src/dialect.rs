@@ -95,7 +95,7 @@ impl Output {
     ];
 
     /// True if text arrives line by line, so that a block of it is several events.
-    pub const fn has_text_in_lines(self) -> bool {
+    pub(crate) const fn has_text_in_lines(self) -> bool {
         matches!(self, Self::Text | Self::GeminiJson | Self::GooseJson)
     }
 

@@ -14,7 +14,7 @@ pub use line::Fence;
 use line::{LineBuffer, Opening, WHOLE_CAP, closing, opening};
 
 /// How much of a FAILED reason is kept, in bytes.
-pub const REASON_CAP: usize = 8 * 1024;
+pub(crate) const REASON_CAP: usize = 8 * 1024;
 
 /// What an agent says of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl PromiseScanner {
 
     /// True where a whole line, as it came and without its end, says nothing that matters here: a
     /// tag needs one of these characters, a fence one of the others.
-    pub fn passes_over(&self, line: &[u8]) -> bool {
+    pub(crate) fn passes_over(&self, line: &[u8]) -> bool {
         self.tags.open.is_none()
             && self.last.open.is_none()
             && self.last.found.is_none()

@@ -26,11 +26,6 @@ limit! {
 }
 
 impl CostLimit {
-    /// A limit of that many cents.
-    pub const fn cents(cents: u32) -> Self {
-        Self(Some(cents))
-    }
-
     /// The limit in US dollars.
     pub fn usd(self) -> Option<f64> {
         self.0.map(|cents| f64::from(cents) / 100.0)
@@ -140,7 +135,7 @@ mod tests {
         case("10.000", Some(1000), "$10.00");
         case("0", None, "off");
         case(" Off ", None, "off");
-        assert_eq!(CostLimit::cents(250).usd(), Some(2.5));
+        assert_eq!(CostLimit(Some(250)).usd(), Some(2.5));
         for text in [
             "",
             "$",

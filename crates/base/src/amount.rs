@@ -54,14 +54,14 @@ pub(crate) use limit;
 
 /// A decimal number times a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scaled {
+pub(crate) struct Scaled {
     /// The product, rounded down.
     pub total: u64,
     pub is_exact: bool,
 }
 
 /// Multiplies a number such as `12` or `1.5` by a unit.
-pub fn scaled(number: &str, unit: u64) -> Option<Scaled> {
+pub(crate) fn scaled(number: &str, unit: u64) -> Option<Scaled> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(whole) || !is_number(fraction) {
@@ -84,7 +84,7 @@ pub fn scaled(number: &str, unit: u64) -> Option<Scaled> {
 }
 
 /// Splits a text such as `1.5GB` where the number ends, and finds the unit, in any case.
-pub fn number_and_unit<'a>(
+pub(crate) fn number_and_unit<'a>(
     text: &'a str,
     is_of_number: fn(char) -> bool,
     units: &[(&str, u64)],
@@ -97,7 +97,7 @@ pub fn number_and_unit<'a>(
 }
 
 /// Writes an amount in the first unit that leaves no remainder.
-pub fn in_whole_units(amount: u64, units: &[(&str, u64)]) -> String {
+pub(crate) fn in_whole_units(amount: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().find(|(_, unit)| amount.is_multiple_of(*unit));
     let (name, unit) = whole.unwrap_or(&("", 1));
     format!("{}{name}", amount / unit)

@@ -21,7 +21,7 @@ pub fn measure(path: &Path) -> u64 {
 }
 
 /// The room one file takes up by itself.
-pub fn own_bytes(metadata: &fs::Metadata) -> u64 {
+fn own_bytes(metadata: &fs::Metadata) -> u64 {
     if metadata.nlink() > 1 {
         return 0;
     }

@@ -66,7 +66,7 @@ impl<T> Tried<T> for io::Result<T> {
 }
 
 /// Opens a file to read it; anything but a file is an error. A pipe is never waited for.
-pub fn open_plain(path: &Path) -> io::Result<File> {
+fn open_plain(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())

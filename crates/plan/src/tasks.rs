@@ -66,7 +66,7 @@ impl Task {
     }
 
     /// Whether the loop has to see to it: boxes in fences are text.
-    pub fn is_work(&self) -> bool {
+    pub(crate) fn is_work(&self) -> bool {
         self.kind != TaskKind::Fenced
     }
 
@@ -84,7 +84,7 @@ impl Task {
     }
 
     /// Whether it is work that is neither done nor skipped.
-    pub fn is_open_work(&self) -> bool {
+    pub(crate) fn is_open_work(&self) -> bool {
         self.is_work() && self.state == TaskState::Open
     }
 }

@@ -8,7 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use environment::{Rights, git_scrubbed};
+pub use environment::Rights;
+pub(crate) use environment::git_scrubbed;
 
 use crate::settings::Variable;
 use crate::settings::agents::{CommandSettings, PromptBy};
@@ -21,7 +22,7 @@ use ralph_process::{EnvChange, ProcessSpec, Stderr};
 /// The hidden word that makes this program act as the demo agent.
 pub const DEMO_WORD: &str = "__demo-agent";
 /// The name of the file in an attempt's folder that holds its prompt.
-pub const PROMPT_FILE: &str = "prompt.md";
+pub(crate) const PROMPT_FILE: &str = "prompt.md";
 /// The place of the model in a command.
 const MODEL: &str = "{model}";
 
@@ -142,7 +143,7 @@ impl Agent {
     }
 
     /// Whether its command or environment has a place for a model, and none is named.
-    pub fn lacks_model(&self) -> bool {
+    pub(crate) fn lacks_model(&self) -> bool {
         let (words, env) = match self {
             Self::BuiltIn { wrap, env, .. } => (wrap, env),
             Self::Command { command, env, .. } => (&command.words, env),

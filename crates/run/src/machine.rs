@@ -55,7 +55,7 @@ use ralph_base::ids::StoryId;
 use ralph_vault::journal::reopening::Reopening;
 
 /// What to do where a step was never answered: a fault of this program, not of the user's.
-pub const NO_ANSWER_HINT: &str =
+pub(crate) const NO_ANSWER_HINT: &str =
     "no work was lost: run `ralphtool resume`; if it happens again, report it as a bug";
 
 /// What a run is about.
@@ -465,7 +465,7 @@ impl Machine {
 
     /// The open ticket, where nothing that is under way can answer it any more. `has_process` says
     /// whether an agent or a gate is alive.
-    pub fn unanswered(&self, has_process: bool) -> Option<Ticket> {
+    pub(crate) fn unanswered(&self, has_process: bool) -> Option<Ticket> {
         let is_lost = self.phase.is_step() || self.phase.is_process() && !has_process;
         self.pending.filter(|_| is_lost)
     }

@@ -93,7 +93,7 @@ pub struct Gate {
 }
 
 /// What is said of a gate whose changes are part of the work after others judged it.
-pub fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
+pub(crate) fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
     let of_stories = |gate: &&Gate| gate.when == When::Story;
     let last = gates.iter().rposition(|gate| gate.keep_changes)?;
     let mut before = gates[..last].iter().filter(of_stories);
@@ -147,7 +147,7 @@ pub enum Consequence {
 }
 
 /// What a failure of this kind leads to.
-pub const fn consequence(kind: FailureKind) -> Consequence {
+pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
     match kind {
         FailureKind::Failed
         | FailureKind::Gate
@@ -165,7 +165,7 @@ pub const fn consequence(kind: FailureKind) -> Consequence {
 }
 
 /// Whether the next attempt is told the reason of a failure of this kind.
-pub const fn is_told(kind: FailureKind) -> bool {
+pub(crate) const fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Failed

@@ -48,7 +48,7 @@ impl Trouble {
     }
 
     /// An answer that broke off for this reason.
-    pub fn ended_early(reason: &str) -> Self {
+    pub(crate) fn ended_early(reason: &str) -> Self {
         Self::Other(format!("the answer ended early: {reason}"))
     }
 

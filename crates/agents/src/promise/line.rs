@@ -52,7 +52,7 @@ pub struct Fence {
 
 impl Fence {
     /// The fence a line opens, also as the first line of a list item.
-    pub fn opened_by(line: &str) -> Option<Self> {
+    pub(crate) fn opened_by(line: &str) -> Option<Self> {
         // Nearly no line has either, and that is quickly seen.
         memchr::memchr2(b'`', b'~', line.as_bytes())?;
         let text = without_bullets(line);
@@ -68,14 +68,14 @@ impl Fence {
     }
 
     /// True if the line ends this fence.
-    pub fn closed_by(self, line: &str) -> bool {
+    pub(crate) fn closed_by(self, line: &str) -> bool {
         let text = line.trim();
         let length = run_length(text, self.mark);
         length >= self.length && length == text.len()
     }
 
     /// The line that ends this fence.
-    pub fn closing_line(self) -> String {
+    pub(crate) fn closing_line(self) -> String {
         self.mark.to_string().repeat(self.length)
     }
 }

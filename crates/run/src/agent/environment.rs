@@ -29,7 +29,7 @@ pub enum Rights {
 
 impl Rights {
     /// The rights of this very process.
-    pub fn of_this_process() -> Self {
+    pub(crate) fn of_this_process() -> Self {
         if os::is_root() {
             Self::Root
         } else {
@@ -39,7 +39,7 @@ impl Rights {
 }
 
 /// Takes away what would point git at another repository.
-pub fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
+pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
     GIT_LOCAL.into_iter().map(EnvChange::remove)
 }
 

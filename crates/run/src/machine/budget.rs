@@ -66,7 +66,7 @@ impl Ledger {
 
 impl Machine {
     /// Whether each figure an agent tells matters: a budget of money or tokens is warned of in time.
-    pub fn watches_figures(&self) -> bool {
+    pub(crate) fn watches_figures(&self) -> bool {
         let policy = self.policy();
         let budgets = [policy.budget, policy.story_budget];
         budgets

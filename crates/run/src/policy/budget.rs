@@ -70,7 +70,7 @@ pub struct UsedUp {
 
 impl UsedUp {
     /// What is used up and how to go on, a line each.
-    pub fn in_full(self) -> String {
+    pub(crate) fn in_full(self) -> String {
         format!("{}\n{}", self.reason, self.way_out)
     }
 }
@@ -112,7 +112,7 @@ impl Budget {
     }
 
     /// The bounds that are nearly used up.
-    pub fn nearly_used_up(&self, used: &Used) -> Vec<Bound> {
+    pub(crate) fn nearly_used_up(&self, used: &Used) -> Vec<Bound> {
         let is_near = |bound: &Bound| {
             self.has_reached(*bound, used, WARNED_FROM) && !self.has_reached(*bound, used, 100)
         };
@@ -129,7 +129,7 @@ impl Budget {
     }
 
     /// How long until something is to be said or done about the time, if it is not used up.
-    pub fn next_check(&self, elapsed: Duration) -> Option<Duration> {
+    pub(crate) fn next_check(&self, elapsed: Duration) -> Option<Duration> {
         let time = self.time.filter(|time| elapsed < *time)?;
         let warned_at = part(time, WARNED_FROM);
         let next = if elapsed < warned_at { warned_at } else { time };

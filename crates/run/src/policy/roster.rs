@@ -58,7 +58,7 @@ impl Roster {
     }
 
     /// The agents that the settings name for any change.
-    pub fn of_any_change(settings: &Settings) -> Self {
+    pub(crate) fn of_any_change(settings: &Settings) -> Self {
         Self::where_change(settings, &|_| true)
     }
 
@@ -147,7 +147,7 @@ impl Roster {
     }
 
     /// Who is asked for an attempt, the preferred one first, after so many failed ones.
-    pub fn line_up(&self, story: &StoryId, failures: u32) -> (Vec<Choice>, Preference) {
+    pub(crate) fn line_up(&self, story: &StoryId, failures: u32) -> (Vec<Choice>, Preference) {
         let own = self.stories.iter().find(|(id, _)| id == story);
         let mut line: Vec<Choice> = own.iter().map(|(_, choice)| choice.clone()).collect();
         let mut preference = match own {
@@ -176,7 +176,7 @@ impl Roster {
 }
 
 /// What the settings say about agents that will never matter for a change with these stories.
-pub fn never_asked(settings: &Settings, change: &str, stories: &[&StoryId]) -> Vec<String> {
+pub(crate) fn never_asked(settings: &Settings, change: &str, stories: &[&StoryId]) -> Vec<String> {
     let retries = settings.max_retries.value;
     let late = settings
         .escalate

@@ -21,7 +21,7 @@ impl Notes {
     }
 
     /// An attempt at this story starts: gives everything it is to be told.
-    pub fn deliver(&mut self, story: &StoryId) -> Vec<String> {
+    pub(crate) fn deliver(&mut self, story: &StoryId) -> Vec<String> {
         for note in &mut self.0 {
             note.story.get_or_insert_with(|| story.clone());
         }
@@ -31,7 +31,7 @@ impl Notes {
     }
 
     /// The story is over, and so are its notes.
-    pub fn story_over(&mut self, story: &StoryId) {
+    pub(crate) fn story_over(&mut self, story: &StoryId) {
         self.0.retain(|note| note.story.as_ref() != Some(story));
     }
 

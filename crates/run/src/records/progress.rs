@@ -175,7 +175,7 @@ impl Progress {
     }
 
     /// What each story used so far, from its first attempt on.
-    pub fn used_by_stories(&self) -> BTreeMap<StoryId, Used> {
+    pub(crate) fn used_by_stories(&self) -> BTreeMap<StoryId, Used> {
         let until = self.ended_at.or(self.worked_until);
         let tried = self.stories.iter().filter(|it| !it.attempts.is_empty());
         let mut by_story = BTreeMap::new();
@@ -190,12 +190,12 @@ impl Progress {
     }
 
     /// The last moment the loop was surely at work.
-    pub const fn worked_until(&self) -> Option<Timestamp> {
+    pub(crate) const fn worked_until(&self) -> Option<Timestamp> {
         self.worked_until
     }
 
     /// How long the loop was at work, as far as the records tell.
-    pub fn time_at_work(&self) -> Duration {
+    pub(crate) fn time_at_work(&self) -> Duration {
         let until = self.ended_at.or(self.worked_until);
         let current = self.started_at.zip(until);
         let current = current.map(|(started, until)| between(started, until));

@@ -167,7 +167,7 @@ impl KeyTable {
     }
 
     /// The key at the top of the file that opens it.
-    pub fn top_name(&self) -> Option<&'static str> {
+    pub(crate) fn top_name(&self) -> Option<&'static str> {
         let inner = self.header.trim_matches(['[', ']']);
         inner.split('.').next().filter(|name| !name.is_empty())
     }

@@ -200,7 +200,7 @@ impl<S> Marks<S> {
     }
 
     /// Which mark is the last at or before a line or entry.
-    pub fn place_before(&self, number: usize) -> usize {
+    pub(crate) fn place_before(&self, number: usize) -> usize {
         self.marks
             .partition_point(|mark| mark.number <= number)
             .saturating_sub(1)

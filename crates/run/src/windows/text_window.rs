@@ -142,7 +142,7 @@ impl Caught {
 }
 
 /// The file and its present length, opened anew where it is not open yet; none if it is missing.
-pub fn open_if_present(path: &Path, open: Option<File>) -> io::Result<Option<(File, u64)>> {
+pub(crate) fn open_if_present(path: &Path, open: Option<File>) -> io::Result<Option<(File, u64)>> {
     let file = match open {
         Some(file) => file,
         None => match File::open(path) {
