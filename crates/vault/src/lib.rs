@@ -24,7 +24,7 @@
 //! | `repair` | a git directory that an attempt or a crash damaged |
 //! | `operations` | begin, save, park, restore, finish, rewind, undo: one file each |
 //! | `recovery` | opening a session; what an interrupted run left is undone or completed |
-//! | [`gc`], [`diff`], [`look`], [`other_vaults`] | housekeeping, diffs, and views from outside, without the lock |
+//! | [`gc`], [`diff`], [`mod@look`], [`other_vaults`] | housekeeping, diffs, and views from outside, without the lock |
 
 pub mod diff;
 pub mod error;

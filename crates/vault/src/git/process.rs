@@ -311,7 +311,7 @@ impl Git {
         self.start(args)?.finish(input, most)
     }
 
-    /// Starts git and returns at once; [`Started::finish`] waits for its answer.
+    /// Starts git and returns at once; [`Started::answer`] waits for its answer.
     pub fn start<I, S>(&self, args: I) -> Result<Started, GitError>
     where
         I: IntoIterator<Item = S>,
