@@ -235,7 +235,8 @@ impl Program {
         numbered.filter_map(exception).chain(outside).collect()
     }
 
-    /// True where something is done to a path after it, or a folder above it, became a link.
+    /// True where something is done to a path after it, or a folder above it, became a link. An agent
+    /// that succeeds writes its work into the tree at the end.
     fn reaches_outside(&self) -> bool {
         let links = ["hard_link", "link_file", "link_folder", "move_and_link"];
         let is_below = |path: &str, above: &str| {
@@ -249,7 +250,10 @@ impl Program {
         let later = |number: usize| self.misdeeds.iter().skip(number + 1);
         let numbered = self.misdeeds.iter().enumerate();
         let mut made = numbered.filter(|(_, it)| links.contains(&it.deed));
-        made.any(|(number, link)| later(number).any(|it| is_below(it.target, link.target)))
+        made.any(|(number, link)| {
+            (self.succeeds && link.target == ".")
+                || later(number).any(|it| is_below(it.target, link.target))
+        })
     }
 }
 
