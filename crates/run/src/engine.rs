@@ -14,6 +14,7 @@ mod gating;
 pub mod housekeeping;
 pub(crate) mod outside;
 mod perform;
+mod place;
 pub mod prepare;
 pub(crate) mod refusal;
 pub mod repair;
@@ -38,12 +39,14 @@ use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
 use crate::policy::Policy;
 use crate::records::event::{Event, Record, Request};
 use crate::records::notifier::Notifier;
+use place::Place;
 use ralph_agents::hearing::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
 use ralph_process::Supervisors;
 use ralph_vault::error::Notice;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::session::Checkpoints;
 use ralph_vault::{CheckpointError, FinishReport};
 
@@ -97,7 +100,9 @@ enum Running {
 /// The loop with everything it owns.
 pub struct Engine {
     machine: Machine,
-    checkpoints: Checkpoints,
+    /// The vault; none only while a step has it.
+    place: Option<Place>,
+    repository: Repository,
     id: RunId,
     run: Run,
     /// An open run goes on.
@@ -133,11 +138,12 @@ impl Engine {
             id,
             run,
             machine,
-            checkpoints,
+            session,
             resumed,
             preface,
         } = prepared;
-        let work_tree = checkpoints.repository().work_tree.clone();
+        let repository = session.vault().repository().clone();
+        let work_tree = repository.work_tree.clone();
         let notifier = Notifier::of(&run.settings.notify.value, work_tree);
         Ok(Self {
             detail_level: audience.detail_level,
@@ -146,7 +152,8 @@ impl Engine {
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
-            checkpoints,
+            place: Some(Place::Settled(session)),
+            repository,
             id,
             run,
             resumed,
@@ -166,7 +173,7 @@ impl Engine {
         let end = self.work().await;
         if end.is_err() {
             // The user may change the tree from here on; the error to report is the one that ended the run.
-            let _ = self.checkpoints.settle_restore();
+            let _ = self.try_settle();
         }
         end
     }
@@ -218,7 +225,9 @@ impl Engine {
             return Ok(input);
         }
         self.settle_restore().await?;
-        self.checkpoints.somebody_is_here();
+        if let Some(place) = &mut self.place {
+            place.invalidate_scan();
+        }
         self.recorder.flush().await?;
         loop {
             let next = tokio::select! {
@@ -241,13 +250,20 @@ impl Engine {
 
     /// From here on the user may change the tree. Where this fails, the next start restores again.
     async fn settle_restore(&mut self) -> Result<(), EngineError> {
-        match self.checkpoints.settle_restore() {
+        match self.try_settle() {
             Ok(()) => Ok(()),
             Err(error) => {
                 let message = format!("could not make the restore durable: {error}");
                 self.warn(vec![Notice::new("restore_unsettled", message)])
                     .await
             }
+        }
+    }
+
+    fn try_settle(&mut self) -> Result<(), CheckpointError> {
+        match &mut self.place {
+            Some(Place::AtCheckpoint(session)) => session.settle(),
+            _ => Ok(()),
         }
     }
 
@@ -343,12 +359,13 @@ impl Engine {
 
     /// What to know where the vault was removed during the run: the cause of whatever failed.
     fn vault_gone(&self) -> Option<String> {
-        let vault = self.checkpoints.vault_folder();
-        if vault.join("journal").exists() {
+        let vault = self.place.as_ref()?.vault();
+        let folder = vault.vault_folder();
+        if folder.join("journal").exists() {
             return None;
         }
-        let branch = self.checkpoints.open_run().map(|open| open.branch);
-        Some(vault_gone(vault, branch.as_deref()))
+        let branch = vault.open_run().map(|open| open.branch);
+        Some(vault_gone(folder, branch.as_deref()))
     }
 }
 
@@ -395,6 +412,6 @@ async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<
 }
 
 /// Where the logs of a run's gates are kept.
-fn gate_logs(checkpoints: &Checkpoints, run: &RunId) -> PathBuf {
-    checkpoints.run_folder(run).join("gates")
+fn gate_logs(vault: &Checkpoints, run: &RunId) -> PathBuf {
+    vault.run_folder(run).join("gates")
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::engine::attempts::find;
 use crate::engine::gaps::append;
 use crate::engine::refusal::refusal;
-use crate::engine::repair::repair;
+use crate::engine::repair::{RepairFor, repair};
 use crate::engine::{MENDING_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
 use crate::records::event::{Event, FinishChoice};
@@ -17,8 +17,8 @@ use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
 use ralph_vault::session::Checkpoints;
 use ralph_vault::{
-    CheckpointError, FinishReport, OpenRun, Outline, PreparedFinish, PreparedMove, PreparedUndo,
-    Undone,
+    self as vault, AfterRecovery, CheckpointError, FinishReport, OpenRun, Outline, PreparedFinish,
+    PreparedMove, PreparedUndo, Settled, Undone,
 };
 
 /// What an interrupted run left, and what was done about it.
@@ -180,7 +180,7 @@ pub struct Opening {
 
 /// The checkpoints of a work tree between two runs, recovered.
 pub struct Session {
-    checkpoints: Checkpoints,
+    vault: vault::Session<Settled>,
     /// What an interrupted run had left.
     pub recovered: Vec<Recovered>,
 }
@@ -188,16 +188,22 @@ pub struct Session {
 impl Session {
     /// Opens the checkpoints and recovers what an interrupted run left.
     pub async fn open(directory: &Path, state: &Path, opening: Opening) -> Result<Self, Failure> {
-        let checkpoints = Checkpoints::open(directory, state, MENDING_TIMEOUT);
-        let mut checkpoints = checkpoints.map_err(|error| refusal(&error))?;
-        if opening.abandons {
-            checkpoints.is_to_be_abandoned();
-        }
-        let events = if opening.dry_run {
-            refuse_unrecovered(&checkpoints)?;
-            Vec::new()
+        let opened = vault::Session::open(directory, state, MENDING_TIMEOUT);
+        let opened = opened.map_err(|error| refusal(&error))?;
+        let (vault, events) = if opening.dry_run {
+            let settled = opened.if_settled().ok_or_else(unrecovered)?;
+            (settled, Vec::new())
         } else {
-            repair(&mut checkpoints, None, false).await?
+            let wanted = RepairFor {
+                change: None,
+                fresh: false,
+                after: if opening.abandons {
+                    AfterRecovery::Abandon
+                } else {
+                    AfterRecovery::Continue
+                },
+            };
+            repair(opened, wanted).await?
         };
         let recovered = events.into_iter().filter_map(|event| match event {
             Event::Recovered { found, done } => Some(Recovered { found, done }),
@@ -205,13 +211,17 @@ impl Session {
         });
         Ok(Self {
             recovered: recovered.collect(),
-            checkpoints,
+            vault,
         })
+    }
+
+    fn checkpoints(&self) -> &Checkpoints {
+        self.vault.vault()
     }
 
     /// The top of the work tree.
     pub fn top(&self) -> &Path {
-        &self.checkpoints.repository().work_tree
+        &self.checkpoints().repository().work_tree
     }
 
     /// The run that can be finished: the open one, else the one whose branch was kept.
@@ -222,7 +232,7 @@ impl Session {
     /// Prepares a finish.
     pub fn finish(&mut self, choice: FinishChoice) -> Result<Prepared, Failure> {
         let run = self.run_to_finish()?.run;
-        if self.checkpoints.open_run().is_none() && choice == FinishChoice::Keep {
+        if self.checkpoints().open_run().is_none() && choice == FinishChoice::Keep {
             let mut plan = self.plan(Action::Finish { choice }, &run, None)?;
             plan.already = true;
             return Ok(Prepared {
@@ -232,7 +242,7 @@ impl Session {
             });
         }
         self.reopen_kept()?;
-        let prepared = self.checkpoints.prepare_finish(choice);
+        let prepared = self.vault.prepare_finish(choice);
         let prepared = prepared.map_err(|error| refusal(&error))?;
         let report = prepared.report();
         let choice = report.choice;
@@ -240,7 +250,7 @@ impl Session {
         plan.notices.splice(0..0, messages(&report.notices));
         let outside = match choice {
             FinishChoice::Abandon => {
-                outside::at_start(&self.checkpoints, &self.lines()?, &run, None)
+                outside::at_start(self.checkpoints(), &self.lines()?, &run, None)
             }
             FinishChoice::Cleanup | FinishChoice::Keep => None,
         };
@@ -255,7 +265,7 @@ impl Session {
     pub fn rewind(&mut self, story: &StoryId) -> Result<Prepared, Failure> {
         let run = self.last_run("there is no run to rewind here")?.run;
         self.reopen_kept()?;
-        let prepared = self.checkpoints.prepare_rewind(story);
+        let prepared = self.vault.prepare_rewind(story);
         let prepared = prepared.map_err(|error| refusal(&error))?;
         let action = Action::Rewind {
             story: story.0.clone(),
@@ -265,7 +275,7 @@ impl Session {
         Ok(Prepared {
             plan,
             work: Work::Move(prepared.prepared),
-            outside: outside::at_start(&self.checkpoints, &self.lines()?, &run, Some(story)),
+            outside: outside::at_start(self.checkpoints(), &self.lines()?, &run, Some(story)),
         })
     }
 
@@ -277,7 +287,7 @@ impl Session {
         run: Option<&str>,
         paths: &[Vec<u8>],
     ) -> Result<Prepared, Failure> {
-        let attempts = self.checkpoints.parked_attempts();
+        let attempts = self.checkpoints().parked_attempts();
         let attempts = attempts.map_err(|error| refusal(&error))?;
         let parked = find(&attempts, label, run)?;
         let (first, others) = match paths.split_first() {
@@ -286,13 +296,13 @@ impl Session {
         };
         let mut chosen = first;
         let mut prepared = self
-            .checkpoints
+            .vault
             .prepare_put_back(parked, first.map(Vec::as_slice));
         for path in others {
             if !prepared.as_ref().is_err_and(CheckpointError::is_refusal) {
                 break;
             }
-            if let Ok(other) = self.checkpoints.prepare_put_back(parked, Some(path)) {
+            if let Ok(other) = self.vault.prepare_put_back(parked, Some(path)) {
                 (chosen, prepared) = (Some(path), Ok(other));
             }
         }
@@ -310,12 +320,12 @@ impl Session {
 
     /// Prepares to revert what was done last.
     pub fn undo(&mut self) -> Result<Prepared, Failure> {
-        let prepared = self.checkpoints.prepare_undo();
+        let prepared = self.vault.prepare_undo();
         let prepared = prepared.map_err(|error| refusal(&error))?;
         let action = Action::Undo {
             of: Box::new(Action::undone(&prepared.of)),
         };
-        let folder = self.checkpoints.run_folder(&prepared.run);
+        let folder = self.checkpoints().run_folder(&prepared.run);
         Ok(Prepared {
             plan: self.plan(action, &prepared.run, prepared.outline())?,
             outside: prepared.undoes().map(|id| outside::before(&folder, id)),
@@ -324,84 +334,60 @@ impl Session {
     }
 
     /// Does what was prepared.
-    pub fn carry_out(&mut self, prepared: Prepared) -> Result<Done, Failure> {
+    pub fn carry_out(self, prepared: Prepared) -> Result<Done, Failure> {
         let Prepared {
             plan,
             work,
             outside,
         } = prepared;
-        let folder = self.checkpoints.run_folder(&plan.run);
+        let folder = self.checkpoints().run_folder(&plan.run);
         let move_id = work.move_id().map(str::to_owned);
         if let (Some(wanted), Some(id)) = (&outside, &move_id) {
             outside::keep(&folder, id, wanted)?;
         }
-        let notices = match work {
-            Work::Nothing => Ok(Vec::new()),
-            Work::Finish(prepared) => self
-                .checkpoints
-                .carry_out_finish(prepared)
-                .map(|report| self.record_finish(&plan.run, report)),
-            Work::Move(prepared) => self
-                .checkpoints
-                .carry_out(prepared)
-                .map(|notices| messages(&notices)),
-            Work::Undo(prepared) => self
-                .checkpoints
-                .carry_out_undo(prepared)
-                .map(|notices| messages(&notices)),
+        let done = match work {
+            Work::Nothing => Ok((self.vault, Vec::new())),
+            Work::Finish(prepared) => self.vault.finish(prepared).map(|(vault, report)| {
+                let notices = record_finish(&folder, &plan.run, report);
+                (vault, notices)
+            }),
+            Work::Move(prepared) => self.vault.carry_out(prepared).map(with_messages),
+            Work::Undo(prepared) => self.vault.undo(prepared).map(with_messages),
         };
-        let mut notices = notices.map_err(|error| cut_short(&error))?;
+        let (vault, mut notices) = done.map_err(|failed| cut_short(&failed.error))?;
         if let Some(id) = &move_id {
             outside::put(&folder, id)?;
         }
         notices.retain(|notice| !plan.notices.contains(notice));
         Ok(Done {
-            is_open: self.checkpoints.open_run().is_some(),
+            is_open: vault.vault().open_run().is_some(),
             way_back: plan.action.way_back(),
             notices,
         })
     }
 
-    /// Adds the finish to the record of the run. It is done even if that fails.
-    fn record_finish(&self, run: &RunId, report: FinishReport) -> Vec<String> {
-        let mut notices = messages(&report.notices);
-        let event = Event::Finished {
-            choice: report.choice,
-            head: report.head,
-            branch: report.branch,
-            changed_files: report.changed_files,
-        };
-        let folder = self.checkpoints.run_folder(run);
-        if let Err(error) = append(&folder, run, vec![event]) {
-            notices.push(format!(
-                "the record of the run could not be completed: {}",
-                chain(&error)
-            ));
-        }
-        notices
-    }
-
     fn last_run(&self, message: &str) -> Result<OpenRun, Failure> {
-        let run = self.checkpoints.open_run();
-        run.or_else(|| self.checkpoints.kept_run()).ok_or_else(|| {
-            Failure::refused(message).hint(if self.checkpoints.can_undo() {
-                "`ralphtool undo` takes the last finish back"
-            } else {
-                "start one with `ralphtool loop CHANGE`"
+        let run = self.checkpoints().open_run();
+        run.or_else(|| self.checkpoints().kept_run())
+            .ok_or_else(|| {
+                Failure::refused(message).hint(if self.checkpoints().can_undo() {
+                    "`ralphtool undo` takes the last finish back"
+                } else {
+                    "start one with `ralphtool loop CHANGE`"
+                })
             })
-        })
     }
 
     fn reopen_kept(&mut self) -> Result<(), Failure> {
-        if self.checkpoints.open_run().is_some() {
+        if self.checkpoints().open_run().is_some() {
             return Ok(());
         }
-        let reopened = self.checkpoints.reopen();
+        let reopened = self.vault.reopen_kept();
         reopened.map_err(|error| refusal(&error))
     }
 
     fn lines(&self) -> Result<Vec<Line>, Failure> {
-        let lines = self.checkpoints.journal_lines();
+        let lines = self.checkpoints().journal_lines();
         lines.map_err(|error| Failure::system("could not read the journal").because(error))
     }
 
@@ -436,14 +422,33 @@ impl Session {
     }
 }
 
-fn refuse_unrecovered(checkpoints: &Checkpoints) -> Result<(), Failure> {
-    if !checkpoints.needs_mending() {
-        return Ok(());
+/// Adds the finish to the record of the run. It is done even if that fails.
+fn record_finish(folder: &Path, run: &RunId, report: FinishReport) -> Vec<String> {
+    let mut notices = messages(&report.notices);
+    let event = Event::Finished {
+        choice: report.choice,
+        head: report.head,
+        branch: report.branch,
+        changed_files: report.changed_files,
+    };
+    if let Err(error) = append(folder, run, vec![event]) {
+        notices.push(format!(
+            "the record of the run could not be completed: {}",
+            chain(&error)
+        ));
     }
-    Err(Failure::refused(
-        "an interrupted run must be recovered first, and a dry run touches nothing",
-    )
-    .hint("leave out `--dry-run`: it is recovered first, and what is done can be undone"))
+    notices
+}
+
+fn unrecovered() -> Failure {
+    Failure::refused("an interrupted run must be recovered first, and a dry run touches nothing")
+        .hint("leave out `--dry-run`: it is recovered first, and what is done can be undone")
+}
+
+fn with_messages(
+    (vault, notices): (vault::Session<Settled>, Vec<Notice>),
+) -> (vault::Session<Settled>, Vec<String>) {
+    (vault, messages(&notices))
 }
 
 fn messages(notices: &[Notice]) -> Vec<String> {

@@ -43,6 +43,7 @@ pub mod repo;
 pub mod scan;
 pub mod session;
 pub(crate) mod stat;
+pub(crate) mod states;
 pub mod store;
 pub mod tree;
 
@@ -50,8 +51,9 @@ pub use diff::shown::Diffs;
 pub use error::CheckpointError;
 pub use gc::GcPlan;
 pub use journal::run_state::OpenRun;
+pub use journal::steps::StoryNote;
 pub use look::{JournalHealth, Look, look, strays};
-pub use operations::begin::Begun;
+pub use operations::begin::{BeginRequest, Begun};
 pub use operations::finish::{FinishReport, PreparedFinish};
 pub use operations::moving::{Outline, PreparedMove};
 pub use operations::park::Setback;
@@ -60,3 +62,8 @@ pub use operations::undo::{PreparedUndo, Undone};
 pub use parked::{ParkedAttempt, Shelf};
 pub use recovery::vanished::{told_damaged, unfinished_at};
 pub use scan::changed::Changed;
+pub use session::{AfterRecovery, Recovery};
+pub use states::{
+    AtCheckpoint, Attempt, Failed, GateOnCheckpoint, Opened, Parked, Reopening, Session, Settled,
+    StepResult,
+};

@@ -152,7 +152,7 @@ impl Checkpoints {
 
     /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or
     /// below `only`.
-    pub fn prepare_put_back(
+    pub(crate) fn prepare_put_back(
         &mut self,
         parked: &ParkedAttempt,
         only: Option<&[u8]>,

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
-use crate::git::process::{Git, Started};
+use crate::git::process::Git;
 use crate::git::refs::RefReader;
-use crate::git::repository::{Head, Refs, Repository};
+use crate::git::repository::{Refs, Repository};
 use crate::journal::Log;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps::{Journal, Line, Step};
@@ -24,7 +24,6 @@ use crate::store::repository_lock::RepositoryLock;
 use crate::store::{Vault, VaultError, VaultLock};
 use crate::tree::guard::Limits;
 use crate::tree::lock;
-use crate::tree::manifest::Manifest;
 use ralph_base::files::{FileError, device};
 use ralph_base::ids::{AttemptId, RunId};
 
@@ -43,19 +42,6 @@ pub struct Checkpoints {
     pub(crate) unsaid: Vec<Notice>,
     /// Where the repository was at its last run, if it was moved since; until that is said.
     pub(crate) moved_from: Option<PathBuf>,
-    /// What the last park took, for the restore that follows it.
-    pub(crate) parked: Option<Parked>,
-    /// The diff of it that git is at work on.
-    pub(crate) diffing: Option<Diffing>,
-    /// The tree before gates ran on it.
-    pub(crate) marked: Option<crate::session::Marked>,
-    /// Where the change of the next run is read from.
-    pub(crate) plan: Option<String>,
-    /// The folder with its task files.
-    pub(crate) plan_folder: Option<String>,
-    /// All goes back to before the run next: a tree that the user may have switched is not restored
-    /// in between.
-    pub(crate) leaves_tree: bool,
 }
 
 impl Checkpoints {
@@ -186,17 +172,22 @@ impl Checkpoints {
             told_refs: None,
             unsaid: token.into_iter().collect(),
             moved_from,
-            parked: None,
-            diffing: None,
-            marked: None,
-            plan: None,
-            plan_folder: None,
-            leaves_tree: false,
         };
         if let Some(open) = checkpoints.open_run() {
             checkpoints.tree.limits = checkpoints.repo.read_limits(&open.run);
         }
         Ok(checkpoints)
+    }
+
+    /// Sets how long a git command may take.
+    pub(crate) fn set_command_timeout(&mut self, timeout: Duration) {
+        for git in [
+            &mut self.repo.git,
+            &mut self.repo.work,
+            &mut self.repo.store,
+        ] {
+            *git = git.with_timeout(timeout);
+        }
     }
 
     /// The snapshot of the current checkpoint.
@@ -241,24 +232,13 @@ impl Checkpoints {
         })
     }
 
-    /// Says that all goes back to before the run next.
-    pub fn is_to_be_abandoned(&mut self) {
-        self.leaves_tree = true;
-    }
-
-    /// Sets where the change of the next run is read from, and the folder with its task files.
-    pub fn set_plan(&mut self, place: Option<String>, folder: Option<String>) {
-        self.plan = place;
-        self.plan_folder = folder;
-    }
-
     /// True where the last run ended in a step that can be taken back.
     pub fn can_undo(&self) -> bool {
         !self.log.state.undoable.is_empty()
     }
 
-    /// True where something must be mended before anything else is done.
-    pub fn needs_mending(&self) -> bool {
+    /// True where something must be recovered before anything else is done.
+    pub fn needs_recovery(&self) -> bool {
         let current = self.log.state.current.as_ref();
         self.log.state.moving.is_some()
             || current.is_some_and(|current| current.phase != Phase::Still)
@@ -369,6 +349,15 @@ pub(crate) fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
     folders
 }
 
+/// What the caller does after a recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterRecovery {
+    /// Anything but to abandon the run.
+    Continue,
+    /// The run is abandoned: a tree that the user may have switched is not restored in between.
+    Abandon,
+}
+
 /// What was found and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
@@ -376,34 +365,4 @@ pub struct Recovery {
     pub found: String,
     /// What was done.
     pub done: String,
-}
-
-/// What the park took, for the restore that follows.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    /// The tree as the attempt left it.
-    pub manifest: Arc<Manifest>,
-    /// Folders that were passed over.
-    pub passed_over: Vec<Vec<u8>>,
-    /// The attempt changed nothing in the git directory but objects, which are repaired; and none
-    /// of it is elsewhere.
-    pub git_is_untouched: bool,
-}
-
-/// A diff git is at work on.
-#[derive(Debug)]
-pub(crate) struct Diffing {
-    /// Where it goes.
-    pub(crate) path: PathBuf,
-    /// Git, whose answer is the diff.
-    pub(crate) git: Started,
-}
-
-/// The tree as it was before a gate ran.
-#[derive(Debug, Clone)]
-pub(crate) struct Marked {
-    pub(crate) manifest: Arc<Manifest>,
-    pub(crate) opaque: Vec<Vec<u8>>,
-    /// Where HEAD was; unknown where git could not tell.
-    pub(crate) head: Option<Head>,
 }

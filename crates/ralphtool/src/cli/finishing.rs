@@ -84,7 +84,7 @@ pub(super) fn run_opened(
         output::present(|out| write_recovered(out, paint, &session.recovered))?;
     }
     match prepare(&mut session) {
-        Ok(Some(prepared)) => carry_out(context, flags, &mut session, prepared),
+        Ok(Some(prepared)) => carry_out(context, flags, session, prepared),
         Ok(None) => Ok(ExitCode::SUCCESS),
         // In JSON mode nothing else says what was recovered before it.
         Err(failure) if flags.json => {
@@ -99,11 +99,12 @@ pub(super) fn run_opened(
 fn carry_out(
     context: &Context,
     flags: MoveFlags,
-    session: &mut Session,
+    session: Session,
     prepared: Prepared,
 ) -> Result<ExitCode, Failure> {
     let paint = context.paint_for(&io::stdout());
     let plan = prepared.plan.clone();
+    let recovered = session.recovered.clone();
     if !flags.json {
         output::present(|out| write_plan(out, paint, &plan))?;
     }
@@ -115,7 +116,7 @@ fn carry_out(
     if flags.json {
         return output::json(&Report {
             v: WIRE_VERSION,
-            recovered: &session.recovered,
+            recovered: &recovered,
             plan: &plan,
             dry_run: flags.dry_run,
             result: done.as_ref(),

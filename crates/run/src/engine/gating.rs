@@ -2,9 +2,10 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::gate_run::{GateEnd, GateRunning, GateTarget};
-use super::step::{Answer, StepError};
+use super::step::{Answer, NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
 use crate::gates::gate::{self, GateRun};
@@ -18,6 +19,7 @@ use ralph_plan::source;
 use ralph_process::RunningProcess;
 use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
+use ralph_vault::{self as vault, AtCheckpoint, Attempt, GateOnCheckpoint};
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.
@@ -27,7 +29,7 @@ impl Engine {
         story: &StoryId,
         known: Option<String>,
     ) -> Answer {
-        let commit = self.checkpoints.checkpoint_commit();
+        let commit = self.vault()?.checkpoint_commit();
         if let Some(commit) = known.filter(|known| Some(known) == commit.as_ref()) {
             return Ok(Input::GatesRecalled {
                 ticket,
@@ -38,10 +40,10 @@ impl Engine {
         // Gates judge what is in the tree: what the user changed must be part of the checkpoint.
         self.include_user_changes(story).await?;
         let (commit, tree) = self
-            .checkpoints
+            .vault()?
             .checkpoint_tree()
             .map_err(|error| self.failed("could not start an attempt", &error))?;
-        let verdicts = Verdicts::read(self.checkpoints.vault_folder());
+        let verdicts = Verdicts::read(self.vault()?.vault_folder());
         let gates = self.policy().gates.iter().enumerate();
         let green = gates.filter(|(_, gate)| verdicts.has(&tree, &gate.run));
         Ok(Input::GatesRecalled {
@@ -76,16 +78,20 @@ impl Engine {
     ) -> Result<(), StepError> {
         let gate = self.gate(target)?;
         if target.ground != Ground::Attempt {
-            self.checkpoints
-                .gate_begins()
-                .map_err(|error| self.failed("could not write to the journal", &error))?;
+            let started = self.leave::<AtCheckpoint>()?.start_gate();
+            let started = started.map(|session| (session, ()));
+            self.arrive("could not write to the journal", started)?;
         } else if gate.keep_changes {
             // What the gates before it changed is not its doing.
-            let restored = self.checkpoints.put_back_to_mark();
+            let restored = self.session::<Attempt>()?.undo_gate_changes();
             self.report_restore(restored).await?;
         }
-        self.checkpoints.somebody_is_here();
-        let process = self.start_gate(&gate, story, name).await.map_err(|error| {
+        if let Some(place) = &mut self.place {
+            place.invalidate_scan();
+        }
+        let folder = gate_logs(self.vault()?, &self.id);
+        let started = self.start_gate((&gate, story, name), &folder).await;
+        let process = started.map_err(|error| {
             StepError::new(
                 format!("could not start the gate `{}`", gate.name),
                 chain(error.as_ref()),
@@ -99,15 +105,13 @@ impl Engine {
 
     async fn start_gate(
         &mut self,
-        gate: &Gate,
-        story: &StoryId,
-        name: &str,
+        (gate, story, name): (&Gate, &StoryId, &str),
+        folder: &Path,
     ) -> Result<RunningProcess, Box<dyn Error>> {
-        let folder = gate_logs(&self.checkpoints, &self.id);
-        create_private_folder(&folder)?;
+        create_private_folder(folder)?;
         let run = GateRun {
             line: &gate.run,
-            root: &self.checkpoints.repository().work_tree,
+            root: &self.repository.work_tree,
             log: &folder.join(format!("{name}.log")),
             run: &self.id,
             change: &self.run.change.name,
@@ -130,8 +134,9 @@ impl Engine {
         let gate = self.gate(end.target)?;
         match end.target.ground {
             Ground::Checkpoint | Ground::Whole => {
-                let restored = self.checkpoints.put_back_to_checkpoint();
-                self.report_restore(restored).await?;
+                let restored = self.leave::<GateOnCheckpoint>()?.restore();
+                let notices = self.arrive(NOT_UNDONE, restored)?;
+                self.warn(notices).await?;
                 if result == GateResult::Passed {
                     self.remember(&[gate.run]);
                 }
@@ -141,8 +146,8 @@ impl Engine {
                     let tail = String::new();
                     result = GateResult::Failed { how, tail };
                 }
-                let marked = self.checkpoints.mark_tree().map(|()| Vec::new());
-                self.report_restore(marked).await?;
+                let accepted = self.session::<Attempt>()?.accept_gate_changes();
+                self.report_restore(accepted.map(|()| Vec::new())).await?;
             }
             // A later gate may need what this one built; it goes before the commit.
             Ground::Attempt => {}
@@ -157,7 +162,7 @@ impl Engine {
     /// Repairs the plan after a gate whose changes are kept: it may lay the task file out again, but
     /// must not change boxes of other stories. Says why the gate failed if it removed tasks.
     async fn repair_plan_after(&mut self, gate: &Gate) -> Result<Option<String>, StepError> {
-        let attempt = self.checkpoints.open_run().and_then(|run| run.last_attempt);
+        let attempt = self.vault()?.open_run().and_then(|run| run.last_attempt);
         let (Some(base), Some(last)) = (&self.story_base, attempt) else {
             return Ok(None);
         };
@@ -186,23 +191,24 @@ impl Engine {
         if runs.is_empty() {
             return;
         }
-        if let Ok((_, tree)) = self.checkpoints.checkpoint_tree() {
-            let mut verdicts = Verdicts::read(self.checkpoints.vault_folder());
+        if let Ok(vault) = self.vault()
+            && let Ok((_, tree)) = vault.checkpoint_tree()
+        {
+            let mut verdicts = Verdicts::read(vault.vault_folder());
             let _ = verdicts.remember(&tree, runs.iter().map(String::as_str));
         }
     }
 
     /// Opens the boxes of a story that is done again.
     pub(super) async fn reopen(&mut self, ticket: Ticket, reopening: Reopening) -> Answer {
-        self.checkpoints
-            .reopening_begins()
-            .map_err(|error| self.failed("could not write to the journal", &error))?;
+        let started = self.leave::<AtCheckpoint>()?.start_reopening();
+        let started = started.map(|session| (session, ()));
+        self.arrive("could not write to the journal", started)?;
         source::read_again(&self.run.change, &self.run.surroundings)
             .and_then(|change| source::open_story(&change, &reopening.story))
             .map_err(|error| StepError::source("could not open the story's boxes again", &error))?;
-        let report = self.checkpoints.save_reopened(reopening);
-        let report =
-            report.map_err(|error| self.failed("could not open the story again", &error))?;
+        let saved = self.leave::<vault::Reopening>()?.save(reopening);
+        let report = self.arrive("could not open the story again", saved)?;
         self.warn(report.notices).await?;
         Ok(Input::Reopened {
             ticket,

@@ -22,6 +22,7 @@ use ralph_vault::other_vaults::{self, OtherVault, Scope};
 use ralph_vault::session::Checkpoints;
 use ralph_vault::store::Vault;
 use ralph_vault::{CheckpointError, GcPlan};
+use ralph_vault::{Opened, Session};
 
 /// What is asked for.
 pub struct Request<'a> {
@@ -40,7 +41,7 @@ pub struct Request<'a> {
 /// What goes, with the vault locked until it is done.
 pub struct Prepared {
     pub report: Housekeeping,
-    own: Option<(Checkpoints, GcPlan)>,
+    own: Option<(Session<Opened>, GcPlan)>,
     vaults: Vec<PathBuf>,
 }
 
@@ -122,8 +123,9 @@ impl Prepared {
     /// Removes what goes and says how it is then.
     pub fn carry_out(self) -> Result<Housekeeping, Failure> {
         let mut report = self.report;
-        if let Some((mut checkpoints, plan)) = self.own {
-            report.bytes_after = checkpoints
+        if let Some((mut opened, plan)) = self.own {
+            report.bytes_after = opened
+                .vault_mut()
                 .carry_out_gc(&plan)
                 .map_err(|error| stopped(&error))?;
         }
@@ -135,12 +137,13 @@ impl Prepared {
     }
 }
 
-async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Checkpoints, GcPlan), Failure> {
+async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Session<Opened>, GcPlan), Failure> {
     let planned = async {
-        let checkpoints = Checkpoints::open(request.directory, request.state, MENDING_TIMEOUT)?;
+        let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)?;
+        let checkpoints = opened.vault();
         let goes = expired(&checkpoints.past_runs()?, request.older_than, now);
         let plan = checkpoints.plan_gc(&goes)?;
-        Ok((checkpoints, plan))
+        Ok((opened, plan))
     };
     planned.await.map_err(|error| refusal(&error))
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::gate_run::GateTarget;
 use super::housekeeping::tidy;
+use super::place::Place;
 use super::start::{Briefing, outside_of_last};
 use super::step::{Answer, StepError};
 use super::tampering::lost_tasks;
@@ -16,7 +17,9 @@ use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::journal::steps::StoryNote;
-use ralph_vault::{CheckpointError, FinishReport, Setback};
+use ralph_vault::{
+    AfterRecovery, Attempt, BeginRequest, CheckpointError, FinishReport, Parked, Setback, Settled,
+};
 
 /// Routes one effect; those with a ticket are answered here, but for a process that was started: its
 /// end is the answer.
@@ -123,19 +126,23 @@ impl Engine {
     }
 
     async fn begin(&mut self, ticket: Ticket) -> Answer {
+        let settled = self.leave::<Settled>()?;
         let begun = if self.resumed {
-            self.checkpoints.adopt()
+            settled.resume()
         } else {
-            let place = source::place_of(&self.run.change);
-            let folder = place.as_deref().and_then(|place| {
-                let folder = source::folder_of_plan(Path::new(place), &self.run.change.name);
-                folder.to_str().map(str::to_owned)
-            });
-            self.checkpoints.set_plan(place, folder);
-            self.checkpoints.begin(&self.id, &self.run.change.name)
+            let change = &self.run.change;
+            let plan = source::place_of(change);
+            let folder = plan
+                .as_deref()
+                .map(|plan| source::folder_of_plan(Path::new(plan), &change.name));
+            settled.begin(BeginRequest {
+                run: &self.id,
+                change: &change.name,
+                plan: plan.as_deref(),
+                plan_folder: folder.as_deref().and_then(Path::to_str),
+            })
         };
-        let begun =
-            begun.map_err(|error| self.failed("could not make the checkpoint branch", &error))?;
+        let begun = self.arrive("could not make the checkpoint branch", begun)?;
         self.warn(begun.notices).await?;
         Ok(Input::BeginDone {
             ticket,
@@ -157,11 +164,11 @@ impl Engine {
             .and_then(|check| source::put_back_foreign(&check).map(|_| check))
             .map_err(|error| StepError::source("could not check the task file", &error))?;
         let watch = self.watch(&base);
-        let changed = self
-            .checkpoints
-            .changed(&task_files(&base), |path| watch.wants_text(path));
-        if self.has_story_gates() {
-            self.checkpoints.mark_looked();
+        let gates_follow = self.has_story_gates();
+        let attempt = self.session::<Attempt>()?;
+        let changed = attempt.changed(&task_files(&base), |path| watch.wants_text(path));
+        if gates_follow {
+            attempt.start_gates();
         }
         let changed = changed
             .map_err(|error| self.failed("could not look at what the attempt changed", &error))?;
@@ -181,11 +188,12 @@ impl Engine {
     async fn tick_story(&mut self, ticket: Ticket, story: &StoryId) -> Answer {
         let base = self.story_base()?;
         if self.has_story_gates() {
-            let restored = self.checkpoints.put_back_to_mark();
+            let restored = self.session::<Attempt>()?.undo_gate_changes();
             self.report_restore(restored).await?;
         }
         let done = source::tick_story(&base, story);
-        self.checkpoints.we_wrote(&task_files(&base));
+        self.session::<Attempt>()?
+            .note_own_writes(&task_files(&base));
         let tasks =
             done.map_err(|error| StepError::source("could not tick the story's boxes", &error))?;
         Ok(Input::Ticked { ticket, tasks })
@@ -201,9 +209,8 @@ impl Engine {
             attempts: save.attempts,
             gates: save.gates,
         };
-        let report = self.checkpoints.save(&story);
-        let report =
-            report.map_err(|error| self.failed("could not write the checkpoint commit", &error))?;
+        let saved = self.leave::<Attempt>()?.save(&story);
+        let report = self.arrive("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;
         self.remember(&passed);
         Ok(Input::Saved {
@@ -227,8 +234,8 @@ impl Engine {
             kind,
             why: reason,
         };
-        let report = self.checkpoints.park(setback);
-        let report = report.map_err(|error| self.failed("could not park the attempt", &error))?;
+        let parked = self.leave::<Attempt>()?.park(setback);
+        let report = self.arrive("could not park the attempt", parked)?;
         self.warn(report.notices).await?;
         Ok(Input::Parked {
             ticket,
@@ -238,31 +245,31 @@ impl Engine {
 
     async fn restore(&mut self, ticket: Ticket) -> Answer {
         // First: once the journal says that all is restored, nothing would look again.
-        if let Some(kept) = outside_of_last(&self.checkpoints) {
+        if let Some(kept) = outside_of_last(self.vault()?) {
             source::put_back_outside(&kept)
                 .map_err(|error| StepError::source("could not restore the task file", &error))?;
         }
-        let notices = self.checkpoints.restore();
-        let notices =
-            notices.map_err(|error| self.failed("could not restore the checkpoint", &error))?;
+        let restored = self.leave::<Parked>()?.restore();
+        let notices = self.arrive("could not restore the checkpoint", restored)?;
         self.warn(notices).await?;
         Ok(Input::Restored { ticket })
     }
 
     async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Answer {
-        let report = match self.try_finish(choice) {
+        let report = match self.try_finish(choice)? {
             Ok(report) => report,
             Err(error) => {
                 return Ok(Input::FinishFailed {
                     ticket,
                     reason: format!("could not finish the run: {}", chain(&error)),
                     hint: self.hint_about(&error),
-                    begun: self.checkpoints.unfinished_move().is_some(),
+                    begun: self.vault()?.unfinished_move().is_some(),
                 });
             }
         };
         self.warn(report.notices).await?;
-        let tidied = tidy(&mut self.checkpoints, self.run.settings.vault_limit.value).await;
+        let limit = self.run.settings.vault_limit.value;
+        let tidied = tidy(self.session::<Settled>()?.vault_mut(), limit).await;
         self.warn(tidied).await?;
         Ok(Input::Finished {
             ticket,
@@ -272,18 +279,52 @@ impl Engine {
         })
     }
 
-    fn try_finish(&mut self, choice: FinishChoice) -> Result<FinishReport, CheckpointError> {
-        if let Some(report) = self.half_finished.clone()
-            && self.checkpoints.unfinished_move().is_some()
-        {
-            self.checkpoints.recover()?;
-            if self.checkpoints.open_run().is_none() {
-                return Ok(report);
+    fn try_finish(
+        &mut self,
+        choice: FinishChoice,
+    ) -> Result<Result<FinishReport, CheckpointError>, StepError> {
+        let settled = match self.place.take() {
+            Some(Place::Settled(settled)) => Ok(settled),
+            Some(Place::AtCheckpoint(session)) => {
+                session.leave().map_err(|failed| self.back(*failed))
             }
+            // The last finish failed midway.
+            Some(Place::Opened(opened)) => opened
+                .recover(AfterRecovery::Continue)
+                .map(|(settled, _)| settled)
+                .map_err(|failed| self.back(*failed)),
+            other => {
+                self.place = other;
+                return Err(StepError::internal(
+                    "a run is finished in the middle of a step",
+                ));
+            }
+        };
+        let mut settled = match settled {
+            Ok(settled) => settled,
+            Err(error) => return Ok(Err(error)),
+        };
+        if settled.vault().open_run().is_none()
+            && let Some(report) = self.half_finished.clone()
+        {
+            self.place = Some(Place::Settled(settled));
+            return Ok(Ok(report));
         }
-        let prepared = self.checkpoints.prepare_finish(choice)?;
+        let prepared = match settled.prepare_finish(choice) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.place = Some(Place::Settled(settled));
+                return Ok(Err(error));
+            }
+        };
         self.half_finished = Some(prepared.report().clone());
-        self.checkpoints.carry_out_finish(prepared)
+        Ok(match settled.finish(prepared) {
+            Ok((settled, report)) => {
+                self.place = Some(Place::Settled(settled));
+                Ok(report)
+            }
+            Err(failed) => Err(self.back(*failed)),
+        })
     }
 }
 

@@ -31,6 +31,7 @@ use ralph_plan::source::{Surroundings, place_of};
 use ralph_vault::OpenRun;
 use ralph_vault::session::Checkpoints;
 use ralph_vault::store::where_now;
+use ralph_vault::{Session, Settled};
 
 /// However the pause after a limit is set, an agent is not asked in a hot loop.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
@@ -57,7 +58,7 @@ pub struct PreparedRun {
     pub(super) id: RunId,
     pub(super) run: Run,
     pub(super) machine: Machine,
-    pub(super) checkpoints: Checkpoints,
+    pub(super) session: Session<Settled>,
     pub(super) resumed: bool,
     /// What is announced before the machine starts: warnings, recoveries.
     pub(super) preface: Vec<Event>,
@@ -66,7 +67,7 @@ pub struct PreparedRun {
 impl PreparedRun {
     /// Where the run's transcripts and records are.
     pub fn run_folder(&self) -> PathBuf {
-        self.checkpoints.run_folder(&self.id)
+        self.session.vault().run_folder(&self.id)
     }
 
     /// Calls the user at the terminal, where the settings want that.
@@ -91,23 +92,24 @@ impl PreparedRun {
         check_story(&run.change, run.only_story.as_ref())?;
         let nothing_left = nothing_left(&run.change);
         let mut preface = vault.repaired.clone();
-        let mut checkpoints = vault.for_run(&run.settings)?;
-        if run.reopen && checkpoints.open_run().is_none() {
+        let mut session = vault.for_run(&run.settings);
+        if run.reopen && session.vault().open_run().is_none() {
             let mut gates = run.settings.gates.value.iter();
             let is_judged_whole = gates.any(|gate| gate.when == When::End);
             // Where every story is done, gates at the end may still have their say.
-            reopen(&mut checkpoints, nothing_left && !is_judged_whole)?;
+            reopen(&mut session, nothing_left && !is_judged_whole)?;
         }
-        checkpoints
+        session
             .set_limits(run.settings.limits())
             .map_err(|error| refusal(&error))?;
+        let checkpoints = session.vault();
         if !nothing_left {
             let root = &checkpoints.repository().work_tree;
             agents::check(&run.settings, &run.change.name, &run.environment, root)?;
         }
         os::keep_freed_memory();
         preface.extend(run.warnings.iter().map(|text| warning(text)));
-        let (id, origin) = match open_run_of(&checkpoints, &run.change)? {
+        let (id, origin) = match open_run_of(checkpoints, &run.change)? {
             Some(open) => {
                 let folder = checkpoints.run_folder(&open.run);
                 let so_far = spent_so_far(&folder, &open, &run.settings)?;
@@ -133,15 +135,15 @@ impl PreparedRun {
             roster: Roster::of(&run.settings, &run.change.name),
             change: run.change.name.clone(),
             policy,
-            gate_logs: gate_logs(&checkpoints, &id).to_string_lossy().into_owned(),
+            gate_logs: gate_logs(checkpoints, &id).to_string_lossy().into_owned(),
             origin,
-            began: gates_at_work_start(&checkpoints, &run.change.name, &id),
+            began: gates_at_work_start(checkpoints, &run.change.name, &id),
         });
         Ok(Some(Self {
             id,
             run,
             machine,
-            checkpoints,
+            session,
             resumed,
             preface,
         }))
@@ -163,8 +165,8 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
 }
 
 /// Opens the kept run again, if there is something left to do in it.
-fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failure> {
-    if let Some(kept) = checkpoints.kept_run().filter(|_| nothing_left) {
+fn reopen(session: &mut Session<Settled>, nothing_left: bool) -> Result<(), Failure> {
+    if let Some(kept) = session.vault().kept_run().filter(|_| nothing_left) {
         return Err(Failure::refused(format!(
             "there is nothing to resume: no story of `{}` is open, and `{}` is kept",
             kept.change, kept.branch
@@ -172,7 +174,7 @@ fn reopen(checkpoints: &mut Checkpoints, nothing_left: bool) -> Result<(), Failu
         .hint("`ralphtool finish --cleanup` brings the work to your branch")
         .hint("`ralphtool rewind STORY` goes back to before a story, to do it again"));
     }
-    checkpoints.reopen().map_err(|error| refusal(&error))
+    session.reopen_kept().map_err(|error| refusal(&error))
 }
 
 /// The run to resume, if one is open.

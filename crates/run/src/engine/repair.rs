@@ -2,7 +2,7 @@
 //! the settings and the change are read: what lies in the tree may be the work of an attempt that
 //! never ended.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::gaps::fill_gaps;
@@ -15,11 +15,11 @@ use crate::settings::Settings;
 use ralph_base::ids::RunId;
 use ralph_plan::source;
 use ralph_process::leftovers::{ProcessIdentity, end_leftovers};
-use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
 use ralph_vault::session::Checkpoints;
 use ralph_vault::store::where_now;
+use ralph_vault::{AfterRecovery, Failed, OpenRun, Opened, Session, Settled};
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
@@ -39,8 +39,7 @@ pub struct RepairRequest<'a> {
 /// The vault of a work tree in which nothing is interrupted. It is locked from the repair to the end
 /// of the run: no other ralphtool can come in between.
 pub struct OpenVault {
-    checkpoints: Checkpoints,
-    state: PathBuf,
+    session: Session<Settled>,
     /// What was found and done.
     pub repaired: Vec<Event>,
 }
@@ -48,96 +47,104 @@ pub struct OpenVault {
 impl OpenVault {
     /// Opens the vault and repairs what an interrupted run left.
     pub async fn open(request: RepairRequest<'_>) -> Result<Self, Failure> {
-        let mut checkpoints = Checkpoints::open(request.directory, request.state, MENDING_TIMEOUT)
+        let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)
             .map_err(|error| refusal(&error))?;
-        let repaired = repair(&mut checkpoints, request.change, request.fresh).await?;
-        Ok(Self {
-            checkpoints,
-            state: request.state.to_owned(),
-            repaired,
-        })
+        let wanted = RepairFor {
+            change: request.change,
+            fresh: request.fresh,
+            after: AfterRecovery::Continue,
+        };
+        let (session, repaired) = repair(opened, wanted).await?;
+        Ok(Self { session, repaired })
     }
 
     pub fn repository(&self) -> &Repository {
-        self.checkpoints.repository()
+        self.session.vault().repository()
     }
 
     /// The run that can be resumed: the open one, else the kept one.
     pub fn last_run(&self) -> Option<OpenRun> {
-        let open = self.checkpoints.open_run();
-        let run = open.or_else(|| self.checkpoints.kept_run())?;
-        let folder = self.checkpoints.vault_folder();
+        let vault = self.session.vault();
+        let run = vault.open_run().or_else(|| vault.kept_run())?;
+        let folder = vault.vault_folder();
         let plan = run
             .plan
             .map(|plan| where_now(folder, self.repository(), &plan));
         Some(OpenRun { plan, ..run })
     }
 
-    /// The checkpoints as the settings of the run want them.
-    pub(super) fn for_run(self, settings: &Settings) -> Result<Checkpoints, Failure> {
+    /// The vault as the settings of the run want it.
+    pub(super) fn for_run(mut self, settings: &Settings) -> Session<Settled> {
         let timeout = settings.command_timeout.value.or_zero();
-        let mut checkpoints = self.checkpoints;
-        if timeout != MENDING_TIMEOUT {
-            // The timeout of git commands is fixed when the vault is opened; the lock is kept.
-            let (repository, lock) = (checkpoints.repository().clone(), checkpoints.vault_lock());
-            drop(checkpoints);
-            checkpoints = Checkpoints::open_held(repository, &self.state, timeout, lock)
-                .map_err(|error| refusal(&error))?;
-        }
+        self.session.set_command_timeout(timeout);
         // The user may have been asked something since the repair.
-        checkpoints.somebody_is_here();
-        Ok(checkpoints)
+        self.session.invalidate_scan();
+        self.session
     }
+}
+
+/// What a vault is repaired for.
+pub(crate) struct RepairFor<'a> {
+    /// The change that is asked for, if one is.
+    pub change: Option<&'a str>,
+    /// An open run is kept and not resumed.
+    pub fresh: bool,
+    pub after: AfterRecovery,
 }
 
 /// Repairs what an interrupted run left, and says what that was.
 pub(crate) async fn repair(
-    checkpoints: &mut Checkpoints,
-    change: Option<&str>,
-    fresh: bool,
-) -> Result<Vec<Event>, Failure> {
-    let moved = checkpoints.take_moved_from().map(|from| Event::Recovered {
-        found: format!("this repository was at `{}` before", from.display()),
-        done: "found its runs again".to_owned(),
-    });
+    mut opened: Session<Opened>,
+    RepairFor {
+        change,
+        fresh,
+        after,
+    }: RepairFor<'_>,
+) -> Result<(Session<Settled>, Vec<Event>), Failure> {
+    let moved = opened
+        .vault_mut()
+        .take_moved_from()
+        .map(|from| Event::Recovered {
+            found: format!("this repository was at `{}` before", from.display()),
+            done: "found its runs again".to_owned(),
+        });
     let mut said: Vec<Event> = moved.into_iter().collect();
-    let Some(run) = checkpoints.unsettled_run() else {
-        let checked = checkpoints.set_damage_aside();
-        checked.map_err(|error| not_repaired(&error))?;
-        complete_last_record(checkpoints)?;
-        return Ok(said);
-    };
-    let open = checkpoints.open_run();
-    if let Some(open) = &open
+    let checkpoints = opened.vault();
+    if let Some(open) = checkpoints.open_run()
         && change.is_some_and(|change| change != open.change)
         && !fresh
     {
         return Err(other_run(&open.change));
     }
-    said.extend(end_processes(checkpoints, &run).await?);
+    if let Some(run) = checkpoints.unsettled_run() {
+        said.extend(end_processes(checkpoints, &run).await?);
+    }
     put_outside_back(checkpoints)?;
     let moving = checkpoints.unfinished_move();
-    let recovery = checkpoints.recover();
-    if let Some(recovery) = recovery.map_err(|error| not_repaired(&error))? {
+    let recovered = opened.recover(after).map_err(Failed::into_error);
+    let (mut settled, recovery) = recovered.map_err(|error| not_repaired(&error))?;
+    if let Some(recovery) = recovery {
         said.push(Event::Recovered {
             found: recovery.found,
             done: recovery.done,
         });
     }
     if let Some((run, id)) = moving {
-        follow_move(checkpoints, &run, &id)?;
+        follow_move(settled.vault(), &run, &id)?;
     }
-    if fresh && let Some(open) = checkpoints.open_run() {
-        let report = checkpoints
-            .finish(FinishChoice::Keep)
-            .map_err(|error| not_repaired(&error))?;
+    if fresh && let Some(open) = settled.vault().open_run() {
+        let prepared = settled.prepare_finish(FinishChoice::Keep);
+        let prepared = prepared.map_err(|error| not_repaired(&error))?;
+        let finished = settled.finish(prepared).map_err(Failed::into_error);
+        let (kept, report) = finished.map_err(|error| not_repaired(&error))?;
+        settled = kept;
         said.push(Event::Recovered {
             found: format!("an unfinished run of `{}`", open.change),
             done: format!("kept its branch `{}`", report.branch),
         });
     }
-    complete_last_record(checkpoints)?;
-    Ok(said)
+    complete_last_record(settled.vault())?;
+    Ok((settled, said))
 }
 
 /// A program can die after the last step of a run and before the event that records it.

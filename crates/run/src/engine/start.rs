@@ -21,6 +21,7 @@ use ralph_plan::source;
 use ralph_process::RunningProcess;
 use ralph_process::leftovers::ProcessIdentity;
 use ralph_vault::session::Checkpoints;
+use ralph_vault::{AtCheckpoint, Attempt};
 
 const NOT_STARTED: &str = "could not start an attempt";
 
@@ -66,12 +67,12 @@ impl Engine {
         let folder = self
             .start_process(ticket, &attempt, &agent, &briefing)
             .await?;
-        self.checkpoints.use_the_time();
+        self.session::<Attempt>()?.prewarm_object_folders();
         Ok(Input::AgentStarted {
             ticket,
             start: AgentStart {
                 transcript: folder.to_string_lossy().into_owned(),
-                base: self.checkpoints.checkpoint_commit(),
+                base: self.vault()?.checkpoint_commit(),
                 output: agent.output(),
             },
         })
@@ -79,7 +80,7 @@ impl Engine {
 
     /// What the user changed since the last attempt belongs to the next one's start, the tasks too.
     pub(super) async fn include_user_changes(&mut self, story: &StoryId) -> Result<(), StepError> {
-        let meanwhile = self.checkpoints.take_in_meanwhile();
+        let meanwhile = self.session::<AtCheckpoint>()?.include_user_changes();
         let meanwhile = meanwhile.map_err(|error| self.failed(NOT_STARTED, &error))?;
         self.warn(meanwhile.notices).await?;
         if !meanwhile.changed {
@@ -103,24 +104,27 @@ impl Engine {
         agent: &Agent,
         briefing: &Briefing,
     ) -> Result<PathBuf, StepError> {
-        let folder = self.checkpoints.attempt_folder(&self.id, attempt);
+        let vault = self.vault()?;
+        let folder = vault.attempt_folder(&self.id, attempt);
+        let learnings = crate::learnings::file::path(vault.vault_folder(), &self.run.change.name);
         create_private_folder(&folder.join("git")).map_err(not_started)?;
-        let learnings =
-            crate::learnings::file::path(self.checkpoints.vault_folder(), &self.run.change.name);
         let text = self.prompt_for(attempt, briefing, &learnings)?;
         write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600).map_err(not_started)?;
         if let Some(base) = &self.story_base {
-            let top = &self.checkpoints.repository().work_tree;
-            source::keep_outside(base, top, &folder.join(OUTSIDE_FOLDER)).map_err(not_started)?;
+            source::keep_outside(
+                base,
+                &self.repository.work_tree,
+                &folder.join(OUTSIDE_FOLDER),
+            )
+            .map_err(not_started)?;
         }
-        self.checkpoints
-            .attempt_started(attempt)
-            .map_err(|error| self.failed(NOT_STARTED, &error))?;
+        let started = self.leave::<AtCheckpoint>()?.start_attempt(attempt);
+        self.arrive(NOT_STARTED, started.map(|session| (session, ())))?;
         let work = Work {
             run: &self.id,
             attempt,
             change: &self.run.change.name,
-            root: &self.checkpoints.repository().work_tree,
+            root: &self.repository.work_tree,
             learnings: &learnings,
             transcript: &folder,
             prompt: &text,
@@ -133,7 +137,7 @@ impl Engine {
             return Err(error);
         }
         let mut reader = agent.output().reader(&jiff::Zoned::now());
-        reader.set_folder(&self.checkpoints.repository().work_tree.to_string_lossy());
+        reader.set_folder(&self.repository.work_tree.to_string_lossy());
         let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
         let run = AgentRun::new(ticket, process, reader, batch);
         self.running = Some(Running::Agent(Box::new(run)));
@@ -193,7 +197,10 @@ impl Engine {
     fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
         let parked = previous.parked.as_ref().map(|parked| {
             let label = parked.to_string();
-            let diff = self.checkpoints.diff_path(&label).ok();
+            let diff = self
+                .vault()
+                .ok()
+                .and_then(|vault| vault.diff_path(&label).ok());
             let look = diff.map(|path| format!("cat {}", quoted(&path)));
             ParkedWork { label, look }
         });

@@ -8,6 +8,9 @@ use ralph_vault::error::Notice;
 use super::{Engine, EngineError, chain};
 use crate::machine::{Input, NO_ANSWER_HINT, Ticket};
 
+/// What failed where the tree is not as it was before a gate.
+pub(super) const NOT_UNDONE: &str = "could not undo what a gate changed";
+
 pub(super) type Answer = Result<Input, StepError>;
 
 /// Why a step did not succeed.
@@ -80,8 +83,7 @@ impl Engine {
         &mut self,
         restored: Result<Vec<Notice>, CheckpointError>,
     ) -> Result<(), StepError> {
-        let notices =
-            restored.map_err(|error| self.failed("could not undo what a gate changed", &error))?;
+        let notices = restored.map_err(|error| self.failed(NOT_UNDONE, &error))?;
         Ok(self.warn(notices).await?)
     }
 }

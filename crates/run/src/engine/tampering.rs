@@ -14,7 +14,7 @@ use ralph_vault::scan::changed::ChangedPath;
 impl Engine {
     /// What the checks of this run look at in a change.
     pub fn watch(&self, change: &Change) -> Watch {
-        let place = |path: &Path| self.place(path);
+        let place = |path: &Path| self.shown_path(path);
         let task_files: BTreeSet<String> = change
             .task_files
             .iter()
@@ -34,18 +34,13 @@ impl Engine {
             gates: Gates::new(&lines),
             roots: self.policy().tamper.roots.clone(),
             tops: BTreeSet::new(),
-            work_tree: self
-                .checkpoints
-                .repository()
-                .work_tree
-                .to_string_lossy()
-                .into_owned(),
+            work_tree: self.repository.work_tree.to_string_lossy().into_owned(),
         }
     }
 
     /// A path as the checks name it: from the top of the work tree, or whole where it is elsewhere.
-    fn place(&self, path: &Path) -> String {
-        let inside = self.checkpoints.path_in_tree(path);
+    fn shown_path(&self, path: &Path) -> String {
+        let inside = self.repository.path_in_tree(path);
         inside.unwrap_or_else(|| path.to_string_lossy().into_owned())
     }
 
@@ -57,12 +52,12 @@ impl Engine {
         changed: Changed,
     ) -> Vec<Finding> {
         let boxes = check.foreign.iter();
-        let boxes = boxes.map(|it| self.place(&it.edit.path)).collect();
+        let boxes = boxes.map(|it| self.shown_path(&it.edit.path)).collect();
         let boxes = tamper::foreign_boxes(check, &boxes);
         let elsewhere = before
             .task_files
             .iter()
-            .filter(|file| self.checkpoints.path_in_tree(&file.path).is_none());
+            .filter(|file| self.repository.path_in_tree(&file.path).is_none());
         watch.tops = changed.tops;
         let mut paths = changed.paths;
         for file in elsewhere {

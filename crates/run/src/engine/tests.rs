@@ -12,6 +12,7 @@ use crate::settings::files::{self, Places};
 use crate::settings::{PartialSettings, Settings};
 use ralph_plan::change::SourceKind;
 use ralph_plan::source::Surroundings;
+use ralph_vault::Session;
 
 fn engine_of(machine: Machine, folder: &Path) -> Engine {
     let repo = folder.join("repo");
@@ -60,7 +61,10 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         id: RunId("r".to_owned()),
         run,
         machine,
-        checkpoints: Checkpoints::open(&repo, &folder.join("state"), MENDING_TIMEOUT).unwrap(),
+        session: Session::open(&repo, &folder.join("state"), MENDING_TIMEOUT)
+            .unwrap()
+            .if_settled()
+            .unwrap(),
         resumed: false,
         preface: Vec::new(),
     };

@@ -199,6 +199,15 @@ impl Git {
         }
     }
 
+    /// The same with another timeout.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        Self {
+            timeout,
+            ..self.clone()
+        }
+    }
+
     /// The same with more time, for steps whose cost grows with the work tree.
     #[must_use]
     pub fn patient(&self) -> Self {

@@ -108,6 +108,21 @@ impl Head {
 pub type Refs = BTreeMap<String, ObjectId>;
 
 impl Repository {
+    /// The path of a file from the top of the work tree, if it is in it; it need not exist.
+    pub fn path_in_tree(&self, path: &Path) -> Option<String> {
+        let top = &self.work_tree;
+        let found = path.strip_prefix(top).map(Path::to_owned).ok();
+        let found = found.or_else(|| {
+            let folder = path
+                .ancestors()
+                .find_map(|it| Some((it, it.canonicalize().ok()?)));
+            let (folder, real) = folder?;
+            let whole = real.join(path.strip_prefix(folder).ok()?);
+            whole.strip_prefix(top).map(Path::to_owned).ok()
+        })?;
+        Some(found.to_string_lossy().into_owned())
+    }
+
     /// Finds the repository that holds `directory`.
     pub fn discover(directory: &Path) -> Result<Self, RepositoryError> {
         if let Some(pipe) = find_pipe(directory) {

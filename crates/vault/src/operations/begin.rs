@@ -17,11 +17,22 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::write_tree;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
-use crate::session::Checkpoints;
+use crate::session::{AfterRecovery, Checkpoints};
 use crate::tree::manifest::{Content, Kind, Manifest};
 use crate::tree::scanned::Taken;
 use ralph_base::files::{copy_with_time, create_private_folder};
 use ralph_base::ids::RunId;
+
+/// A run that is to begin.
+#[derive(Debug, Clone, Copy)]
+pub struct BeginRequest<'a> {
+    pub run: &'a RunId,
+    pub change: &'a str,
+    /// Where the change is read from, where that can be written down.
+    pub plan: Option<&'a str>,
+    /// The folder with its task files, where that can be written down.
+    pub plan_folder: Option<&'a str>,
+}
 
 /// What a begin did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +47,17 @@ pub struct Begun {
     pub notices: Vec<Notice>,
 }
 
+impl Begun {
+    pub(crate) fn of(intent: &BeginIntent, notices: Vec<Notice>) -> Self {
+        Self {
+            branch: short(&intent.branch).to_owned(),
+            original: intent.original.recorded(),
+            original_commit: intent.original.commit().map(|commit| commit.to_string()),
+            notices,
+        }
+    }
+}
+
 /// Everything the switch of a begin needs, durable before it starts.
 struct Prepared {
     intent: BeginIntent,
@@ -45,9 +67,10 @@ struct Prepared {
 
 impl Checkpoints {
     /// Makes the branch and its first commit, and moves HEAD and the index there.
-    pub fn begin(&mut self, run: &RunId, change: &str) -> Result<Begun> {
+    pub(crate) fn begin(&mut self, request: BeginRequest<'_>) -> Result<Begun> {
+        let run = request.run;
         self.repo.mark_processes(run);
-        let prepared = self.prepare(run, change)?;
+        let prepared = self.prepare(request)?;
         let intent = prepared.intent.clone();
         self.repo.make_ready(&intent.checkpoint, intent.commit)?;
         let head = self
@@ -63,21 +86,17 @@ impl Checkpoints {
         self.repo.ready_branch = None;
         if let Err(error) = carried_out {
             // Half a begin helps nobody; should this fail too, the next start does it.
-            let _ = self.recover();
+            let _ = self.recover(AfterRecovery::Continue);
             return Err(error);
         }
         self.repo.keep_git_directory(true)?;
         self.record(run, Step::Begun)?;
         self.tree.nobody_was_here();
-        Ok(Begun {
-            branch: short(&intent.branch).to_owned(),
-            original: intent.original.recorded(),
-            original_commit: intent.original.commit().map(|commit| commit.to_string()),
-            notices: prepared.notices,
-        })
+        Ok(Begun::of(&intent, prepared.notices))
     }
 
-    fn prepare(&self, run: &RunId, change: &str) -> Result<Prepared> {
+    fn prepare(&self, request: BeginRequest<'_>) -> Result<Prepared> {
+        let BeginRequest { run, change, .. } = request;
         self.repo.clear_git_halves(&self.repo.new_trash("begin"))?;
         // While git answers, which it begins to at once, the vault is made.
         let asked = self.repo.ask_settings()?;
@@ -133,8 +152,8 @@ impl Checkpoints {
         let intent = BeginIntent {
             run: run.clone(),
             change: change.to_owned(),
-            plan: self.plan.clone(),
-            plan_folder: self.plan_folder.clone(),
+            plan: request.plan.map(str::to_owned),
+            plan_folder: request.plan_folder.map(str::to_owned),
             original: self.log.original(&branch, &head),
             head,
             old_branch: refs.get(&branch).copied(),

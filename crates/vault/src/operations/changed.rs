@@ -1,6 +1,6 @@
 //! What an attempt changed, for the checks of a run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::paths::absolute;
@@ -9,14 +9,16 @@ use crate::repo::visible::visible_paths;
 use crate::scan::changed::{Changed, tops};
 use crate::scan::modules::new_repositories;
 use crate::session::Checkpoints;
+use crate::tree::scanned::Taken;
 
 impl Checkpoints {
     /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
-    pub fn changed(
+    /// Also the scan that found it.
+    pub(crate) fn changed(
         &mut self,
         besides: &[PathBuf],
         wants_text: impl Fn(&str) -> bool,
-    ) -> Result<Changed> {
+    ) -> Result<(Changed, Taken)> {
         let base = self.checkpoint()?;
         let mut looked = self.tree.look(&self.repo, &base);
         if looked.is_err() {
@@ -43,22 +45,6 @@ impl Checkpoints {
             tops: tops(&base.manifest),
             paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
         };
-        self.looked(&taken);
-        Ok(changed)
-    }
-
-    /// The path of a file from the top of the work tree, if it is in it; it need not exist.
-    pub fn path_in_tree(&self, path: &Path) -> Option<String> {
-        let top = &self.repo.places.repository.work_tree;
-        let found = path.strip_prefix(top).map(Path::to_owned).ok();
-        let found = found.or_else(|| {
-            let folder = path
-                .ancestors()
-                .find_map(|it| Some((it, it.canonicalize().ok()?)));
-            let (folder, real) = folder?;
-            let whole = real.join(path.strip_prefix(folder).ok()?);
-            whole.strip_prefix(top).map(Path::to_owned).ok()
-        })?;
-        Some(found.to_string_lossy().into_owned())
+        Ok((changed, taken))
     }
 }

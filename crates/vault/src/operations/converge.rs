@@ -25,10 +25,9 @@ use crate::repo::objects::open_raw;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::check_ignore;
 use crate::repo::{Places, Repo};
-use crate::session::Parked;
 use crate::tree::guard::is_rules;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted, compare};
-use crate::tree::scanned::under_any;
+use crate::tree::scanned::{Taken, under_any};
 use ralph_base::files::{FileError, Tried, free_name, make_writable, move_away, place};
 use ralph_base::sparse;
 use ralph_base::temporary_files::is_temporary;
@@ -46,6 +45,23 @@ pub(crate) struct Goal<'a> {
     pub reach: Reach,
 }
 
+/// What a scan found in the work tree.
+#[derive(Debug)]
+pub(crate) struct FoundTree {
+    pub manifest: Arc<Manifest>,
+    /// Folders that the scan did not enter.
+    pub skipped: Vec<Vec<u8>>,
+}
+
+impl FoundTree {
+    pub(crate) fn of(taken: &Taken) -> Self {
+        Self {
+            manifest: Arc::clone(&taken.manifest),
+            skipped: taken.passed_over.clone(),
+        }
+    }
+}
+
 /// Which files go that the goal does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -56,14 +72,14 @@ pub(crate) enum Reach {
 }
 
 impl Repo {
-    /// Makes the tree, which is as `parked` says, what the goal says.
+    /// Makes the tree, which is as `found` says, what the goal says.
     pub(crate) fn converge(
         &self,
         goal: &Goal<'_>,
-        parked: &Parked,
+        found: &FoundTree,
         trash: &Path,
     ) -> Result<Vec<Notice>> {
-        let (target, now) = (&goal.snapshot.manifest, &parked.manifest);
+        let (target, now) = (&goal.snapshot.manifest, &found.manifest);
         let changes = compare(target, now);
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut notices = Vec::new();
@@ -108,7 +124,7 @@ impl Repo {
             .into_iter()
             .filter(|path| !is_rules(path))
             .collect();
-        let goners = self.goners(goal, parked, created)?;
+        let goners = self.goners(goal, found, created)?;
         notices.extend(self.trash_all(goners, trash)?);
         let others = wanted
             .into_iter()
@@ -125,10 +141,10 @@ impl Repo {
     fn goners(
         &self,
         goal: &Goal<'_>,
-        parked: &Parked,
+        found: &FoundTree,
         created: Vec<Vec<u8>>,
     ) -> Result<Vec<Vec<u8>>> {
-        let (base, now) = (goal.snapshot, &parked.manifest);
+        let (base, now) = (goal.snapshot, &found.manifest);
         let is_folder = |path: &Vec<u8>| {
             now.entries
                 .get(path)
@@ -139,8 +155,8 @@ impl Repo {
             inside_nested(now, path) || under_any(path, &base.submodules) || is_module_path(path)
         };
         // A cache folder may be one only by a rule of the attempt's.
-        let (known, new): (Vec<_>, Vec<_>) = parked
-            .passed_over
+        let (known, new): (Vec<_>, Vec<_>) = found
+            .skipped
             .iter()
             .partition(|folder| base.opaque.contains(folder));
         let asked: Vec<Vec<u8>> = created

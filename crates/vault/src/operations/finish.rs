@@ -65,13 +65,14 @@ impl PreparedFinish {
 
 impl Checkpoints {
     /// Ends the open run.
-    pub fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
+    #[cfg(test)]
+    pub(crate) fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
         let prepared = self.prepare_finish(choice)?;
         self.carry_out_finish(prepared)
     }
 
     /// Makes a finish ready.
-    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+    pub(crate) fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
         let current = self.log.current()?;
         self.repo.return_pruned()?;
         let (choice, mut notices) = possible(&current, choice);
@@ -107,7 +108,7 @@ impl Checkpoints {
     }
 
     /// Carries a finish out.
-    pub fn carry_out_finish(&mut self, prepared: PreparedFinish) -> Result<FinishReport> {
+    pub(crate) fn carry_out_finish(&mut self, prepared: PreparedFinish) -> Result<FinishReport> {
         let PreparedFinish {
             mut report,
             prepared,
@@ -256,7 +257,7 @@ impl Checkpoints {
 
     /// A run whose branch was kept is open again. The journal says so with its next step: should
     /// that not come, the run is still a kept one.
-    pub fn reopen(&mut self) -> Result<()> {
+    pub(crate) fn reopen(&mut self) -> Result<()> {
         let Some(kept) = self.log.state.kept().cloned() else {
             return Err(CheckpointError::refused(
                 "there is no run to go on with",

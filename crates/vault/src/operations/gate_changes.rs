@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use super::converge::{Goal, Reach};
+use super::converge::{FoundTree, Goal, Reach};
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::repository::{Head, short};
 use crate::journal::steps::Step;
 use crate::paths::{is_module_path, show};
 use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
-use crate::session::{Checkpoints, Marked, Parked};
+use crate::session::Checkpoints;
 use crate::tree::lock;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Taken};
@@ -25,26 +25,27 @@ enum Whose {
     Users(Head),
 }
 
+/// The tree as it was before a gate ran.
+#[derive(Debug)]
+pub(crate) struct TreeBeforeGates {
+    manifest: Arc<Manifest>,
+    opaque: Vec<Vec<u8>>,
+    /// Where HEAD was; unknown where git could not say.
+    head: Option<Head>,
+}
+
 impl Checkpoints {
-    /// Takes note of the tree that a walk just showed.
-    pub fn looked(&mut self, taken: &Taken) {
-        self.marked = Some(Marked {
+    /// The tree as a scan just found it.
+    pub(crate) fn before_gates(&self, taken: &Taken) -> TreeBeforeGates {
+        TreeBeforeGates {
             manifest: Arc::clone(&taken.manifest),
             opaque: lock(&self.tree.opaque).folders(),
-            head: None,
-        });
-    }
-
-    /// Remembers the tree as it was looked at just now, before gates run.
-    pub fn mark_looked(&mut self) {
-        let head = self.repo.observe().ok().map(|(_, head)| head);
-        if let Some(marked) = &mut self.marked {
-            marked.head = head;
+            head: self.repo.observe().ok().map(|(_, head)| head),
         }
     }
 
-    /// Remembers the tree as it is now: what a gate did to it is part of the work.
-    pub fn mark_tree(&mut self) -> Result<()> {
+    /// Scans the tree as it is now.
+    pub(crate) fn scan_before_gates(&mut self) -> Result<TreeBeforeGates> {
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let taken = self.tree.take(
@@ -53,23 +54,18 @@ impl Checkpoints {
             Known::of(&base.submodules),
             &index,
         )?;
-        self.looked(&taken);
-        self.mark_looked();
-        Ok(())
+        Ok(self.before_gates(&taken))
     }
 
-    /// Puts what gates changed back to the tree that was remembered.
-    pub fn put_back_to_mark(&mut self) -> Result<Vec<Notice>> {
-        let Some(marked) = self.marked.clone() else {
-            return Ok(Vec::new());
-        };
-        let whose = self.whose_tree(&marked)?;
-        self.put_back(&marked, whose)
+    /// Undoes what gates changed since.
+    pub(crate) fn undo_gates(&mut self, before: &TreeBeforeGates) -> Result<Vec<Notice>> {
+        let whose = self.whose_tree(before)?;
+        self.put_back(before, whose)
     }
 
     /// A gate is about to run on the checkpoint: should this program not see its end, what differs
     /// from the checkpoint then is the gate's doing, and goes.
-    pub fn gate_begins(&mut self) -> Result<()> {
+    pub(crate) fn gate_begins(&mut self) -> Result<()> {
         self.somebody_is_here();
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
@@ -77,16 +73,16 @@ impl Checkpoints {
 
     /// The boxes of a story are about to be opened again, in a commit: should this program not make
     /// it, they are restored, and the gate judges again.
-    pub fn reopening_begins(&mut self) -> Result<()> {
+    pub(crate) fn reopening_begins(&mut self) -> Result<()> {
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
     /// Puts what a gate changed back to the checkpoint.
-    pub fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
+    pub(crate) fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
-        let marked = Marked {
+        let marked = TreeBeforeGates {
             manifest: Arc::clone(&base.manifest),
             opaque: base.opaque.clone(),
             head: Some(Head::Branch {
@@ -106,7 +102,7 @@ impl Checkpoints {
 
     /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
     /// rebuilt.
-    fn whose_tree(&mut self, marked: &Marked) -> Result<Whose> {
+    fn whose_tree(&mut self, marked: &TreeBeforeGates) -> Result<Whose> {
         let current = self.log.current()?;
         let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
@@ -123,7 +119,7 @@ impl Checkpoints {
         })
     }
 
-    fn put_back(&mut self, marked: &Marked, whose: Whose) -> Result<Vec<Notice>> {
+    fn put_back(&mut self, marked: &TreeBeforeGates, whose: Whose) -> Result<Vec<Notice>> {
         let mended = match whose {
             Whose::Gates(mended) => mended,
             Whose::Committed => return Ok(Vec::new()),
@@ -165,16 +161,12 @@ impl Checkpoints {
             index: &index,
             reach: Reach::LeavingIgnored,
         };
-        let parked = Parked {
-            manifest: taken.manifest,
-            passed_over: taken.passed_over,
-            git_is_untouched: false,
-        };
+        let found = FoundTree::of(&taken);
         let trash = self.repo.new_trash("gate");
         let mut notices = mended;
-        notices.extend(self.repo.converge(&goal, &parked, &trash)?);
+        notices.extend(self.repo.converge(&goal, &found, &trash)?);
         let named = changes.paths().filter(|path| {
-            let entries = &parked.manifest.entries;
+            let entries = &found.manifest.entries;
             let entry = entries
                 .get(*path)
                 .or_else(|| marked.manifest.entries.get(*path));

@@ -26,7 +26,7 @@ pub struct Meanwhile {
 impl Checkpoints {
     /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
     /// while no agent is at work: all of it is the user's, or a gate's.
-    pub fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
+    pub(crate) fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
         if self.tree.is_as_left() {
             return Ok(Meanwhile::default());
         }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::converge::{Goal, Reach, ancestors};
+use super::converge::{FoundTree, Goal, Reach, ancestors};
 use crate::error::{Notice, Result};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
@@ -18,7 +18,7 @@ use crate::paths::show;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
-use crate::session::{Checkpoints, Parked, Recovery};
+use crate::session::{Checkpoints, Recovery};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::tree::scanned::{Known, below};
 use ralph_base::ids::RunId;
@@ -30,8 +30,7 @@ pub(crate) struct Present {
     pub snapshot: Arc<Snapshot>,
     /// What differs from the base it was taken against.
     pub changes: Changes,
-    /// Folders that were passed over.
-    passed_over: Vec<Vec<u8>>,
+    found: FoundTree,
     /// What the user should hear.
     pub notices: Vec<Notice>,
 }
@@ -40,7 +39,7 @@ pub(crate) struct Present {
 pub struct PreparedMove {
     run: RunId,
     pub intent: MoveIntent,
-    now: Parked,
+    now: FoundTree,
     /// What it will do.
     pub outline: Outline,
 }
@@ -94,8 +93,8 @@ impl Tree {
         snapshot.write(&repo.places.vault, Some(base))?;
         Ok(Present {
             snapshot: Arc::new(snapshot),
+            found: FoundTree::of(&taken),
             changes: taken.changes,
-            passed_over: taken.passed_over,
             notices: taken.notices,
         })
     }
@@ -105,7 +104,7 @@ impl Tree {
         &mut self,
         repo: &Repo,
         intent: &MoveIntent,
-        now: Option<Parked>,
+        now: Option<FoundTree>,
     ) -> Result<Vec<Notice>> {
         let trash = repo.new_trash(name(&intent.kind));
         let vault = &repo.places.vault;
@@ -141,7 +140,7 @@ impl Tree {
         repo: &Repo,
         intent: &MoveIntent,
         (before, after): (&Snapshot, &Arc<Snapshot>),
-        now: Option<Parked>,
+        now: Option<FoundTree>,
         trash: &Path,
     ) -> Result<Vec<Notice>> {
         let changes = compare(&before.manifest, &after.manifest);
@@ -181,14 +180,10 @@ impl Tree {
         Ok(notices)
     }
 
-    fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<Parked> {
+    fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<FoundTree> {
         let known = Known::of(&before.submodules);
         let taken = self.take(repo, &before.manifest, known, index)?;
-        Ok(Parked {
-            manifest: taken.manifest,
-            passed_over: taken.passed_over,
-            git_is_untouched: false,
-        })
+        Ok(FoundTree::of(&taken))
     }
 }
 
@@ -217,11 +212,7 @@ impl Repo {
         Ok(PreparedMove {
             run: run.clone(),
             intent,
-            now: Parked {
-                manifest: Arc::clone(&present.snapshot.manifest),
-                passed_over: present.passed_over,
-                git_is_untouched: false,
-            },
+            now: present.found,
             outline,
         })
     }
@@ -247,7 +238,7 @@ impl Repo {
 
 impl Checkpoints {
     /// Carries a move out.
-    pub fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
+    pub(crate) fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
         let PreparedMove {
             run, intent, now, ..
         } = prepared;
@@ -265,7 +256,7 @@ impl Checkpoints {
 
     /// Goes on with a move that was interrupted, unless somebody has gone on working since: then
     /// what it was about to do is no longer right.
-    pub fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
+    pub(crate) fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
         self.repo.mark_processes(run);
         let trash = self.repo.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
@@ -327,7 +318,7 @@ pub(crate) fn over<'a>(
 fn edited_since(
     paths: &BTreeSet<&Vec<u8>>,
     (before, after): (&Manifest, &Manifest),
-    now: &Parked,
+    now: &FoundTree,
     trash: &Path,
 ) -> Vec<Notice> {
     let edited: Vec<String> = paths

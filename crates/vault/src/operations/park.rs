@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::parked_diff::no_diff;
+use super::converge::FoundTree;
+use super::parked_diff::{StartedDiff, no_diff};
 use super::save::changed_refs;
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
@@ -23,7 +24,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
-use crate::session::{Checkpoints, Parked};
+use crate::session::Checkpoints;
 use crate::tree::scanned::{Known, Taken};
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;
@@ -52,6 +53,23 @@ pub struct Setback {
     pub why: String,
 }
 
+/// A failed attempt that is in the vault, and still in the work tree.
+#[derive(Debug)]
+pub(crate) struct ParkedTree {
+    pub found: FoundTree,
+    /// Whether the attempt changed anything in the git directory but objects, which are repaired.
+    pub git: GitDirectory,
+    /// The diff that git is writing, where the attempt could be committed.
+    pub diff: Option<StartedDiff>,
+}
+
+/// What an attempt did to the git directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GitDirectory {
+    Untouched,
+    MayHaveChanged,
+}
+
 impl Checkpoints {
     /// The commit of the checkpoint the next attempt starts from.
     pub fn checkpoint_commit(&self) -> Option<String> {
@@ -60,10 +78,8 @@ impl Checkpoints {
     }
 
     /// Tells the journal that an agent is about to work on the checkpoint.
-    pub fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
+    pub(crate) fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
         self.somebody_is_here();
-        // The attempt is told where to find it.
-        self.end_diff();
         self.repo.keep_git_directory(false)?;
         let current = self.log.current()?;
         let run = current.intent.run;
@@ -82,7 +98,7 @@ impl Checkpoints {
 
     /// Makes the store's folders for objects while an agent works: to make them one by one, when
     /// they are needed, would hold up the stories.
-    pub fn use_the_time(&mut self) {
+    pub(crate) fn use_the_time(&mut self) {
         if !std::mem::replace(&mut self.repo.is_fanned_out, true) {
             let store = self.repo.places.vault.store().join("objects");
             drop(std::thread::spawn(move || fan_out(&store)));
@@ -90,13 +106,17 @@ impl Checkpoints {
     }
 
     /// Puts everything the attempt left into the vault.
-    pub fn park(&mut self, setback: Setback) -> Result<ParkReport> {
+    pub(crate) fn park(&mut self, setback: Setback) -> Result<(ParkedTree, ParkReport)> {
         let label = setback.attempt.to_string();
         self.park_as(setback, &label)
     }
 
-    /// The same under another name, so that an earlier park of the attempt stays.
-    pub fn park_as(&mut self, setback: Setback, label: &str) -> Result<ParkReport> {
+    /// Parks under another name, so that an earlier park of the attempt stays.
+    pub(crate) fn park_as(
+        &mut self,
+        setback: Setback,
+        label: &str,
+    ) -> Result<(ParkedTree, ParkReport)> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("park");
@@ -114,7 +134,11 @@ impl Checkpoints {
         }
         let is_linked = base.control.is_linked();
         let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
-        let git_is_untouched = untouched.as_ref().is_some_and(is_untouched);
+        let git = if untouched.as_ref().is_some_and(is_untouched) {
+            GitDirectory::Untouched
+        } else {
+            GitDirectory::MayHaveChanged
+        };
         let seen = (head.clone(), refs.clone());
         let control = self.repo.take_control(seen, untouched)?;
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
@@ -157,7 +181,9 @@ impl Checkpoints {
             notices.push(no_diff(&error));
             None
         });
-        self.begin_diff(&current, label, commit)?;
+        let diff = commit
+            .map(|commit| self.begin_diff(&current, label, commit))
+            .transpose()?;
         self.repo.drop_index(&id);
         self.repo
             .keep_refs(&current, label, (&base.control.refs, &refs), &head);
@@ -180,15 +206,16 @@ impl Checkpoints {
                 },
             },
         )?;
-        self.parked = Some(Parked {
-            manifest: Arc::clone(&snapshot.manifest),
-            passed_over: taken.passed_over,
-            git_is_untouched,
-        });
-        Ok(ParkReport {
+        let parked = ParkedTree {
+            found: FoundTree::of(&taken),
+            git,
+            diff,
+        };
+        let report = ParkReport {
             changed_files: paths.len(),
             notices,
-        })
+        };
+        Ok((parked, report))
     }
 }
 

@@ -6,9 +6,18 @@ use std::path::PathBuf;
 
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
+use crate::git::process::Started;
 use crate::journal::run_state::Current;
-use crate::session::{Checkpoints, Diffing};
+use crate::session::Checkpoints;
 use ralph_base::files::{create_private_folder, write_whole};
+
+/// A diff that git is writing.
+#[derive(Debug)]
+pub(crate) struct StartedDiff {
+    /// Where it goes.
+    path: PathBuf,
+    git: Started,
+}
 
 impl Checkpoints {
     /// Where the diff of a parked attempt is.
@@ -19,35 +28,31 @@ impl Checkpoints {
     }
 
     /// Lets git begin with the diff of a parked attempt against its checkpoint.
-    pub fn begin_diff(
-        &mut self,
+    pub(crate) fn begin_diff(
+        &self,
         current: &Current,
         label: &str,
-        commit: Option<ObjectId>,
-    ) -> Result<()> {
-        let Some(commit) = commit else {
-            return Ok(());
-        };
+        commit: ObjectId,
+    ) -> Result<StartedDiff> {
         let (before, after) = (current.commit.to_string(), commit.to_string());
         let store = self.repo.store.patient();
         let path = self.diff_path(label)?;
         let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
         let git = store.start(plain.iter().chain(&[&*before, &*after]))?;
-        let earlier = self.diffing.replace(Diffing { path, git });
-        self.unsaid.extend(written(earlier));
-        Ok(())
+        Ok(StartedDiff { path, git })
     }
 
-    /// Writes the diff git began with down; where there is none, the next step says so.
-    pub fn end_diff(&mut self) {
-        let diffing = self.diffing.take();
-        self.unsaid.extend(written(diffing));
+    /// Writes a diff once git has it; where that fails, the next step reports it.
+    pub(crate) fn end_diff(&mut self, diff: Option<StartedDiff>) {
+        let failed = diff.and_then(|diff| write(diff).err());
+        self.unsaid.extend(failed.map(|error| no_diff(&error)));
     }
 
     /// Makes the diff of the last attempt where a kill came before it was written.
-    pub fn make_up_diff(&mut self, current: &Current) -> Result<()> {
+    pub(crate) fn make_up_diff(&mut self, current: &Current) -> Result<()> {
         let last = current.last_attempt.as_ref();
-        let Some(parked) = last.and_then(|last| last.parked.as_ref()) else {
+        let parked = last.and_then(|last| last.parked.as_ref());
+        let Some((parked, commit)) = parked.and_then(|it| Some((it, it.commit?))) else {
             return Ok(());
         };
         // One without bytes is what a power cut leaves.
@@ -55,21 +60,13 @@ impl Checkpoints {
         if written.is_ok_and(|diff| diff.len() > 0) {
             return Ok(());
         }
-        self.begin_diff(current, &parked.label, parked.commit)?;
-        self.end_diff();
+        let diff = self.begin_diff(current, &parked.label, commit)?;
+        self.end_diff(Some(diff));
         Ok(())
     }
 }
 
-/// Writes a diff down once git has it; what is said where there is none.
-fn written(diffing: Option<Diffing>) -> Option<Notice> {
-    write(diffing).err().map(|error| no_diff(&error))
-}
-
-fn write(diffing: Option<Diffing>) -> Result<()> {
-    let Some(Diffing { path, git }) = diffing else {
-        return Ok(());
-    };
+fn write(StartedDiff { path, git }: StartedDiff) -> Result<()> {
     let diff = git.answer()?;
     if let Some(folder) = path.parent() {
         create_private_folder(folder)?;

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::converge::{Goal, Reach};
+use super::converge::{FoundTree, Goal, Reach};
+use super::park::GitDirectory;
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
@@ -22,23 +23,19 @@ use crate::tree::manifest::compare;
 use ralph_base::shell::quoted;
 
 impl Checkpoints {
-    /// Puts everything back to the checkpoint.
-    pub fn restore(&mut self) -> Result<Vec<Notice>> {
+    /// Restores the checkpoint. What is in the tree, as `found` says, is in the vault.
+    pub(crate) fn restore(&mut self, found: &FoundTree, git: GitDirectory) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let run = current.intent.run.clone();
         let (_, head) = self.repo.observe()?;
-        if self.leaves_tree && self.repo.user_switched(&current, &head) {
-            self.record(&run, Step::Restored)?;
-            return Ok(Vec::new());
-        }
         self.repo.refuse_users_switch(&current, &head)?;
-        self.check_room_to_restore(&base)?;
+        self.check_room_to_restore(&base, found)?;
         // A parked attempt says so already.
         if current.phase != Phase::Restoring {
             self.record(&run, Step::RestoreIntent)?;
         }
-        let notices = self.carry_out_restore(&current, &base)?;
+        let notices = self.carry_out_restore(&current, &base, (found, git))?;
         self.record(&run, Step::PutBack)?;
         self.tree.nobody_was_here();
         Ok(notices)
@@ -46,8 +43,7 @@ impl Checkpoints {
 
     /// Makes a restore durable that no attempt follows at once: what differs from the checkpoint
     /// later on is the user's, and must not be a file that lost its bytes.
-    pub fn settle_restore(&mut self) -> Result<()> {
-        self.end_diff();
+    pub(crate) fn settle_restore(&mut self) -> Result<()> {
         if !self.log.is_put_back() {
             return Ok(());
         }
@@ -56,11 +52,8 @@ impl Checkpoints {
     }
 
     /// Refuses where what is to be written back does not fit.
-    fn check_room_to_restore(&self, base: &Snapshot) -> Result<()> {
-        let Some(parked) = &self.parked else {
-            return Ok(());
-        };
-        let changes = compare(&base.manifest, &parked.manifest);
+    fn check_room_to_restore(&self, base: &Snapshot, found: &FoundTree) -> Result<()> {
+        let changes = compare(&base.manifest, &found.manifest);
         let written = changes.modified.iter().chain(&changes.removed);
         self.tree.check_room_for(
             &self.repo,
@@ -74,17 +67,11 @@ impl Checkpoints {
         &mut self,
         current: &Current,
         base: &Arc<Snapshot>,
+        (found, git): (&FoundTree, GitDirectory),
     ) -> Result<Vec<Notice>> {
         let trash = self.repo.new_trash("restore");
-        let parked = self.parked.take();
-        let Some(parked) = parked else {
-            return Err(crate::error::CheckpointError::failed(
-                "nothing was parked before the restore",
-                "start again: the next start parks and restores",
-            ));
-        };
         let mut notices = Vec::new();
-        if !parked.git_is_untouched {
+        if git == GitDirectory::MayHaveChanged {
             let (base_with_config, left) = self.repo.with_users_config(current, base);
             notices.extend(self.repo.restore_control(&base_with_config, &trash)?);
             notices.extend(left);
@@ -95,14 +82,14 @@ impl Checkpoints {
             index: &index,
             reach: Reach::LeavingIgnored,
         };
-        notices.extend(self.repo.converge(&goal, &parked, &trash)?);
+        notices.extend(self.repo.converge(&goal, found, &trash)?);
         // What the attempt's own rules made of cache folders is no longer so.
         *lock(&self.tree.opaque) = Opaque::default();
         lock(&self.tree.opaque).adopt(&base.opaque);
         notices.extend(self.restore_refs(current, base, &trash)?);
         self.repo.put_index_back(&index, &trash)?;
         let shape = &base.control.shape;
-        if parked.git_is_untouched {
+        if git == GitDirectory::Untouched {
             shape.restore_top(&self.repo.places.repository)?;
         } else {
             shape.restore(&self.repo.places.repository)?;

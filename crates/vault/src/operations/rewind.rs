@@ -26,7 +26,7 @@ pub struct PreparedRewind {
 
 impl Checkpoints {
     /// Makes the way back to before a story ready.
-    pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
+    pub(crate) fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
         let current = self.log.current()?;
         let left = place_of(&current, story)?;
         let (refs, _, repaired) = self.observe_repaired(&current.snapshot)?;

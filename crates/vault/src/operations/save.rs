@@ -28,7 +28,7 @@ const PRUNED_TRIES: u32 = 20;
 
 /// When a save makes a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Commit {
+pub(crate) enum Commit {
     /// Always, an empty one too.
     Always,
     /// Only where its tree is not the one that is there already.
@@ -36,7 +36,7 @@ pub enum Commit {
 }
 
 /// A checkpoint to be made.
-pub struct Checkpoint<'a> {
+pub(crate) struct Checkpoint<'a> {
     pub work: SavedWork,
     pub message: &'a str,
     pub when: Commit,
@@ -65,7 +65,7 @@ pub struct SaveReport {
 
 impl Checkpoints {
     /// Makes the checkpoint commit of a story.
-    pub fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
+    pub(crate) fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
         // From here on the work counts as done: should it not get through, the next start saves it.
         self.record(
@@ -78,7 +78,7 @@ impl Checkpoints {
     }
 
     /// Commits the open boxes of a story that was done.
-    pub fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
+    pub(crate) fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
         let work = SavedWork::Reopened(reopening);
         let message = format!("{}\n\nRun: {run}\n", work.subject());
@@ -93,7 +93,7 @@ impl Checkpoints {
     }
 
     /// Commits what changed since the last checkpoint.
-    pub fn save_as(&mut self, work: SavedWork, message: &str) -> Result<SaveReport> {
+    pub(crate) fn save_as(&mut self, work: SavedWork, message: &str) -> Result<SaveReport> {
         self.save_with(Checkpoint {
             work,
             message,
@@ -101,8 +101,8 @@ impl Checkpoints {
         })
     }
 
-    /// The same, for every kind of checkpoint.
-    pub fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
+    /// Makes a checkpoint.
+    pub(crate) fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("save");

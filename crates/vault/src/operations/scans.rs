@@ -17,7 +17,7 @@ use ralph_base::sparse::is_mostly_holes;
 
 impl Checkpoints {
     /// Sets what may be committed and what must stay free.
-    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+    pub(crate) fn set_limits(&mut self, limits: Limits) -> Result<()> {
         self.tree.limits = limits;
         match self.open_run() {
             Some(open) => self.tree.keep_limits(&self.repo, &open.run),
@@ -28,12 +28,12 @@ impl Checkpoints {
 
 impl Checkpoints {
     /// Somebody else may change the tree from now on.
-    pub fn somebody_is_here(&mut self) {
+    pub(crate) fn somebody_is_here(&mut self) {
         self.tree.latest = Latest::default();
     }
 
     /// This program wrote files, and nothing else changed.
-    pub fn we_wrote(&mut self, files: &[PathBuf]) {
+    pub(crate) fn we_wrote(&mut self, files: &[PathBuf]) {
         self.tree.latest.as_left = false;
         let top = &self.repo.places.repository.work_tree;
         let inside = |file: &PathBuf| {
@@ -52,7 +52,7 @@ impl Checkpoints {
 impl Checkpoints {
     /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
     /// and read all of the hole.
-    pub fn restore_spoiled_modules(
+    pub(crate) fn restore_spoiled_modules(
         &mut self,
         base: &Snapshot,
         trash: &Path,

@@ -53,7 +53,7 @@ impl PreparedUndo {
 
 impl Checkpoints {
     /// Makes the undo of what was done last ready.
-    pub fn prepare_undo(&mut self) -> Result<PreparedUndo> {
+    pub(crate) fn prepare_undo(&mut self) -> Result<PreparedUndo> {
         let Some(last) = self.log.state.undoable.last().cloned() else {
             return Err(CheckpointError::refused(
                 "there is nothing to undo",
@@ -83,7 +83,10 @@ impl Checkpoints {
     }
 
     /// Carries an undo out.
-    pub fn carry_out_undo(&mut self, undo: PreparedUndo) -> Result<Vec<crate::error::Notice>> {
+    pub(crate) fn carry_out_undo(
+        &mut self,
+        undo: PreparedUndo,
+    ) -> Result<Vec<crate::error::Notice>> {
         if let Some(prepared) = undo.prepared {
             return self.carry_out(prepared);
         }

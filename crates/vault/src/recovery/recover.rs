@@ -9,13 +9,15 @@ use crate::git::repository::Head;
 use crate::journal::Log;
 use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
 use crate::journal::steps::{SavedWork, Step, StoryNote};
-use crate::operations::park::Setback;
+use crate::operations::begin::Begun;
+use crate::operations::converge::FoundTree;
+use crate::operations::park::{GitDirectory, Setback};
 use crate::operations::save::descends;
 use crate::outcome::FailureKind;
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Repo};
-use crate::session::{Checkpoints, Parked, Recovery};
+use crate::session::{AfterRecovery, Checkpoints, Recovery};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
 use crate::tree::scanned::Known;
@@ -39,13 +41,13 @@ const OF_GIT: &[&str] = &[
 impl Checkpoints {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
     /// run must be dead.
-    pub fn recover(&mut self) -> Result<Option<Recovery>> {
+    pub(crate) fn recover(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
         let repaired = std::mem::take(&mut self.unsaid);
-        let recovery = self.recover_run()?;
+        let recovery = self.recover_run(after)?;
         Ok(self.repo.told_too(recovery, &repaired))
     }
 
-    fn recover_run(&mut self) -> Result<Option<Recovery>> {
+    fn recover_run(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
         self.repo
             .clear_git_halves(&self.repo.new_trash("recover"))?;
         let after_outage = self.log.is_after_outage();
@@ -67,7 +69,7 @@ impl Checkpoints {
             Phase::Beginning => self.take_back_begin(&current)?,
             // What it put back may have lost its bytes.
             Phase::Still if after_outage && self.log.is_put_back() => {
-                self.restore_again(&current)?
+                self.restore_again(&current, after)?
             }
             Phase::Still if after_outage => return self.settle(&current),
             // Whoever started this may go away again, and the user come.
@@ -75,11 +77,13 @@ impl Checkpoints {
                 self.settle_restore()?;
                 return Ok(None);
             }
-            Phase::Working(_) => self.undo_attempt(&current)?,
+            Phase::Working(_) => self.undo_attempt(&current, after)?,
             // The files it speaks of may have lost their bytes.
-            Phase::Verified(_) if after_outage => self.undo_attempt(&current)?,
-            Phase::Restoring => self.restore_again(&current)?,
-            Phase::Verified(_) if self.leaves_tree => self.undo_attempt(&current)?,
+            Phase::Verified(_) if after_outage => self.undo_attempt(&current, after)?,
+            Phase::Restoring => self.restore_again(&current, after)?,
+            Phase::Verified(_) if after == AfterRecovery::Abandon => {
+                self.undo_attempt(&current, after)?
+            }
             Phase::Verified(story) => self.save_verified(&current, &story)?,
             Phase::Saving(saved) => self.save_again(&current, &saved)?,
         };
@@ -158,7 +162,7 @@ impl Checkpoints {
     fn save_verified(&mut self, current: &Current, story: &StoryNote) -> Result<Recovery> {
         self.refuse_moved_head(current)?;
         if let Some(path) = self.edited_since_last_line()? {
-            let mut recovery = self.undo_attempt(current)?;
+            let mut recovery = self.undo_attempt(current, AfterRecovery::Continue)?;
             let _ = write!(
                 recovery.found,
                 " after its gates had passed, and `{}` was edited since",
@@ -203,16 +207,20 @@ impl Checkpoints {
         Ok(is_top_edited.then(|| b".".to_vec()))
     }
 
-    fn undo_attempt(&mut self, current: &Current) -> Result<Recovery> {
+    fn undo_attempt(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let Some(last) = current.last_attempt.clone() else {
             return Err(CheckpointError::failed(
                 "the journal names no attempt",
                 "the checkpoint commits are on the `ralph/` branch",
             ));
         };
-        self.refuse_moved_head(current)?;
-        let parked = self.park(interrupted(&last))?;
-        let restored = self.restore()?;
+        if after == AfterRecovery::Continue {
+            self.refuse_moved_head(current)?;
+        }
+        let (tree, parked) = self.park(interrupted(&last))?;
+        let restored = self.restore_for(after, &tree.found, tree.git);
+        self.end_diff(tree.diff);
+        let restored = restored?;
         let recovery = Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
             done: format!(
@@ -231,25 +239,29 @@ impl Checkpoints {
     /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
     /// it holds something that is neither, somebody edited since: then all of it is parked once
     /// more, under a name of its own.
-    fn restore_again(&mut self, current: &Current) -> Result<Recovery> {
+    fn restore_again(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
         let Some(last) = current.last_attempt.clone() else {
-            return self.restore_after_gate(current);
+            return self.restore_after_gate(current, after);
         };
-        if !self.leaves_tree {
+        if after == AfterRecovery::Continue {
             let (_, head) = self.repo.observe()?;
             self.repo.refuse_users_switch(current, &head)?;
         }
-        if !self.holds_nothing_new(current, &last)? {
+        let found = if let Some(found) = self.nothing_new(current, &last)? {
+            found
+        } else {
             let label = format!(
                 "{}-{}",
                 last.attempt,
                 ralph_base::random_name::random_name(4)
             );
-            self.park_as(interrupted(&last), &label)?;
+            let (tree, _) = self.park_as(interrupted(&last), &label)?;
+            self.end_diff(tree.diff);
             let _ = write!(done, "; what was edited since is parked as {label}");
-        }
-        self.restore()?;
+            tree.found
+        };
+        self.restore_for(after, &found, GitDirectory::MayHaveChanged)?;
         Ok(Recovery {
             found: "a restore that was interrupted".to_owned(),
             done,
@@ -257,7 +269,7 @@ impl Checkpoints {
     }
 
     /// A gate ran on the checkpoint, or what it changed was being put back.
-    fn restore_after_gate(&mut self, current: &Current) -> Result<Recovery> {
+    fn restore_after_gate(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
         let (_, head) = self.repo.observe()?;
         if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
@@ -271,12 +283,7 @@ impl Checkpoints {
         self.repo.end_object_search(mended.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let taken = self.tree.take_all(&self.repo, &base, &index)?;
-        self.parked = Some(Parked {
-            manifest: taken.manifest,
-            passed_over: taken.passed_over,
-            git_is_untouched: false,
-        });
-        self.restore()?;
+        self.restore_for(after, &FoundTree::of(&taken), GitDirectory::MayHaveChanged)?;
         let mut done = "put the tree back to the checkpoint".to_owned();
         if taken.changes.count() > 0 {
             let kept = self.repo.places.vault.folder().join("trash");
@@ -285,11 +292,29 @@ impl Checkpoints {
         Ok(Recovery { found, done })
     }
 
-    /// True where every file is as the parked attempt or the checkpoint has it; the restore then
-    /// knows what is there.
-    fn holds_nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<bool> {
+    /// Restores the checkpoint, unless the run is abandoned next and the user has switched away: then
+    /// the tree is the user's.
+    fn restore_for(
+        &mut self,
+        after: AfterRecovery,
+        found: &FoundTree,
+        git: GitDirectory,
+    ) -> Result<Vec<Notice>> {
+        if after == AfterRecovery::Abandon {
+            let current = self.log.current()?;
+            let (_, head) = self.repo.observe()?;
+            if self.repo.user_switched(&current, &head) {
+                self.record(&current.intent.run, Step::Restored)?;
+                return Ok(Vec::new());
+            }
+        }
+        self.restore(found, git)
+    }
+
+    /// What is in the tree, if every file is as the parked attempt or the checkpoint has it.
+    fn nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<Option<FoundTree>> {
         let Some(parked) = &last.parked else {
-            return Ok(false);
+            return Ok(None);
         };
         let id = parked.snapshot.clone();
         let base = self.checkpoint()?;
@@ -311,15 +336,8 @@ impl Checkpoints {
                     (Some(_), None) => false,
                 }
         };
-        let nothing_new = taken.changes.paths().all(known);
-        if nothing_new {
-            self.parked = Some(Parked {
-                manifest: taken.manifest,
-                passed_over: taken.passed_over,
-                git_is_untouched: false,
-            });
-        }
-        Ok(nothing_new)
+        let is_nothing_new = taken.changes.paths().all(known);
+        Ok(is_nothing_new.then(|| FoundTree::of(&taken)))
     }
 
     /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
@@ -335,7 +353,7 @@ impl Checkpoints {
         } else {
             head.trim().strip_prefix("ref: ") != Some(branch.as_str())
         };
-        if !elsewhere || self.leaves_tree || !self.repo.moved_after_agent(current, "HEAD") {
+        if !elsewhere || !self.repo.moved_after_agent(current, "HEAD") {
             return Ok(());
         }
         let hint = self.repo.way_to_branch(current);
@@ -347,15 +365,10 @@ impl Checkpoints {
     }
 
     /// The branch of an open run that goes on.
-    pub fn adopt(&mut self) -> Result<crate::operations::begin::Begun> {
+    pub(crate) fn adopt(&mut self) -> Result<Begun> {
         self.rejoin()?;
         let intent = self.log.current()?.intent;
-        Ok(crate::operations::begin::Begun {
-            branch: crate::git::repository::short(&intent.branch).to_owned(),
-            original: intent.original.recorded(),
-            original_commit: intent.original.commit().map(|commit| commit.to_string()),
-            notices: Vec::new(),
-        })
+        Ok(Begun::of(&intent, Vec::new()))
     }
 
     /// Refuses to go on where the user has left the run's branch.

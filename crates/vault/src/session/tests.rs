@@ -20,14 +20,37 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::Checkpoints;
-use crate::error::CheckpointError;
+use super::{AfterRecovery, Checkpoints, Recovery};
+use crate::error::{CheckpointError, Result};
 use crate::journal::steps::StoryNote;
+use crate::operations::begin::{BeginRequest, Begun};
 use crate::operations::meanwhile::Meanwhile;
-use crate::operations::park::Setback;
+use crate::operations::park::{ParkReport, Setback};
 use crate::outcome::{FailureKind, FinishChoice};
 use crate::store::VaultError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+
+impl Checkpoints {
+    fn begin_run(&mut self, run: &RunId, change: &str) -> Result<Begun> {
+        self.begin(BeginRequest {
+            run,
+            change,
+            plan: None,
+            plan_folder: None,
+        })
+    }
+
+    fn recover_run_now(&mut self) -> Result<Option<Recovery>> {
+        self.recover(AfterRecovery::Continue)
+    }
+
+    fn park_and_restore(&mut self, setback: Setback) -> ParkReport {
+        let (tree, report) = self.park(setback).unwrap();
+        self.restore(&tree.found, tree.git).unwrap();
+        self.end_diff(tree.diff);
+        report
+    }
+}
 
 /// A repository with a vault beside it.
 struct Yard {
@@ -231,7 +254,7 @@ fn a_begin_moves_head_and_touches_no_file() {
     let before = files(&yard.repo);
     let mut checkpoints = yard.open();
     checkpoints.preflight("c").unwrap();
-    let begun = checkpoints.begin(&run_id(), "c").unwrap();
+    let begun = checkpoints.begin_run(&run_id(), "c").unwrap();
     assert_eq!(
         (
             begun.branch.as_str(),
@@ -257,7 +280,7 @@ fn undone(misdeed: &str) {
     yard.git("stash push -q -- a.txt");
     dirty(&yard);
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let before = yard.everything();
     let main = yard.git("rev-parse main");
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
@@ -278,10 +301,7 @@ fn undone(misdeed: &str) {
         .env("GIT_TRACE2_EVENT", &trace)
         .output()
         .unwrap();
-    checkpoints
-        .park(setback(&attempt("1", 1), Some("it failed".to_owned())))
-        .unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), Some("it failed".to_owned())));
     assert_eq!(yard.everything(), before);
     assert_eq!(yard.git("rev-parse main"), main);
     assert_eq!(yard.git("fsck --no-dangling"), "");
@@ -346,13 +366,12 @@ undone! {
 fn ignored_files_an_attempt_creates_are_left_alone() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("target/x/y", "built\n");
     yard.write("new/a.log", "log\n");
     yard.write("new/b.txt", "junk\n");
-    checkpoints.park(setback(&attempt("1", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), None));
     let names: Vec<_> = files(&yard.repo).into_keys().collect();
     assert_eq!(
         names,
@@ -374,7 +393,7 @@ fn ignored_files_an_attempt_creates_are_left_alone() {
 fn a_branch_an_attempt_leaves_is_told_once() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let mut told = Vec::new();
     for number in 1..=2 {
         let attempt = attempt("1", number);
@@ -382,8 +401,7 @@ fn a_branch_an_attempt_leaves_is_told_once() {
         if number == 1 {
             yard.git("branch left-behind");
         }
-        let report = checkpoints.park(setback(&attempt, None)).unwrap();
-        checkpoints.restore().unwrap();
+        let report = checkpoints.park_and_restore(setback(&attempt, None));
         told.push(report.notices.iter().map(|it| it.code).collect::<Vec<_>>());
     }
     assert_eq!(told, [vec!["refs_changed"], vec![]]);
@@ -393,12 +411,11 @@ fn a_branch_an_attempt_leaves_is_told_once() {
 fn a_parked_attempt_is_kept_whole_with_a_diff() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("a.txt", "changed\n");
     yard.write("junk.txt", "junk\n");
-    let report = checkpoints.park(setback(&attempt("1", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    let report = checkpoints.park_and_restore(setback(&attempt("1", 1), None));
     checkpoints.attempt_started(&attempt("1", 2)).unwrap();
     assert_eq!(report.changed_files, 2);
     let diff = fs::read_to_string(checkpoints.diff_path("1.1").unwrap()).unwrap();
@@ -413,7 +430,7 @@ fn a_parked_attempt_is_kept_whole_with_a_diff() {
 fn the_diff_of_a_parked_attempt_is_made_up_for_after_a_kill() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("a.txt", "changed\n");
     let parked = checkpoints.park(setback(&attempt("1", 1), None));
@@ -426,7 +443,7 @@ fn the_diff_of_a_parked_attempt_is_made_up_for_after_a_kill() {
     fs::write(&path, "").unwrap();
 
     let mut checkpoints = yard.open();
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.read("a.txt"), "one\n");
     let diff = fs::read_to_string(path).unwrap();
     assert!(diff.contains("-one\n+changed\n"), "{diff}");
@@ -436,7 +453,7 @@ fn the_diff_of_a_parked_attempt_is_made_up_for_after_a_kill() {
 fn a_diff_that_cannot_be_made_stops_no_recovery() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("a.txt", "changed\n");
     let parked = checkpoints.park(setback(&attempt("1", 1), None));
@@ -449,7 +466,7 @@ fn a_diff_that_cannot_be_made_stops_no_recovery() {
     yard.write("a.txt", "edited since\n");
 
     let mut checkpoints = yard.open();
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.read("a.txt"), "one\n");
 }
 
@@ -461,7 +478,7 @@ fn a_story_becomes_one_commit_and_a_cleanup_takes_it_home() {
     yard.git("add -N announced.txt");
     let staged_before = yard.git("ls-files --stage");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("made.txt", "made\n");
     fs::remove_file(yard.repo.join("dir/b.txt")).unwrap();
@@ -489,7 +506,7 @@ fn a_story_becomes_one_commit_and_a_cleanup_takes_it_home() {
 fn commits_of_the_agent_stay_below_the_checkpoint() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.git("checkout -q -b feature");
     yard.write("f.txt", "f\n");
     yard.git("add -A");
@@ -509,7 +526,7 @@ fn commits_of_the_agent_stay_below_the_checkpoint() {
 fn an_edit_in_the_same_second_with_the_same_size_is_not_missed() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     for number in 0..5 {
         yard.write("a.txt", &format!("v{number}x\n"));
         checkpoints.save(&story(&number.to_string())).unwrap();
@@ -522,7 +539,7 @@ fn an_unborn_branch_and_a_detached_head_come_back() {
     let yard = Yard::new();
     yard.git("checkout -q --detach");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
     checkpoints.finish(FinishChoice::Cleanup).unwrap();
@@ -535,7 +552,7 @@ fn an_unborn_branch_and_a_detached_head_come_back() {
     yard.git("checkout -q --orphan empty");
     yard.git("rm -rqf --cached .");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "d").unwrap();
+    checkpoints.begin_run(&run_id(), "d").unwrap();
     yard.write("more.txt", "more\n");
     checkpoints.save(&story("1")).unwrap();
     assert_eq!(
@@ -552,7 +569,7 @@ fn an_unborn_branch_and_a_detached_head_come_back() {
 fn an_original_branch_that_moved_on_is_merged_or_nothing_changes() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     yard.write("a.txt", "one by the agent\n");
     checkpoints.save(&story("1")).unwrap();
@@ -604,19 +621,16 @@ fn a_second_process_is_refused() {
 fn an_interrupted_attempt_is_parked_and_undone_at_the_next_start() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let before = yard.everything();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     let reason = Some("it failed".to_owned());
-    checkpoints
-        .park(setback(&attempt("1", 1), reason.clone()))
-        .unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), reason.clone()));
     checkpoints.attempt_started(&attempt("1", 2)).unwrap();
     drop(checkpoints);
     yard.write("half.txt", "half\n");
     let mut checkpoints = yard.open();
-    let recovery = checkpoints.recover().unwrap().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(recovery.found, "attempt 1.2 was interrupted");
     assert_eq!(yard.everything(), before);
     let open = checkpoints.open_run().unwrap();

@@ -125,7 +125,7 @@ pub struct Suspects {
 
 /// What really changed between two manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// New paths.
     pub created: Vec<Vec<u8>>,
     /// Paths with other bytes, kind or mode.
@@ -136,12 +136,12 @@ pub struct Changes {
 
 impl Changes {
     /// How many paths changed.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.created.len() + self.modified.len() + self.removed.len()
     }
 
     /// All changed paths, those that make room for others first.
-    pub fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.removed
             .iter()
             .chain(&self.modified)

@@ -46,7 +46,7 @@ pub(crate) enum Likeness {
 
 /// The work tree now, against a base.
 #[derive(Debug, Clone)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// Everything.
     pub manifest: Arc<Manifest>,
     /// What differs from the base.

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_plan::source::{Surroundings, read_target};
 use ralph_vault::Setback;
-use ralph_vault::session::Checkpoints;
+use ralph_vault::{AtCheckpoint, BeginRequest, Opened, Session};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,9 +90,19 @@ impl Desk {
             .collect()
     }
 
-    fn checkpoints(&self) -> Checkpoints {
-        Checkpoints::open(&self.repo, &self.state(), Duration::from_secs(30)).unwrap()
+    fn vault(&self) -> Session<Opened> {
+        Session::open(&self.repo, &self.state(), Duration::from_secs(30)).unwrap()
     }
+}
+
+fn begin(opened: Session<Opened>) -> Session<AtCheckpoint> {
+    let request = BeginRequest {
+        run: &RunId("r".to_owned()),
+        change: "c",
+        plan: None,
+        plan_folder: None,
+    };
+    opened.if_settled().unwrap().begin(request).unwrap().0
 }
 
 /// A process that another test is just about to start holds the lock for a moment.
@@ -174,7 +184,7 @@ async fn what_keeps_a_run_from_starting_comes_first() {
 #[tokio::test]
 async fn runs_that_are_at_work_or_were_interrupted_are_told() {
     let desk = Desk::new(DEMO);
-    let mut checkpoints = desk.checkpoints();
+    let opened = desk.vault();
     let told = desk.told();
     let pid = format!("process {}", std::process::id());
     assert!(
@@ -182,9 +192,9 @@ async fn runs_that_are_at_work_or_were_interrupted_are_told() {
         "{told:?}"
     );
 
-    checkpoints.begin(&RunId("r".to_owned()), "c").unwrap();
-    let vault = checkpoints.vault_folder().to_owned();
-    drop(checkpoints);
+    let session = begin(opened);
+    let vault = session.vault().vault_folder().to_owned();
+    drop(session);
     until_free(&vault).await;
     desk.write("new", "of an agent, maybe");
     let interrupted = "a run of `c` was interrupted: it goes on from there".to_owned();
@@ -232,14 +242,13 @@ async fn a_prompt_can_be_looked_at() {
 #[tokio::test]
 async fn a_prompt_tells_of_the_attempt_before() {
     let desk = Desk::new(DEMO);
-    let mut checkpoints = desk.checkpoints();
-    checkpoints.begin(&RunId("r".to_owned()), "c").unwrap();
+    let session = begin(desk.vault());
     let change = desk.change();
     let attempt = AttemptId {
         story: change.stories[0].id.clone(),
         attempt: AttemptNumber(1),
     };
-    checkpoints.attempt_started(&attempt).unwrap();
+    let session = session.start_attempt(&attempt).unwrap();
     desk.write("new", "x");
     let setback = Setback {
         attempt,
@@ -248,11 +257,11 @@ async fn a_prompt_tells_of_the_attempt_before() {
         kind: FailureKind::Failed,
         why: String::new(),
     };
-    checkpoints.park(setback).unwrap();
-    checkpoints.restore().unwrap();
-    checkpoints.settle_restore().unwrap();
-    let open = checkpoints.open_run();
-    let vault = checkpoints.vault_folder();
+    let (parked, _) = session.park(setback).unwrap();
+    let (session, _) = parked.restore().unwrap();
+    let session = session.leave().unwrap();
+    let open = session.vault().open_run();
+    let vault = session.vault().vault_folder();
     let story = &change.stories[0];
     let text = prompt_of(&change, story, &desk.settings, vault, open.as_ref()).unwrap();
     let diff = vault.join("runs/r/attempts/1.1/changes.diff");

@@ -20,8 +20,7 @@ fn an_object_that_is_spoilt_in_the_repository_is_whole_in_the_vault() {
         checkpoints.attempt_started(&attempt("2", 1)).unwrap();
         yard.sh(&second);
         let failed = setback(&attempt("2", 1), None);
-        checkpoints.park(failed).unwrap();
-        checkpoints.restore().unwrap();
+        checkpoints.park_and_restore(failed);
         assert_eq!(yard.read("f.txt"), "precious\n", "{first}");
     }
 }
@@ -31,7 +30,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     let yard = Yard::new();
     yard.sh("echo '*.t text' > .gitattributes; git add -A; git commit -qm text");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
@@ -39,8 +38,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     yard.sh("printf 'one\\ntwo\\n' | git hash-object -w --stdin");
     yard.write("lines.t", "one\r\ntwo\r\n");
     let failed = setback(&attempt("1", 1), None);
-    checkpoints.park(failed).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(failed);
     yard.sh("git prune --expire=now");
     let store = checkpoints.repo.places.vault.store();
     let name = format!("refs/parked/{}/1.1:lines.t", run_id());

@@ -115,7 +115,7 @@ fn a_mode_that_changed_alone_is_committed() {
     let yard = settled();
     yard.sh("chmod +x mode");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let listed = yard.git("ls-tree HEAD mode");
     assert!(listed.starts_with("100755"), "{listed}");
     assert_eq!(yard.git("status --porcelain"), "");
@@ -126,7 +126,7 @@ fn a_run_where_nothing_is_tracked_begins_and_saves() {
     let yard = Yard::new();
     yard.sh("git rm -rq --cached .; git commit -qm none; rm .git/index; printf '*' > .gitignore");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.save(&story("1")).unwrap();
     assert_eq!(
         yard.git("log --format=%s main.."),

@@ -17,16 +17,14 @@ fn run(id: &str) -> RunId {
 /// One run: a failed attempt that leaves a file of its own, a story, the end.
 fn one_run(yard: &Yard, id: &str) -> Checkpoints {
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run(id), "c").unwrap();
+    checkpoints.begin_run(&run(id), "c").unwrap();
     fs::create_dir_all(checkpoints.repo.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("junk.txt", &format!("junk of {id}\n"));
     yard.write("key.pem", &format!("secret of {id}\n"));
     yard.write("staged.txt", &format!("staged by {id}\n"));
     yard.git("add staged.txt");
-    let parked = checkpoints.park(setback(&attempt("1", 1), None));
-    parked.unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), None));
     yard.write("made.txt", &format!("made by {id}\n"));
     checkpoints.save(&story("1")).unwrap();
     checkpoints.finish(FinishChoice::Cleanup).unwrap();
@@ -145,7 +143,7 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     assert!(again.report.is_empty(), "{:?}", again.report);
 
     // The journal goes on where it was.
-    checkpoints.begin(&run("d"), "c").unwrap();
+    checkpoints.begin_run(&run("d"), "c").unwrap();
     let lines = steps::read(&checkpoints.repo.places.vault.journal()).unwrap();
     assert_eq!(lines.last().unwrap().step, Step::Begun);
 }
@@ -226,11 +224,10 @@ fn packs_only_the_vault_holds_shrink_to_what_is_needed() {
     );
 
     // All that is left is what a git directory can be made of again.
-    checkpoints.begin(&run("d"), "c").unwrap();
+    checkpoints.begin_run(&run("d"), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.sh("rm -rf .git; echo x > junk.txt");
-    checkpoints.park(setback(&attempt("1", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), None));
     assert_eq!(yard.git("fsck --no-dangling"), "");
     assert_eq!(yard.git("log --format=%s"), "initial state\nfirst\n");
 }
@@ -254,7 +251,7 @@ fn an_open_run_keeps_its_own_and_the_last_finished() {
     drop(one_run(&yard, "a"));
     drop(one_run(&yard, "b"));
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run("d"), "c").unwrap();
+    checkpoints.begin_run(&run("d"), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("a.txt", "half done\n");
     drop(checkpoints);
@@ -271,7 +268,7 @@ fn an_open_run_keeps_its_own_and_the_last_finished() {
     is_whole(&checkpoints, &yard, "b");
     drop(checkpoints);
     let mut checkpoints = yard.open();
-    let recovery = checkpoints.recover().unwrap().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(recovery.found, "attempt 1.1 was interrupted");
     assert_eq!(yard.read("a.txt"), "one\n");
 }

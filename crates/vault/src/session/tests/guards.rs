@@ -36,7 +36,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     yard.write("large.bin", &large);
     let mut checkpoints = yard.open();
     checkpoints.set_limits(limits).unwrap();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let count = |checkpoints: &Checkpoints| copies(checkpoints, SIZE as u64);
     assert_eq!(count(&checkpoints), 1);
     // Written anew with the same bytes, restored, and looked at by another process.
@@ -52,8 +52,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
         checkpoints.attempt_started(&attempt).unwrap();
         yard.sh(misdeed);
         checkpoints.changed(&[], |_| false).unwrap();
-        checkpoints.park(setback(&attempt, None)).unwrap();
-        checkpoints.restore().unwrap();
+        checkpoints.park_and_restore(setback(&attempt, None));
         assert_eq!((misdeed, count(&checkpoints)), (misdeed, 1));
         assert!(yard.read("large.bin") == large, "{misdeed}");
         drop(checkpoints);
@@ -71,7 +70,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     // A start after a crash finds what was parked, and does not park it again.
     drop(checkpoints);
     let mut checkpoints = yard.open();
-    let recovery = checkpoints.recover().unwrap().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(recovery.done, "put the tree back to the checkpoint");
     assert_eq!(count(&checkpoints), 3);
     assert!(yard.read("large.bin") == other, "not restored");
@@ -98,12 +97,12 @@ fn without_room_every_step_stops_before_it_begins_and_goes_on_once_there_is() {
     let mut checkpoints = yard.open();
     checkpoints.set_limits(full).unwrap();
     assert!(checkpoints.preflight("c").unwrap_err().is_refusal());
-    refused(checkpoints.begin(&run_id(), "c"));
+    refused(checkpoints.begin_run(&run_id(), "c"));
     assert_eq!(yard.everything(), before);
     assert_eq!(checkpoints.open_run(), None);
 
     checkpoints.set_limits(Limits::DEFAULT).unwrap();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("done.txt", "done\n");
     let worked = yard.everything();
@@ -114,7 +113,7 @@ fn without_room_every_step_stops_before_it_begins_and_goes_on_once_there_is() {
 
     // The next start asks for nothing to stay free, and saves.
     let mut checkpoints = yard.open();
-    let recovery = checkpoints.recover().unwrap().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(
         recovery.found,
         "story 1 was done, but its checkpoint was not written"
@@ -127,12 +126,12 @@ fn without_room_every_step_stops_before_it_begins_and_goes_on_once_there_is() {
     refused(checkpoints.park(setback(&attempt("2", 1), None)));
     assert_eq!(yard.everything(), spoilt);
     checkpoints.set_limits(Limits::DEFAULT).unwrap();
-    checkpoints.park(setback(&attempt("2", 1), None)).unwrap();
+    let (tree, _) = checkpoints.park(setback(&attempt("2", 1), None)).unwrap();
     checkpoints.set_limits(full).unwrap();
-    refused(checkpoints.restore());
+    refused(checkpoints.restore(&tree.found, tree.git));
     assert_eq!(yard.everything(), spoilt);
     drop(checkpoints);
     let mut checkpoints = yard.open();
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.everything(), saved);
 }

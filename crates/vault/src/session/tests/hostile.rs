@@ -15,7 +15,7 @@ pub(super) fn saved(before: &str, deed: &str) -> (Yard, Checkpoints, SaveReport)
     let yard = Yard::new();
     yard.sh(before);
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.sh(deed);
     let report = checkpoints.save(&story("1")).unwrap();
@@ -27,12 +27,11 @@ pub(super) fn parked(before: &str, deed: &str) -> (Yard, Checkpoints) {
     let yard = Yard::new();
     yard.sh(before);
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let state = yard.everything();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.sh(deed);
-    checkpoints.park(setback(&attempt("1", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("1", 1), None));
     assert_eq!(yard.everything(), state);
     (yard, checkpoints)
 }
@@ -71,7 +70,7 @@ fn a_run_that_began_on_its_own_branch_keeps_it() {
     let yard = Yard::new();
     yard.git("checkout -q -b ralph/c");
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
     let report = checkpoints.finish(FinishChoice::Cleanup).unwrap();
@@ -179,12 +178,12 @@ fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
     let yard = Yard::new();
     dirty(&yard);
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let intent = Box::new(checkpoints.log.current().unwrap().intent);
     let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent });
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     let before = yard.everything();
-    let recovery = checkpoints.recover().unwrap().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(
         recovery.done,
         "left everything as it is: it has changed since"
@@ -197,11 +196,11 @@ fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
 fn an_index_that_recovery_replaces_is_kept() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let intent = Box::new(checkpoints.log.current().unwrap().intent);
     let mut checkpoints = killed_after(&yard, checkpoints, Step::BeginIntent { intent });
     yard.sh("echo staged > x; git add x; rm x");
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/main\n");
     let trash = fs::read_dir(checkpoints.repo.vault_folder().join("trash")).unwrap();
     let kept = trash
@@ -219,7 +218,7 @@ fn an_index_that_recovery_replaces_is_kept() {
 fn a_save_is_carried_out_below_what_the_user_committed_since() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
     let current = checkpoints.log.current().unwrap();
@@ -231,7 +230,7 @@ fn a_save_is_carried_out_below_what_the_user_committed_since() {
     };
     let mut checkpoints = killed_after(&yard, checkpoints, step);
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     checkpoints.adopt().unwrap();
     assert_eq!(
         yard.git("log --format=%s main.."),
@@ -244,7 +243,7 @@ fn a_save_is_carried_out_below_what_the_user_committed_since() {
 fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
     let prepared = checkpoints.prepare_finish(FinishChoice::Cleanup);
@@ -255,7 +254,7 @@ fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
     let mut checkpoints = killed_after(&yard, checkpoints, step);
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     let before = yard.everything();
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.everything(), before);
     assert_eq!(checkpoints.open_run(), None);
 }
@@ -264,7 +263,7 @@ fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
 fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
@@ -277,12 +276,12 @@ fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
     yard.sh("git switch -q main; echo mine > mine.txt; git add -A; git commit -qm mine");
     let before = yard.everything();
     let mut checkpoints = yard.open();
-    assert!(checkpoints.recover().unwrap_err().is_refusal());
+    assert!(checkpoints.recover_run_now().unwrap_err().is_refusal());
     assert_eq!(yard.everything(), before);
     // Back on the branch it is undone, and the original branch keeps what the user did.
     yard.git("switch -q ralph/c");
     let main = yard.git("rev-parse main");
-    checkpoints.recover().unwrap();
+    checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.git("rev-parse main"), main);
     assert_eq!(yard.git("status --porcelain --branch"), "## ralph/c\n");
 }
@@ -328,7 +327,7 @@ fn a_file_that_may_not_be_read_does_not_stop_a_begin_or_a_save() {
 fn an_empty_copy_in_the_vault_is_written_again() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let raw = checkpoints.repo.vault_folder().join("raw");
     let id = yard.git("hash-object -t blob .gitignore");
     let (folder, name) = id.trim().split_at(2);
@@ -338,8 +337,7 @@ fn an_empty_copy_in_the_vault_is_written_again() {
     checkpoints.save(&story("1")).unwrap();
     checkpoints.attempt_started(&attempt("2", 1)).unwrap();
     yard.sh("rm copy");
-    checkpoints.park(setback(&attempt("2", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("2", 1), None));
     assert_eq!(yard.read("copy"), yard.read(".gitignore"));
 }
 
@@ -379,7 +377,7 @@ fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
 fn a_run_is_not_resumed_while_a_merge_is_in_progress() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("a.txt", "ours\n");
     checkpoints.save(&story("1")).unwrap();
     yard.sh(
@@ -418,8 +416,7 @@ fn a_file_git_cannot_look_at_does_not_stop_a_begin() {
     assert_eq!(yard.git("show HEAD:n"), "n\n");
     checkpoints.attempt_started(&attempt("2", 1)).unwrap();
     yard.sh("rm x.bin");
-    checkpoints.park(setback(&attempt("2", 1), None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&attempt("2", 1), None));
     assert_eq!(yard.read("x.bin"), "z\n");
 }
 

@@ -8,13 +8,12 @@ use super::*;
 fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let first = attempt("1", 1);
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "spoilt\n");
     let reason = Some("it failed".to_owned());
-    checkpoints.park(setback(&first, reason.clone())).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&first, reason.clone()));
     checkpoints.somebody_is_here();
     let nothing = checkpoints.take_in_meanwhile().unwrap();
     assert_eq!(nothing, Meanwhile::default());
@@ -46,8 +45,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     let second = attempt("1", 2);
     checkpoints.attempt_started(&second).unwrap();
     yard.write("a.txt", "spoilt again\n");
-    checkpoints.park(setback(&second, None)).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(setback(&second, None));
     assert_eq!(yard.everything(), before);
     assert_eq!(yard.read("a.txt"), "the user's\n");
     assert_eq!(yard.git("status --porcelain"), "");
@@ -57,7 +55,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
 fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     drop(checkpoints);
     let mut checkpoints = yard.open();
     checkpoints.adopt().unwrap();

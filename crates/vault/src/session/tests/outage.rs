@@ -30,7 +30,7 @@ fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
 fn second_story_done(deed: &str) -> (Yard, Checkpoints) {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("first.txt", "first\n");
     checkpoints.save(&story("1")).unwrap();
     checkpoints.attempt_started(&attempt("2", 1)).unwrap();
@@ -73,7 +73,7 @@ impl Before {
 
 fn recover(yard: &Yard) -> (Checkpoints, Option<Recovery>) {
     let mut checkpoints = yard.open();
-    let recovery = checkpoints.recover().unwrap();
+    let recovery = checkpoints.recover_run_now().unwrap();
     (checkpoints, recovery)
 }
 
@@ -207,7 +207,7 @@ fn a_save_that_was_not_all_on_disk_is_settled() {
         );
         assert_both_saved(&yard);
         // Once is enough, and the run goes on from there.
-        assert_eq!(checkpoints.recover().unwrap(), None);
+        assert_eq!(checkpoints.recover_run_now().unwrap(), None);
         checkpoints.adopt().unwrap();
         assert_both_saved(&yard);
     }
@@ -267,8 +267,7 @@ fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled() {
     let restored = |lost_lines| {
         let (yard, mut checkpoints) = second_story_done("echo edited > first.txt");
         let failed = setback(&attempt("2", 1), None);
-        checkpoints.park(failed).unwrap();
-        checkpoints.restore().unwrap();
+        checkpoints.park_and_restore(failed);
         assert_eq!(yard.read("first.txt"), "first\n");
         let state = yard.everything();
         machine_restarted(&yard, checkpoints, lost_lines);
@@ -286,8 +285,7 @@ fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled() {
 
     let (yard, mut checkpoints) = second_story_done("echo edited > first.txt");
     let failed = setback(&attempt("2", 1), None);
-    checkpoints.park(failed).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(failed);
     checkpoints.settle_restore().unwrap();
     machine_restarted(&yard, checkpoints, 0);
     yard.write("first.txt", "the user's");
@@ -299,8 +297,7 @@ fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled() {
 fn a_restore_a_start_came_after_is_settled() {
     let (yard, mut checkpoints) = second_story_done("echo edited > first.txt");
     let failed = setback(&attempt("2", 1), None);
-    checkpoints.park(failed).unwrap();
-    checkpoints.restore().unwrap();
+    checkpoints.park_and_restore(failed);
     drop(checkpoints);
     let (checkpoints, recovery) = recover(&yard);
     assert_eq!(recovery, None);

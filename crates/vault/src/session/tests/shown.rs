@@ -45,7 +45,7 @@ fn the_live_diff_shows_the_tree_and_touches_nothing() {
     let yard = Yard::new();
     yard.write("moved.txt", &"a line\n".repeat(20));
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     let (base, diffs) = (head(&yard), diffs(&checkpoints));
     assert_eq!(short(&diffs.live(&base).unwrap()), Vec::<String>::new());
@@ -80,7 +80,7 @@ fn the_live_diff_shows_the_tree_and_touches_nothing() {
 fn nothing_an_agent_configured_is_run() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let base = head(&yard);
     for key in [
         "filter.evil.clean",
@@ -107,7 +107,7 @@ fn nothing_an_agent_configured_is_run() {
 fn a_git_directory_that_was_removed_is_not_needed() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     let (base, diffs) = (head(&yard), diffs(&checkpoints));
     yard.sh("rm -rf .git; echo more >> a.txt");
@@ -118,21 +118,23 @@ fn a_git_directory_that_was_removed_is_not_needed() {
 fn stories_and_parked_attempts_have_diffs() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let (base, diffs) = (head(&yard), diffs(&checkpoints));
     let first = attempt("1", 1);
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "spoilt\n");
-    checkpoints.park(setback(&first, None)).unwrap();
-    checkpoints.restore().unwrap();
+    let (tree, _) = checkpoints.park(setback(&first, None)).unwrap();
+    checkpoints.restore(&tree.found, tree.git).unwrap();
+    let mut diff_of_attempt = tree.diff;
     let folder = checkpoints.repo.attempt_folder(&run_id(), &first);
     // Before its diff is written, and after.
     for is_written in [false, true] {
         assert_eq!(folder.join("changes.diff").exists(), is_written);
         let diff = diffs.parked(&folder).unwrap();
         assert_eq!(short(&diff), ["M a.txt +1 -1"]);
-        checkpoints.settle_restore().unwrap();
+        checkpoints.end_diff(diff_of_attempt.take());
     }
+    checkpoints.settle_restore().unwrap();
     assert_eq!(diffs.parked(&yard.repo).unwrap(), Diff::default());
 
     yard.write("done.txt", "done\n");
@@ -156,7 +158,7 @@ fn stories_and_parked_attempts_have_diffs() {
 fn too_many_new_files_are_counted() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.sh("mkdir many; cd many; i=0; while [ $i -lt 2003 ]; do : > $i; i=$((i+1)); done");
     let diff = diffs(&checkpoints).live(&head(&yard)).unwrap();
     assert_eq!(diff.files.len(), 2000);
@@ -172,7 +174,7 @@ fn a_live_diff_of_many_files_is_quick() {
         yard.write(&format!("d{}/f{number}", number % 500), "some text\n");
     }
     let mut checkpoints = yard.open();
-    checkpoints.begin(&run_id(), "c").unwrap();
+    checkpoints.begin_run(&run_id(), "c").unwrap();
     let (base, diffs) = (head(&yard), diffs(&checkpoints));
     for round in 0..4 {
         for number in 0..20 {

@@ -1,0 +1,477 @@
+//! The states of a vault. Each is a type, and what may follow is a method of it: a step in the wrong
+//! order does not compile.
+//!
+//! | state | what holds | next |
+//! | --- | --- | --- |
+//! | [`Opened`] | locked; a run that was interrupted may have left anything | `recover` |
+//! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `rewind`, `undo` |
+//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's | `start_attempt`, `start_gate`, `start_reopening`, `leave` |
+//! | [`Attempt`] | an agent may have changed anything; after a crash it is parked and undone | `save`, `park` |
+//! | [`Parked`] | the attempt is in the vault; the tree is anything between it and the checkpoint | `restore` |
+//! | [`GateOnCheckpoint`] | a gate may have changed anything; after a crash that is undone | `restore` |
+//! | [`Reopening`] | the boxes of a story are being opened; after a crash that is undone | `save` |
+//!
+//! A step that fails returns the state it started from with the error ([`Failed`]). The journal knows
+//! how far the step got: the caller leaves, and the next start recovers.
+//!
+//! ```no_run
+//! use ralph_vault::{AfterRecovery, BeginRequest, Failed, Opened, Session, Setback, StoryNote};
+//! # use ralph_base::ids::{AttemptId, RunId};
+//! # fn agent() -> Result<StoryNote, Setback> { unimplemented!() }
+//! # fn example(directory: &std::path::Path, state: &std::path::Path, run: &RunId, id: &AttemptId)
+//! #     -> Result<(), Box<dyn std::error::Error>> {
+//! let timeout = std::time::Duration::from_secs(30);
+//! let opened = Session::<Opened>::open(directory, state, timeout)?;
+//! let (settled, _recovery) = opened.recover(AfterRecovery::Continue).map_err(Failed::into_error)?;
+//! let request = BeginRequest { run, change: "greeting", plan: None, plan_folder: None };
+//! let (at_checkpoint, _begun) = settled.begin(request).map_err(Failed::into_error)?;
+//! let attempt = at_checkpoint.start_attempt(id).map_err(Failed::into_error)?;
+//! let (at_checkpoint, _notices) = match agent() {
+//!     Ok(story) => {
+//!         let (session, report) = attempt.save(&story).map_err(Failed::into_error)?;
+//!         (session, report.notices)
+//!     }
+//!     Err(setback) => {
+//!         let (parked, _report) = attempt.park(setback).map_err(Failed::into_error)?;
+//!         parked.restore().map_err(Failed::into_error)?
+//!     }
+//! };
+//! let _settled = at_checkpoint.leave().map_err(Failed::into_error)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing is restored that was not parked:
+//!
+//! ```compile_fail,E0599
+//! # use ralph_vault::{Attempt, Session};
+//! fn undo(attempt: Session<Attempt>) {
+//!     attempt.restore();
+//! }
+//! ```
+//!
+//! and an attempt is saved once:
+//!
+//! ```compile_fail,E0382
+//! # use ralph_vault::{Attempt, Session, StoryNote};
+//! fn save_twice(attempt: Session<Attempt>, story: &StoryNote) {
+//!     let _ = attempt.save(story);
+//!     let _ = attempt.save(story);
+//! }
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::{CheckpointError, Notice, Result};
+use crate::journal::reopening;
+use crate::journal::steps::StoryNote;
+use crate::operations::begin::{BeginRequest, Begun};
+use crate::operations::finish::{FinishReport, PreparedFinish};
+use crate::operations::gate_changes::TreeBeforeGates;
+use crate::operations::meanwhile::Meanwhile;
+use crate::operations::moving::PreparedMove;
+use crate::operations::park::{ParkReport, ParkedTree, Setback};
+use crate::operations::parked_diff::StartedDiff;
+use crate::operations::rewind::PreparedRewind;
+use crate::operations::save::SaveReport;
+use crate::operations::undo::PreparedUndo;
+use crate::outcome::FinishChoice;
+use crate::parked::ParkedAttempt;
+use crate::scan::changed::Changed;
+use crate::session::{AfterRecovery, Checkpoints, Recovery};
+use crate::tree::guard::Limits;
+use crate::tree::scanned::Taken;
+use ralph_base::ids::{AttemptId, StoryId};
+
+/// A locked vault in one of its states.
+#[derive(Debug)]
+pub struct Session<S> {
+    vault: Box<Checkpoints>,
+    state: S,
+}
+
+/// As it was found.
+#[derive(Debug)]
+pub struct Opened;
+
+/// Nothing is interrupted.
+#[derive(Debug)]
+pub struct Settled;
+
+/// A run is open, and no agent is at work.
+#[derive(Debug)]
+pub struct AtCheckpoint {
+    /// The diff of the attempt that was parked before, which git may still be writing.
+    diff: Option<StartedDiff>,
+}
+
+/// An agent works, or has worked.
+#[derive(Debug, Default)]
+pub struct Attempt {
+    /// The last scan of what the agent left.
+    scan: Option<Taken>,
+    /// What gates may not change.
+    before_gates: Option<TreeBeforeGates>,
+}
+
+/// A failed attempt is in the vault, and still in the tree.
+#[derive(Debug)]
+pub struct Parked(ParkedTree);
+
+/// A gate judges the checkpoint.
+#[derive(Debug)]
+pub struct GateOnCheckpoint;
+
+/// A story that was done is being opened again.
+#[derive(Debug)]
+pub struct Reopening;
+
+/// A step that failed, and the state it started from.
+#[derive(Debug)]
+pub struct Failed<S> {
+    pub session: Session<S>,
+    pub error: CheckpointError,
+}
+
+impl<S> Failed<S> {
+    /// The error; the vault is unlocked.
+    #[expect(clippy::boxed_local, reason = "steps return their failure in a box")]
+    pub fn into_error(self: Box<Self>) -> CheckpointError {
+        self.error
+    }
+}
+
+/// The outcome of a step that started from the state `S`.
+pub type StepResult<T, S> = std::result::Result<T, Box<Failed<S>>>;
+
+impl<S> Session<S> {
+    /// What can be read in every state.
+    pub fn vault(&self) -> &Checkpoints {
+        &self.vault
+    }
+
+    /// The user, an agent or a gate may change the tree from now on.
+    pub fn invalidate_scan(&mut self) {
+        self.vault.somebody_is_here();
+    }
+
+    /// Carries out a step that ends in the state `next`.
+    fn step<N, T>(
+        mut self,
+        next: impl FnOnce(S) -> N,
+        work: impl FnOnce(&mut Checkpoints, &mut S) -> Result<T>,
+    ) -> StepResult<(Session<N>, T), S> {
+        match work(&mut self.vault, &mut self.state) {
+            Ok(done) => {
+                let session = Session {
+                    vault: self.vault,
+                    state: next(self.state),
+                };
+                Ok((session, done))
+            }
+            Err(error) => Err(Box::new(Failed {
+                session: self,
+                error,
+            })),
+        }
+    }
+}
+
+impl Session<Opened> {
+    /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
+    /// repository, but rebuilds a git directory that an interrupted attempt removed.
+    pub fn open(directory: &Path, state: &Path, command_timeout: Duration) -> Result<Self> {
+        let vault = Box::new(Checkpoints::open(directory, state, command_timeout)?);
+        Ok(Self {
+            vault,
+            state: Opened,
+        })
+    }
+
+    /// Collecting garbage is possible in this state.
+    pub fn vault_mut(&mut self) -> &mut Checkpoints {
+        &mut self.vault
+    }
+
+    /// Completes or undoes what an interrupted run left; none where nothing was interrupted.
+    /// Processes of that run must be dead.
+    pub fn recover(
+        self,
+        after: AfterRecovery,
+    ) -> StepResult<(Session<Settled>, Option<Recovery>), Opened> {
+        self.step(
+            |Opened| Settled,
+            |vault, _| {
+                if vault.unsettled_run().is_none() {
+                    vault.set_damage_aside()?;
+                    return Ok(None);
+                }
+                vault.recover(after)
+            },
+        )
+    }
+
+    /// The same vault, if nothing needs recovering.
+    pub fn if_settled(self) -> Option<Session<Settled>> {
+        (!self.vault.needs_recovery()).then_some(Session {
+            vault: self.vault,
+            state: Settled,
+        })
+    }
+}
+
+impl Session<Settled> {
+    /// Collecting garbage is possible in this state.
+    pub fn vault_mut(&mut self) -> &mut Checkpoints {
+        &mut self.vault
+    }
+
+    /// Sets how long a git command may take.
+    pub fn set_command_timeout(&mut self, timeout: Duration) {
+        self.vault.set_command_timeout(timeout);
+    }
+
+    /// Sets what may be committed and what must stay free.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.vault.set_limits(limits)
+    }
+
+    /// Makes the branch of a new run and its first commit; no file of the work tree is touched.
+    pub fn begin(
+        self,
+        request: BeginRequest<'_>,
+    ) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
+        self.step(
+            |Settled| AtCheckpoint { diff: None },
+            |vault, _| vault.begin(request),
+        )
+    }
+
+    /// Resumes the open run: what the user changed since it stopped becomes part of it.
+    pub fn resume(self) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
+        self.step(
+            |Settled| AtCheckpoint { diff: None },
+            |vault, _| vault.adopt(),
+        )
+    }
+
+    /// Opens the run again whose branch was kept. The journal says so with the next step.
+    pub fn reopen_kept(&mut self) -> Result<()> {
+        self.vault.reopen()
+    }
+
+    /// Prepares the end of the open run; nothing is touched yet.
+    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+        self.vault.prepare_finish(choice)
+    }
+
+    /// Prepares the way back to before a story; nothing is touched yet.
+    pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
+        self.vault.prepare_rewind(story)
+    }
+
+    /// Prepares to restore files of a parked attempt, all it changed or what is at or below `only`;
+    /// nothing is touched yet.
+    pub fn prepare_put_back(
+        &mut self,
+        parked: &ParkedAttempt,
+        only: Option<&[u8]>,
+    ) -> Result<PreparedMove> {
+        self.vault.prepare_put_back(parked, only)
+    }
+
+    /// Prepares to undo the last finish, rewind or restore of an attempt; nothing is touched yet.
+    pub fn prepare_undo(&mut self) -> Result<PreparedUndo> {
+        self.vault.prepare_undo()
+    }
+
+    /// Ends the open run. A finish that fails may be half done: it is completed by a recovery.
+    pub fn finish(self, prepared: PreparedFinish) -> StepResult<(Self, FinishReport), Opened> {
+        self.moved(|vault| vault.carry_out_finish(prepared))
+    }
+
+    /// Carries out a rewind, or a restore of an attempt's files.
+    pub fn carry_out(self, prepared: PreparedMove) -> StepResult<(Self, Vec<Notice>), Opened> {
+        self.moved(|vault| vault.carry_out(prepared))
+    }
+
+    /// Carries out an undo.
+    pub fn undo(self, prepared: PreparedUndo) -> StepResult<(Self, Vec<Notice>), Opened> {
+        self.moved(|vault| vault.carry_out_undo(prepared))
+    }
+
+    /// Moves everything; what fails midway needs a recovery.
+    fn moved<T>(
+        self,
+        work: impl FnOnce(&mut Checkpoints) -> Result<T>,
+    ) -> StepResult<(Self, T), Opened> {
+        let opened = Session {
+            vault: self.vault,
+            state: Opened,
+        };
+        opened.step(|Opened| Settled, |vault, _| work(vault))
+    }
+}
+
+impl Session<AtCheckpoint> {
+    /// Makes what changed since the checkpoint, or its restore, a checkpoint of its own: no agent was
+    /// at work, so all of it is the user's or a gate's.
+    pub fn include_user_changes(&mut self) -> Result<Meanwhile> {
+        self.vault.take_in_meanwhile()
+    }
+
+    /// Starts an attempt. After a crash it is parked, and the checkpoint restored.
+    pub fn start_attempt(self, attempt: &AttemptId) -> StepResult<Session<Attempt>, AtCheckpoint> {
+        let started = self.step(
+            |_| Attempt::default(),
+            |vault, state| {
+                // The prompt names it.
+                vault.end_diff(state.diff.take());
+                vault.attempt_started(attempt)
+            },
+        );
+        Ok(started?.0)
+    }
+
+    /// Starts a gate on the checkpoint. After a crash what it changed is undone.
+    pub fn start_gate(self) -> StepResult<Session<GateOnCheckpoint>, AtCheckpoint> {
+        let started = self.step(
+            |_| GateOnCheckpoint,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.gate_begins()
+            },
+        );
+        Ok(started?.0)
+    }
+
+    /// Announces that the boxes of a story will be opened. After a crash they are as before.
+    pub fn start_reopening(self) -> StepResult<Session<Reopening>, AtCheckpoint> {
+        let started = self.step(
+            |_| Reopening,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.reopening_begins()
+            },
+        );
+        Ok(started?.0)
+    }
+
+    /// Makes the restore before it durable: what differs from the checkpoint later on is the user's,
+    /// and must not be a file that lost its bytes.
+    pub fn settle(&mut self) -> Result<()> {
+        let diff = self.state.diff.take();
+        self.vault.end_diff(diff);
+        self.vault.settle_restore()
+    }
+
+    /// Leaves the run at its checkpoint, to finish it or to resume it later.
+    pub fn leave(self) -> StepResult<Session<Settled>, AtCheckpoint> {
+        let left = self.step(
+            |_| Settled,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.settle_restore()
+            },
+        );
+        Ok(left?.0)
+    }
+}
+
+impl Session<Attempt> {
+    /// Makes folders that a park needs while the agent works.
+    pub fn prewarm_object_folders(&mut self) {
+        self.vault.use_the_time();
+    }
+
+    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
+    pub fn changed(
+        &mut self,
+        besides: &[PathBuf],
+        wants_text: impl Fn(&str) -> bool,
+    ) -> Result<Changed> {
+        let (changed, scan) = self.vault.changed(besides, wants_text)?;
+        self.state.scan = Some(scan);
+        Ok(changed)
+    }
+
+    /// Gates run from here on: what they change can be undone.
+    pub fn start_gates(&mut self) {
+        let scan = self.state.scan.take();
+        self.state.before_gates = scan.map(|scan| self.vault.before_gates(&scan));
+    }
+
+    /// Makes what a gate changed part of the work.
+    pub fn accept_gate_changes(&mut self) -> Result<()> {
+        self.state.before_gates = Some(self.vault.scan_before_gates()?);
+        Ok(())
+    }
+
+    /// Undoes what gates changed in the tree.
+    pub fn undo_gate_changes(&mut self) -> Result<Vec<Notice>> {
+        match &self.state.before_gates {
+            Some(before) => self.vault.undo_gates(before),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// This program wrote these files, and nothing else changed.
+    pub fn note_own_writes(&mut self, files: &[PathBuf]) {
+        self.vault.we_wrote(files);
+    }
+
+    /// Makes the work a checkpoint: one commit, durable before this returns.
+    pub fn save(
+        self,
+        story: &StoryNote,
+    ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Attempt> {
+        self.step(
+            |_| AtCheckpoint { diff: None },
+            |vault, _| vault.save(story),
+        )
+    }
+
+    /// Saves everything the attempt left to the vault.
+    pub fn park(self, setback: Setback) -> StepResult<(Session<Parked>, ParkReport), Attempt> {
+        let (session, (tree, report)) = self.step(|_| (), |vault, _| vault.park(setback))?;
+        let parked = Session {
+            vault: session.vault,
+            state: Parked(tree),
+        };
+        Ok((parked, report))
+    }
+}
+
+impl Session<Parked> {
+    /// Restores the checkpoint.
+    pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), Parked> {
+        self.step(
+            |Parked(tree)| AtCheckpoint { diff: tree.diff },
+            |vault, Parked(tree)| vault.restore(&tree.found, tree.git),
+        )
+    }
+}
+
+impl Session<GateOnCheckpoint> {
+    /// Restores the checkpoint after the gate.
+    pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), GateOnCheckpoint> {
+        self.step(
+            |GateOnCheckpoint| AtCheckpoint { diff: None },
+            |vault, _| vault.put_back_to_checkpoint(),
+        )
+    }
+}
+
+impl Session<Reopening> {
+    /// Commits the open boxes.
+    pub fn save(
+        self,
+        reopened: reopening::Reopening,
+    ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Reopening> {
+        self.step(
+            |Reopening| AtCheckpoint { diff: None },
+            |vault, _| vault.save_reopened(reopened),
+        )
+    }
+}
