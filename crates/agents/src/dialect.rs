@@ -3,7 +3,7 @@
 //! A reader sees lines as bytes, cut at a cap; nothing in a stream is fatal to it.
 
 pub(crate) mod api_error;
-pub(crate) mod lenient;
+pub(crate) mod json;
 pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod tool_input;
