@@ -88,13 +88,8 @@ impl EventBatch {
             | AgentEvent::Unknown { .. } => self.level != DetailLevel::All,
             AgentEvent::Usage { .. } => self.level != DetailLevel::All && !self.every_usage,
             AgentEvent::ToolCall { .. } => self.level == DetailLevel::Latest,
-            AgentEvent::Session { .. }
-            | AgentEvent::Retrying { .. }
-            | AgentEvent::Limit { .. }
-            | AgentEvent::Auth { .. }
-            | AgentEvent::Overflow { .. }
-            | AgentEvent::Error { .. }
-            | AgentEvent::Final { .. } => false,
+            // The others have consequences.
+            _ => false,
         }
     }
 }
