@@ -95,16 +95,21 @@ pub fn read_line_file(path: &Path) -> io::Result<Vec<u8>> {
     read_within(path, LARGEST_LINE)
 }
 
-fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+/// Reads a whole file that has at most so many bytes; the rest as [`read_plain`].
+pub fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(path)?;
     let length = file.metadata()?.len();
-    if length > limit {
+    // With room for one byte more, the end is seen without growing.
+    let room = usize::try_from(length.min(limit) + 1).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(room);
+    if length <= limit {
+        // It may grow while it is read: one byte too many shows that.
+        file.take(limit + 1).read_to_end(&mut bytes)?;
+    }
+    if length.max(bytes.len() as u64) > limit {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, "the file is far too large");
         return Err(error);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // It may grow while it is read.
-    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -40,6 +40,9 @@ const FLAGS: [&str; 4] = ["passes", "complete", "completed", "done"];
 /// Where a list of stories may be.
 const LISTS: [&str; 3] = ["userStories", "stories", "items"];
 
+const HINT: &str = "understood are lists of stories with `passes`, `complete`, `completed` or `done` as \
+     `true` or `false`: in `userStories`, `stories`, `items` or `phases[].tasks`, below `prd`, or as the whole file";
+
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum PrdProblem {
@@ -72,10 +75,10 @@ pub(super) fn read(path: &Path) -> Result<Change, SourceError> {
     for file in &change.task_files {
         let prd = Prd::read(&file.bytes).map_err(|problem| match problem {
             PrdProblem::NotJson(error) => SourceError::malformed(&file.path, error),
-            PrdProblem::Shape(reason) => SourceError::UnknownShape {
-                path: file.path.clone(),
-                reason,
-            },
+            PrdProblem::Shape(reason) => SourceError::unusable_but(
+                format!("could not understand `{}`: {reason}", file.path.display()),
+                HINT,
+            ),
         })?;
         change.stories = prd.stories(0, &file.bytes);
         change.context = prd.about;

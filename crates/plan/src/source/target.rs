@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::change::Change;
-use crate::error::SourceError;
+use crate::error::{SourceError, quoted};
 use crate::files;
 use crate::formats::openspec::{self, Root, find_root, read_change};
 use crate::formats::{self, Found};
@@ -85,13 +85,13 @@ fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
     if others.len() + usize::from(change.is_some()) > 1 {
         let start = around.folder.canonicalize();
         let start = start.unwrap_or_else(|_| around.folder.clone());
-        let paths = change
-            .into_iter()
-            .chain(others.into_iter().map(|it| it.path));
-        return Err(SourceError::Ambiguous {
-            name: name.to_owned(),
-            paths: paths.map(|path| typed(&start, &path)).collect(),
-        });
+        let others = others.into_iter().map(|it| it.path);
+        let paths = change.into_iter().chain(others);
+        let paths: Vec<String> = paths.map(|path| typed(&start, &path)).collect();
+        return Err(SourceError::unusable_but(
+            format!("`{name}` is the name of several plans: {}", quoted(&paths)),
+            format!("say which by its path, for example `{}`", paths[0]),
+        ));
     }
     if let Some(found) = others.pop() {
         return Ok(Meant::Other(found));
@@ -103,7 +103,7 @@ fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
             Ok(Meant::Change(root, name.to_owned()))
         }
         Err(SourceError::NoRoot { start }) if !known.is_empty() => {
-            Err(SourceError::no_such_change(name, start, known))
+            Err(SourceError::no_such_change(name, start, &known))
         }
         Err(error) => Err(error),
     }

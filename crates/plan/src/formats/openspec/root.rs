@@ -153,19 +153,19 @@ fn store_root(around: &Surroundings, id: &str) -> Result<Root, SourceError> {
         .get("stores")
         .and_then(|stores| stores.get(id)?.get("backend")?.get("local_path")?.as_str());
     let Some(place) = place else {
-        return Err(SourceError::UnknownStore {
-            id: id.to_owned(),
-            registry,
-        });
+        return Err(SourceError::unusable_but(
+            format!("found no store `{id}` in `{}`", registry.display()),
+            "register it with `openspec store register`, or correct the name",
+        ));
     };
     let path = PathBuf::from(place);
     let identity = yaml::read_if_there(&path.join(".openspec-store/store.yaml"))?;
     let named = identity.and_then(|store| yaml::text(&store, "id"));
     if named.as_deref() != Some(id) {
-        return Err(SourceError::BadStore {
-            id: id.to_owned(),
-            path,
-        });
+        return Err(SourceError::unusable_but(
+            format!("`{}` is not the store `{id}`", path.display()),
+            "look at it with `openspec store doctor`",
+        ));
     }
     let whole = fs::canonicalize(&path).map_err(unreadable(&path))?;
     Ok(Root::at(whole))
