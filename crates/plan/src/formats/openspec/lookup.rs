@@ -16,11 +16,7 @@ pub(crate) fn is_there(root: &Root, name: &str) -> bool {
 }
 
 /// The folder of a change, where the user may have meant plans of other formats with these names.
-pub(crate) fn find_beside(
-    root: &Root,
-    name: &str,
-    others: Vec<String>,
-) -> Result<PathBuf, SourceError> {
+pub(super) fn find(root: &Root, name: &str, others: Vec<String>) -> Result<PathBuf, SourceError> {
     let folder = root.changes();
     let path = folder.join(name);
     if broken_rule(name).is_none() && !path.is_dir() {

@@ -75,10 +75,7 @@ fn no_task_file(schema: &Schema) -> Warning {
         Some(tracks) => format!("the change has no `{}`", tracks.text),
         None => format!("the schema `{}` names no file with tasks", schema.name),
     };
-    Warning {
-        code: "no_task_file",
-        message,
-    }
+    Warning::new("no_task_file", message)
 }
 
 fn documents(
@@ -89,20 +86,13 @@ fn documents(
     let mut found = Vec::new();
     let legacy = project.root.path.join("openspec/project.md");
     if project.config.context.is_none() && legacy.is_file() {
-        found.push(Document {
-            artifact: "project".to_owned(),
-            paths: vec![legacy],
-        });
+        found.push(Document::new("project", vec![legacy]));
     }
     for artifact in &schema.artifacts {
         let paths = artifact.generates.resolve(folder)?;
-        if !paths.is_empty() {
-            found.push(Document {
-                artifact: artifact.id.clone(),
-                paths,
-            });
-        }
+        found.push(Document::new(&artifact.id, paths));
     }
+    found.retain(|document| !document.paths.is_empty());
     Ok(found)
 }
 
@@ -125,11 +115,10 @@ fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceErro
     let (mut scenarios, mut warnings) = (Vec::new(), Vec::new());
     for (capability, path) in named {
         if capability.is_empty() {
-            warnings.push(Warning {
-                code: "unread_spec",
-                message: "`specs/spec.md` belongs to no capability: OpenSpec does not read it"
-                    .to_owned(),
-            });
+            warnings.push(Warning::new(
+                "unread_spec",
+                "`specs/spec.md` belongs to no capability: OpenSpec does not read it",
+            ));
             continue;
         }
         let delta = read_delta(&files::read(&path)?);

@@ -64,11 +64,10 @@ pub fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
 }
 
 fn nearest_root(path: &Path, ignored_store: Option<String>) -> Root {
-    let ignored = ignored_store.map(|id| Warning {
-        code: "store_ignored",
-        message: format!(
-            "the project has its own changes: `store: {id}` of its configuration is ignored"
-        ),
+    let ignored = ignored_store.map(|id| {
+        let what = "the project has its own changes";
+        let message = format!("{what}: `store: {id}` of its configuration is ignored");
+        Warning::new("store_ignored", message)
     });
     Root {
         warnings: ignored.into_iter().collect(),
