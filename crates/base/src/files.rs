@@ -41,6 +41,12 @@ impl FileError {
     }
 }
 
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        error.source
+    }
+}
+
 /// A path for people: of a very long one the start and the end.
 pub fn shortened(path: &str) -> String {
     const SHOWN: usize = 120;

@@ -10,9 +10,7 @@ use rustix::io::Errno;
 
 use crate::change::TaskFile;
 use crate::error::SourceError;
-use ralph_base::files::{absent, read_within};
-use ralph_base::kill_point::{Point, reached};
-use ralph_base::temporary_name::temporary_in;
+use ralph_base::files::{absent, place, read_within};
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -169,18 +167,15 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
 fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path)?;
-    let folder = target.parent().unwrap_or(Path::new("/"));
     let old = fs::metadata(&target)?;
-    let mut new = temporary_in(folder)?;
-    new.write_all(bytes)?;
-    keep_owner(new.as_file(), &old);
-    // After the owner: changing that may clear mode bits.
-    new.as_file().set_permissions(old.permissions())?;
-    new.as_file().sync_all()?;
-    reached(Point::Rename);
-    new.persist(&target).map_err(|error| error.error)?;
-    reached(Point::Renamed);
-    File::open(folder)?.sync_all()
+    place(&target, |new| {
+        new.write_all(bytes)?;
+        keep_owner(new, &old);
+        // After the owner: changing that may clear mode bits.
+        new.set_permissions(old.permissions())?;
+        new.sync_all()
+    })?;
+    File::open(target.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
 /// Gives the new file the old one's owner and group where we may.

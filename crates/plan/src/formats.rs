@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::spec_folder::SpecFolder;
+pub(crate) use self::spec_folder::TASKS;
 use crate::boxes::{After, BoxEdit, StoryCheck, check_boxes, open_boxes, set_marks, tick_letter};
 use crate::change::{Change, SourceKind, Story, TaskFile, Warning};
 use crate::error::SourceError;
@@ -100,9 +101,9 @@ fn plan_files(paths: &[PathBuf]) -> Vec<Found> {
     paths.iter().map(|path| Found::in_file(path)).collect()
 }
 
-/// The stories of all task files, and warnings about them. Of a `prd.json` that cannot be read
-/// there are none.
-pub(crate) fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
+/// The stories in files that were read before, and warnings about them. Of a `prd.json` that cannot
+/// be read there are none.
+pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
     match rules(source) {
         Some(rules) => read_markdown(files, rules),
         None => (prd_json::read_stories(files), Vec::new()),
@@ -122,8 +123,8 @@ pub(crate) fn check(before: &Change, files: &[TaskFile], story: &StoryId) -> Sto
     check_boxes(before, &after, story, tick_of(before, story))
 }
 
-/// What ticks the boxes of a story.
-pub(crate) fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
+/// What ticks the boxes of a story: the letter its file uses.
+pub fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
     let first = rules(change.source).map_or(Rules::PLAIN.first_tick, |rules| rules.first_tick);
     let file = change.story(story).map_or(0, |story| story.file);
     match change.task_files.get(file) {

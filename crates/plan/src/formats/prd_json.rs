@@ -18,7 +18,6 @@ use super::single_file;
 use crate::change::{Change, SourceKind, Story, TaskFile};
 use crate::error::SourceError;
 use crate::files;
-use crate::label::Label;
 use crate::story_ids::{Candidate, assign};
 use item::{Entry, Item};
 use ralph_base::ids::StoryId;
@@ -120,8 +119,8 @@ impl<'a> Prd<'a> {
     }
 
     fn ids(&self) -> Vec<StoryId> {
-        let labels: Vec<Label> = self.items.iter().map(Item::label).collect();
-        let candidates = labels.iter().map(|label| Candidate { label, file: "" });
+        let labels = self.items.iter().map(|item| &item.label);
+        let candidates = labels.map(|label| Candidate { label, file: "" });
         assign(&candidates.collect::<Vec<_>>())
     }
 }

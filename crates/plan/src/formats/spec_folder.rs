@@ -10,7 +10,7 @@ use crate::label::{is_safe_name, slug};
 use crate::stories::{Rules, read_markdown};
 
 /// The file with the boxes.
-pub(super) const TASKS: &str = "tasks.md";
+pub(crate) const TASKS: &str = "tasks.md";
 
 /// A format whose plans are folders.
 pub(super) struct SpecFolder {

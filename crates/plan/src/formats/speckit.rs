@@ -38,8 +38,8 @@ pub(super) const FOLDER: SpecFolder = SpecFolder {
     },
 };
 
-/// The name of the feature that is worked on: as the environment says, else spec-kit's own file.
-pub(crate) fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
+/// The name of the feature spec-kit works on, where the environment or its own file says so.
+pub fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
     if let Some(feature) = &around.feature {
         return Ok(Some(spec_folder::name_of(feature)));
     }

@@ -121,8 +121,8 @@ fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceErro
             ));
             continue;
         }
-        let delta = read_delta(&files::read(&path)?);
-        scenarios.extend(delta.into_scenarios(&capability));
+        let delta = read_delta(&capability, &files::read(&path)?);
+        scenarios.extend(delta.into_scenarios());
     }
     Ok((scenarios, warnings))
 }

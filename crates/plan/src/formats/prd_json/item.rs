@@ -27,10 +27,8 @@ pub(super) struct Entry<'a> {
 pub(super) struct Item<'a> {
     /// Its object.
     pub(super) raw: &'a RawValue,
-    /// What the file calls it, where that can be a name.
-    id: Option<String>,
-    /// What it is about, in one line.
-    title: String,
+    /// What the file calls it, where that can be a name, and what it is about, in one line.
+    pub(super) label: Label,
     /// What must hold when it is done.
     criteria: Vec<String>,
     /// All of it, for an agent.
@@ -66,17 +64,12 @@ impl<'a> Item<'a> {
             criteria,
             section: section(&value, phase.as_ref(), flag),
             rank: rank(&value, entry.phase.map(|(number, _)| number)),
-            id: id.filter(|id| id.len() <= LONGEST_ID && is_safe_name(id)),
-            title,
+            label: Label {
+                number: id.filter(|id| id.len() <= LONGEST_ID && is_safe_name(id)),
+                title,
+            },
             raw: entry.raw,
         })
-    }
-
-    pub(super) fn label(&self) -> Label {
-        Label {
-            number: self.id.clone(),
-            title: self.title.clone(),
-        }
     }
 
     /// The story, read from one of several files.
@@ -103,7 +96,7 @@ impl<'a> Item<'a> {
         let tasks: Vec<Task> = self.criteria.iter().map(task).collect();
         Story {
             id,
-            title: self.title.clone(),
+            title: self.label.title.clone(),
             state: StoryState::of(&tasks),
             tasks,
             section: self.section.clone(),
