@@ -99,7 +99,7 @@ impl Output {
         matches!(self, Self::Text | Self::GeminiJson | Self::GooseJson)
     }
 
-    /// How long a line may get in memory; the rest of it stays on disk.
+    /// How much of a line is held in memory; the rest of it stays on disk.
     pub const fn line_cap(self) -> usize {
         match self {
             Self::Text => 1 << 20,

@@ -101,7 +101,7 @@ pub fn read_line_file(path: &Path) -> io::Result<Vec<u8>> {
     read_within(path, LARGEST_LINE)
 }
 
-/// Reads a whole file that has at most so many bytes; the rest as [`read_plain`].
+/// Reads a whole file of at most `limit` bytes; the rest as [`read_plain`].
 pub fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(path)?;
     let length = file.metadata()?.len();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::spending::Spending;
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::agent_event::{Usage, event_text};
 use crate::dialect::api_error::OTHER_MODEL;
 use crate::dialect::json::{count, is_true, items, short, size, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -304,8 +304,7 @@ fn on_retry(line: &Value, stream: &mut StreamState) {
 
 fn on_refusal(line: &Value, stream: &mut StreamState) {
     let (tool, message) = (short(&line["tool_name"]), short(&line["message"]));
-    let message = format!("{tool} was refused: {message}");
-    stream.push(AgentEvent::Error { message });
+    stream.error(&format!("{tool} was refused: {message}"));
 }
 
 /// What went wrong with a request.

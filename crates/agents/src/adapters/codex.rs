@@ -112,7 +112,7 @@ impl Parser for Codex {
             return Ok(());
         }
         if let Some(message) = held {
-            stream.push(AgentEvent::Error { message });
+            stream.error(&message);
         }
         match text(&line["type"]) {
             "thread.started" => stream.begin_session(&line["thread_id"], &Value::Null),
@@ -136,8 +136,8 @@ impl Parser for Codex {
 
     fn end(&mut self, ended: &ProcessEnd<'_>, stream: &mut StreamState) {
         let last_error = self.held.take();
-        if let Some(message) = last_error.clone() {
-            stream.push(AgentEvent::Error { message });
+        if let Some(message) = &last_error {
+            stream.error(message);
         }
         if stream.turn != TurnEnd::Open || stream.trouble.is_some() {
             return;
@@ -201,9 +201,7 @@ impl Codex {
                 stream.thinking(text(&item["text"]));
             }
             // A warning.
-            "error" => stream.push(AgentEvent::Error {
-                message: event_text(text(&item["message"])),
-            }),
+            "error" => stream.error(text(&item["message"])),
             kind => {
                 self.on_begun(item, stream)?;
                 if kind != PLAN {

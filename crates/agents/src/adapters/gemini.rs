@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::adapter::{Adapter, Login};
-use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, number_after, unwrapped};
 use crate::dialect::json::{count, size, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -98,12 +98,10 @@ impl Parser for Gemini {
                 let bytes = size(&line["output"]) + size(&line["error"]["message"]);
                 stream.tool_result(bytes, line["status"] == "error");
             }
-            // A warning such as a loop that was broken off; what was said before it is void.
+            // A warning, such as a loop that was stopped; what was said before it is void.
             ("error", _) => {
                 stream.forget_promise();
-                stream.push(AgentEvent::Error {
-                    message: event_text(text(&line["message"])),
-                });
+                stream.error(text(&line["message"]));
             }
             ("result", _) => on_result(line, stream),
             _ => return Err(NotUnderstood),

@@ -190,6 +190,12 @@ impl StreamState {
         }
     }
 
+    /// The agent reported an error that does not end its turn.
+    pub(crate) fn error(&mut self, message: &str) {
+        let message = event_text(message);
+        self.push(AgentEvent::Error { message });
+    }
+
     /// The agent waits and tries again by itself. This may come by standard error in the middle
     /// of a line of text, which it does not end.
     pub(crate) fn retrying(&mut self, message: impl Into<String>) {
