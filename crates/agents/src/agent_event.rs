@@ -186,11 +186,6 @@ impl AgentEvent {
 pub trait EventSink {
     /// Receives one event.
     fn push(&mut self, event: AgentEvent);
-
-    /// Receives one line of plain text, without its end.
-    fn push_line(&mut self, line: &[u8]) {
-        self.push(AgentEvent::text_line(line));
-    }
 }
 
 impl EventSink for Vec<AgentEvent> {

@@ -16,7 +16,7 @@ use super::promise::Promise;
 pub use trouble::{Limit, Trouble};
 
 /// Reads one agent's stream.
-pub trait StreamReader {
+pub trait StreamReader: std::fmt::Debug {
     /// Reads one line without its end; `truncated` if the line was longer than the cap.
     fn read(&mut self, line: &[u8], truncated: bool, sink: &mut dyn EventSink);
 

@@ -2,10 +2,7 @@
 
 use std::mem::{discriminant, take};
 
-use super::agent_event::{AgentEvent, EventSink, TEXT_CAP};
-
-/// How much of a line is kept: enough for an event to see that it does not fit.
-const LINE_CAP: usize = TEXT_CAP + 16;
+use super::agent_event::{AgentEvent, EventSink};
 
 /// How much of what an agent says is shown; all of it is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +25,6 @@ pub struct EventBatch {
     events: Vec<AgentEvent>,
     /// How many events are final: an event with consequences keeps its place among the others.
     settled: usize,
-    /// The last line of text, while nothing else followed it. It is copied as it came: most lines
-    /// are replaced before they are worth decoding.
-    line: Vec<u8>,
-    has_line: bool,
 }
 
 impl EventBatch {
@@ -42,41 +35,13 @@ impl EventBatch {
             every_usage,
             events: Vec::new(),
             settled: 0,
-            line: Vec::new(),
-            has_line: false,
         }
     }
 
     /// Returns the events and starts the next batch.
     pub fn take(&mut self) -> Vec<AgentEvent> {
-        self.settle_line();
         self.settled = 0;
         take(&mut self.events)
-    }
-
-    fn settle_line(&mut self) {
-        if take(&mut self.has_line) {
-            self.add(AgentEvent::text_line(&self.line));
-        }
-    }
-
-    fn add(&mut self, event: AgentEvent) {
-        if !self.is_replaceable(&event) {
-            self.events.push(event);
-            self.settled = self.events.len();
-            return;
-        }
-        let kind = discriminant(&event);
-        let mut replaceable = self.events[self.settled..].iter();
-        match replaceable.position(|it| discriminant(it) == kind) {
-            // A blank line says less than the one before it.
-            Some(_) if is_blank(&event) => {}
-            Some(place) => {
-                self.events.remove(self.settled + place);
-                self.events.push(event);
-            }
-            None => self.events.push(event),
-        }
     }
 
     /// Whether the next event of this kind makes this one superfluous.
@@ -96,19 +61,21 @@ impl EventBatch {
 
 impl EventSink for EventBatch {
     fn push(&mut self, event: AgentEvent) {
-        self.settle_line();
-        self.add(event);
-    }
-
-    fn push_line(&mut self, line: &[u8]) {
-        if self.level == DetailLevel::All {
-            return self.add(AgentEvent::text_line(line));
+        if !self.is_replaceable(&event) {
+            self.events.push(event);
+            self.settled = self.events.len();
+            return;
         }
-        if !self.has_line || !line.trim_ascii().is_empty() {
-            self.has_line = true;
-            self.line.clear();
-            self.line
-                .extend_from_slice(&line[..line.len().min(LINE_CAP)]);
+        let kind = discriminant(&event);
+        let mut replaceable = self.events[self.settled..].iter();
+        match replaceable.position(|it| discriminant(it) == kind) {
+            // A blank line says less than the one before it.
+            Some(_) if is_blank(&event) => {}
+            Some(place) => {
+                self.events.remove(self.settled + place);
+                self.events.push(event);
+            }
+            None => self.events.push(event),
         }
     }
 }
@@ -147,10 +114,10 @@ mod tests {
     fn batch(level: DetailLevel, events: &[AgentEvent]) -> Vec<AgentEvent> {
         let mut batch = EventBatch::new(level, false);
         for event in events {
-            match event {
-                AgentEvent::Text { text } => batch.push_line(text.as_bytes()),
-                other => batch.push(other.clone()),
-            }
+            batch.push(match event {
+                AgentEvent::Text { text } => AgentEvent::text_line(text.as_bytes()),
+                other => other.clone(),
+            });
         }
         let events = batch.take();
         assert_eq!(batch.take(), []);

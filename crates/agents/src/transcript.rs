@@ -58,6 +58,7 @@ pub struct StreamLine<'a> {
 }
 
 /// Turns lines into entries.
+#[derive(Debug)]
 pub struct EntryReader {
     reader: Box<dyn StreamReader + Send>,
     list: EntryList,
@@ -69,14 +70,6 @@ impl Clone for EntryReader {
             reader: self.reader.fork(),
             list: self.list.clone(),
         }
-    }
-}
-
-impl std::fmt::Debug for EntryReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EntryReader")
-            .field("list", &self.list)
-            .finish_non_exhaustive()
     }
 }
 

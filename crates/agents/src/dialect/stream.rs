@@ -1,6 +1,8 @@
 //! What every reader of a JSON stream has in common: the state of the stream, and the loop that
 //! turns lines into events. What a line means is the parser's business, one for each agent.
 
+use std::fmt::Debug;
+
 use serde_json::Value;
 
 use super::json::short;
@@ -19,7 +21,7 @@ const UNKNOWN_CAP: usize = 200;
 pub(crate) struct NotUnderstood;
 
 /// The meaning of one agent's lines.
-pub(crate) trait Parser: Clone + Send + 'static {
+pub(crate) trait Parser: Clone + Debug + Send + 'static {
     /// Reports what a line means.
     fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood>;
 
