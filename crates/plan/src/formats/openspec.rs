@@ -77,7 +77,8 @@ pub(crate) fn each_change<T: Send>(
 fn progress(name: &str, changes: &Path, project: &Project<'_>) -> Result<Change, SourceError> {
     let folder = changes.join(name);
     lookup::check(name, &folder)?;
-    read::read_progress(name, &folder, project)
+    let (change, _) = read::read_progress(name, &folder, project)?;
+    Ok(change)
 }
 
 #[cfg(test)]

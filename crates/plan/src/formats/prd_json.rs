@@ -52,6 +52,12 @@ enum PrdProblem {
     Shape(String),
 }
 
+impl PrdProblem {
+    fn shape(reason: impl Into<String>) -> Self {
+        Self::Shape(reason.into())
+    }
+}
+
 /// A file, read.
 #[derive(Debug)]
 struct Prd<'a> {
@@ -157,7 +163,7 @@ fn list(root: &RawValue) -> Result<(&RawValue, List<'_>), PrdProblem> {
         }
     }
     let Some(phases) = list("phases") else {
-        return Err(PrdProblem::Shape(no_list(home)));
+        return Err(PrdProblem::shape(no_list(home)));
     };
     let mut entries = Vec::new();
     for (number, phase) in (0..).zip(phases) {
@@ -201,7 +207,7 @@ fn flag_of(list: &List<'_>) -> Result<&'static str, PrdProblem> {
 }
 
 fn no_flag(list: &str) -> PrdProblem {
-    PrdProblem::Shape(format!("no entry of {list} says whether it is done"))
+    PrdProblem::shape(format!("no entry of {list} says whether it is done"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reading one `OpenSpec` change whole: tasks, delta specs, the files to read, context and guidance.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::delta::read_delta;
 use crate::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
@@ -17,8 +18,7 @@ pub(super) fn read_folder(
     folder: &Path,
     project: &Project<'_>,
 ) -> Result<Change, SourceError> {
-    let schema = project.schema_of(folder)?;
-    let mut change = tasks_only(name, folder, project, &schema)?;
+    let (mut change, schema) = read_progress(name, folder, project)?;
     let (scenarios, odd_specs) = read_specs(folder)?;
     change.scenarios = scenarios;
     change.warnings.extend(odd_specs);
@@ -29,34 +29,27 @@ pub(super) fn read_folder(
     Ok(change)
 }
 
-/// Reads what says how far a change is: its task files, and nothing else of its folder.
+/// Reads what says how far a change is: its task files, and nothing else of its folder. Also returns
+/// its schema.
 pub(super) fn read_progress(
     name: &str,
     folder: &Path,
     project: &Project<'_>,
-) -> Result<Change, SourceError> {
-    let schema = project.schema_of(folder)?;
-    tasks_only(name, folder, project, &schema)
-}
-
-fn tasks_only(
-    name: &str,
-    folder: &Path,
-    project: &Project<'_>,
-    schema: &Schema,
-) -> Result<Change, SourceError> {
+) -> Result<(Change, Arc<Schema>), SourceError> {
     let Project { root, config, .. } = project;
-    let task_files = task_files(folder, schema)?;
+    let schema = project.schema_of(folder)?;
+    let task_files = task_files(folder, &schema)?;
     let (stories, odd_tasks) = read_markdown(&task_files, &Rules::PLAIN);
     let warnings = [&root.warnings, &config.warnings, &odd_tasks];
-    Ok(Change {
+    let change = Change {
         stories,
         context: config.context.clone(),
         guidance: config.guidance.clone(),
         warnings: warnings.into_iter().flatten().cloned().collect(),
         task_files,
         ..Change::new(name.to_owned(), root.path.clone(), SourceKind::OpenSpec)
-    })
+    };
+    Ok((change, schema))
 }
 
 fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceError> {

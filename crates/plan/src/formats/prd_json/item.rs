@@ -44,15 +44,13 @@ impl<'a> Item<'a> {
     pub(super) fn read(entry: &Entry<'a>, flag: &str) -> Result<Self, PrdProblem> {
         let value = spans::value(entry.raw);
         if !value.is_object() {
-            return Err(PrdProblem::Shape(
-                "an entry of its list of stories is not an object".to_owned(),
-            ));
+            let reason = "an entry of its list of stories is not an object";
+            return Err(PrdProblem::shape(reason));
         }
         let id = value.get("id").and_then(plain);
         let Some(title) = fields::title(&value).or_else(|| id.clone()) else {
-            return Err(PrdProblem::Shape(
-                "a story has neither an `id` nor a `title`".to_owned(),
-            ));
+            let reason = "a story has neither an `id` nor a `title`";
+            return Err(PrdProblem::shape(reason));
         };
         let mut criteria = fields::criteria(&value);
         if criteria.is_empty() {
@@ -109,7 +107,7 @@ fn is_done(value: &Value, flag: &str, title: &str) -> Result<bool, PrdProblem> {
     match value.get(flag) {
         Some(Value::Bool(done)) => Ok(*done),
         Some(Value::Null) => Ok(false),
-        Some(_) => Err(PrdProblem::Shape(format!(
+        Some(_) => Err(PrdProblem::shape(format!(
             "`{flag}` of the story `{title}` is neither `true` nor `false`"
         ))),
         None => Ok(fields::paragraph(value, "status").is_some_and(|status| is_done_word(&status))),
