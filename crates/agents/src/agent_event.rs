@@ -33,14 +33,25 @@ impl Usage {
 
     /// Adds another attempt's usage.
     pub fn add(&mut self, other: &Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cache_read_tokens += other.cache_read_tokens;
-        self.cache_write_tokens += other.cache_write_tokens;
-        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+        let cost_usd = match (self.cost_usd, other.cost_usd) {
             (None, None) => None,
             (mine, theirs) => Some(mine.unwrap_or(0.0) + theirs.unwrap_or(0.0)),
         };
+        *self = Self {
+            cost_usd,
+            ..self.combined(other, |mine, theirs| mine + theirs)
+        };
+    }
+
+    /// Both with their tokens combined, kind by kind, and the cost of this one.
+    fn combined(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
+        Self {
+            input_tokens: combine(self.input_tokens, other.input_tokens),
+            output_tokens: combine(self.output_tokens, other.output_tokens),
+            cache_read_tokens: combine(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: combine(self.cache_write_tokens, other.cache_write_tokens),
+            cost_usd: self.cost_usd,
+        }
     }
 
     /// The usage as reported by an agent that counts input read from a cache as input, too.
@@ -57,15 +68,8 @@ impl Usage {
     pub fn without(&self, part: &Self) -> Self {
         let cost = |total: f64| (total - part.cost_usd.unwrap_or(0.0)).max(0.0);
         Self {
-            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
-            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
-            cache_read_tokens: self
-                .cache_read_tokens
-                .saturating_sub(part.cache_read_tokens),
-            cache_write_tokens: self
-                .cache_write_tokens
-                .saturating_sub(part.cache_write_tokens),
             cost_usd: self.cost_usd.map(cost),
+            ..self.combined(part, u64::saturating_sub)
         }
     }
 }
@@ -182,11 +186,6 @@ impl AgentEvent {
 pub trait EventSink {
     /// Receives one event.
     fn push(&mut self, event: AgentEvent);
-
-    /// Receives one line of plain text, without its end.
-    fn push_line(&mut self, line: &[u8]) {
-        self.push(AgentEvent::text_line(line));
-    }
 }
 
 impl EventSink for Vec<AgentEvent> {

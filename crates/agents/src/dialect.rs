@@ -3,7 +3,7 @@
 //! A reader sees lines as bytes, cut at a cap; nothing in a stream is fatal to it.
 
 pub(crate) mod api_error;
-pub(crate) mod lenient;
+pub(crate) mod json;
 pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod tool_input;
@@ -16,7 +16,7 @@ use super::promise::Promise;
 pub use trouble::{Limit, Trouble};
 
 /// Reads one agent's stream.
-pub trait StreamReader {
+pub trait StreamReader: std::fmt::Debug {
     /// Reads one line without its end; `truncated` if the line was longer than the cap.
     fn read(&mut self, line: &[u8], truncated: bool, sink: &mut dyn EventSink);
 
@@ -99,7 +99,7 @@ impl Output {
         matches!(self, Self::Text | Self::GeminiJson | Self::GooseJson)
     }
 
-    /// How long a line may get in memory; the rest of it stays on disk.
+    /// How much of a line is held in memory; the rest of it stays on disk.
     pub const fn line_cap(self) -> usize {
         match self {
             Self::Text => 1 << 20,

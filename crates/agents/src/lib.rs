@@ -12,7 +12,7 @@
 //! | [`dialect`] | what all streams share: the reader, its state, API errors, limits |
 //! | [`agent_event`] | the events, and the sink that takes them |
 //! | [`promise`] | finds the agent's word that a story is done or failed, in its own text |
-//! | [`hearing`] | how many events reach the user interface |
+//! | [`event_batch`] | how many events reach the user interface |
 //! | [`transcript`] | a stream as a list of entries to show |
 //!
 //! `tests/streams` has recordings of real agents; `adapters/recordings.rs` says what each must come
@@ -21,6 +21,6 @@
 pub mod adapters;
 pub mod agent_event;
 pub mod dialect;
-pub mod hearing;
+pub mod event_batch;
 pub mod promise;
 pub mod transcript;

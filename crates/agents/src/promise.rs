@@ -11,7 +11,7 @@ mod line;
 
 use super::agent_event::start_of;
 pub use line::Fence;
-use line::{LineBuffer, Opening, WHOLE_CAP, closing, opening};
+use line::{LineBuffer, TagEnd, WHOLE_CAP, closing, opening};
 
 /// How much of a FAILED reason is kept, in bytes.
 pub(crate) const REASON_CAP: usize = 8 * 1024;
@@ -46,18 +46,23 @@ struct Tags {
 
 impl Tags {
     fn take_line(&mut self, line: &str) {
-        match opening(line) {
-            Some(Opening::Whole { body }) => {
-                self.open = None;
-                self.settle(&body);
-            }
-            Some(Opening::Begun { emphasis, body }) => {
-                self.open = Some(OpenTag { emphasis, body });
-            }
-            None => {
-                self.continue_tag(line);
+        if let Some((emphasis, rest)) = opening(line) {
+            match closing(rest, emphasis) {
+                TagEnd::After(body) => {
+                    self.open = None;
+                    return self.settle(body);
+                }
+                TagEnd::Missing => {
+                    self.open = Some(OpenTag {
+                        emphasis: emphasis.to_owned(),
+                        body: rest.to_owned(),
+                    });
+                    return;
+                }
+                TagEnd::Spoilt => {}
             }
         }
+        self.continue_tag(line);
     }
 
     /// Adds a line to the open tag; true if it ends there.
@@ -66,16 +71,16 @@ impl Tags {
             return false;
         };
         match closing(line, &tag.emphasis) {
-            Some(Some(rest)) => {
+            TagEnd::After(rest) => {
                 append(&mut tag.body, rest);
                 self.settle(&tag.body);
                 return true;
             }
-            Some(None) => {}
-            None => {
+            TagEnd::Missing => {
                 append(&mut tag.body, line);
                 self.open = Some(tag);
             }
+            TagEnd::Spoilt => {}
         }
         false
     }

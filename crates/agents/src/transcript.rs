@@ -6,7 +6,7 @@
 mod blocks;
 mod detail;
 
-use super::agent_event::{AgentEvent, EventSink, TEXT_CAP, as_text, event_text};
+use super::agent_event::{AgentEvent, EventSink};
 use super::dialect::{Output, ProcessEnd, StreamReader};
 
 use blocks::Joiner;
@@ -58,34 +58,18 @@ pub struct StreamLine<'a> {
 }
 
 /// Turns lines into entries.
+#[derive(Debug)]
 pub struct EntryReader {
     reader: Box<dyn StreamReader + Send>,
-    output: Output,
-    joiner: Joiner,
-    /// The last line.
-    seen: Source,
-    /// How many entries are finished.
-    count: usize,
+    list: EntryList,
 }
 
 impl Clone for EntryReader {
     fn clone(&self) -> Self {
         Self {
             reader: self.reader.fork(),
-            output: self.output,
-            joiner: self.joiner.clone(),
-            seen: self.seen,
-            count: self.count,
+            list: self.list.clone(),
         }
-    }
-}
-
-impl std::fmt::Debug for EntryReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EntryReader")
-            .field("output", &self.output)
-            .field("count", &self.count)
-            .finish_non_exhaustive()
     }
 }
 
@@ -94,34 +78,31 @@ impl EntryReader {
     pub fn new(output: Output) -> Self {
         Self {
             reader: output.reader(&jiff::Zoned::default()),
-            output,
-            joiner: Joiner::default(),
-            seen: Source::between(0, 0),
-            count: 0,
+            list: EntryList {
+                has_text_in_lines: output.has_text_in_lines(),
+                joiner: Joiner::default(),
+                source: Source::between(0, 0),
+                count: 0,
+                finished: Vec::new(),
+            },
         }
     }
 
     /// How many entries are finished.
     pub fn count(&self) -> usize {
-        self.count
+        self.list.count
     }
 
     /// True if little of an unfinished entry is held, so that a copy of this reader is small.
     pub fn is_light(&self) -> bool {
-        self.joiner.is_light()
+        self.list.joiner.is_light()
     }
 
     /// Takes the next line; finished entries go to `entries`.
     pub fn line(&mut self, line: StreamLine<'_>, entries: &mut Vec<Entry>) {
-        self.seen = line.source;
-        let mut collector = Collector {
-            joiner: &mut self.joiner,
-            has_text_in_lines: self.output.has_text_in_lines(),
-            count: &mut self.count,
-            source: line.source,
-            entries,
-        };
-        self.reader.read(line.bytes, line.truncated, &mut collector);
+        self.list.source = line.source;
+        self.reader.read(line.bytes, line.truncated, &mut self.list);
+        entries.append(&mut self.list.finished);
     }
 
     /// The entries that the end of the stream would finish, given the start of its next line.
@@ -134,34 +115,29 @@ impl EntryReader {
             entries.retain(|entry| !matches!(entry.event, AgentEvent::Unknown { .. }));
         }
         // Words may be held back until their line ends.
-        let last = ahead.reader.end(&ProcessEnd::default());
-        let mut collector = Collector {
-            joiner: &mut ahead.joiner,
-            has_text_in_lines: self.output.has_text_in_lines(),
-            count: &mut ahead.count,
-            source: ahead.seen,
-            entries: &mut entries,
-        };
-        for event in last {
-            collector.push(event);
+        for event in ahead.reader.end(&ProcessEnd::default()) {
+            ahead.list.push(event);
         }
-        collector.end_block();
+        ahead.list.end_block();
+        entries.append(&mut ahead.list.finished);
         entries
     }
 }
 
-/// Makes entries of what a line means.
-struct Collector<'a> {
-    joiner: &'a mut Joiner,
+/// Makes entries of what lines mean.
+#[derive(Debug, Clone)]
+struct EntryList {
     has_text_in_lines: bool,
-    /// How many entries are finished.
-    count: &'a mut usize,
-    /// Where the line stands.
+    joiner: Joiner,
+    /// Where the last line stands.
     source: Source,
-    entries: &'a mut Vec<Entry>,
+    /// How many entries were finished so far.
+    count: usize,
+    /// Those that were finished by the last line.
+    finished: Vec<Entry>,
 }
 
-impl Collector<'_> {
+impl EntryList {
     fn line(&mut self, text: &str) {
         let block = self.joiner.add(text, self.source);
         self.finish(block);
@@ -182,16 +158,16 @@ impl Collector<'_> {
         if !is_shown(&event) {
             return;
         }
-        self.entries.push(Entry {
-            index: *self.count,
+        self.finished.push(Entry {
+            index: self.count,
             event,
             source,
         });
-        *self.count += 1;
+        self.count += 1;
     }
 }
 
-impl EventSink for Collector<'_> {
+impl EventSink for EntryList {
     fn push(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Text { text } if self.has_text_in_lines => self.line(&text),
@@ -202,16 +178,6 @@ impl EventSink for Collector<'_> {
             _ => {}
         }
     }
-
-    fn push_line(&mut self, line: &[u8]) {
-        let text = as_text(line);
-        let text = text.trim_end();
-        match (self.has_text_in_lines, text.len() <= TEXT_CAP) {
-            (true, true) => self.line(text),
-            (true, false) => self.line(&event_text(text)),
-            (false, _) => self.push(AgentEvent::text(text)),
-        }
-    }
 }
 
 /// True for what has a place in the list.
@@ -219,16 +185,7 @@ fn is_shown(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::Usage { .. } | AgentEvent::Final { is_error: false } => false,
         AgentEvent::Text { text } | AgentEvent::Thinking { text } => !text.trim().is_empty(),
-        AgentEvent::Session { .. }
-        | AgentEvent::ToolCall { .. }
-        | AgentEvent::ToolResult { .. }
-        | AgentEvent::Retrying { .. }
-        | AgentEvent::Limit { .. }
-        | AgentEvent::Auth { .. }
-        | AgentEvent::Overflow { .. }
-        | AgentEvent::Error { .. }
-        | AgentEvent::Final { is_error: true }
-        | AgentEvent::Unknown { .. } => true,
+        _ => true,
     }
 }
 
@@ -255,9 +212,7 @@ impl Needle {
             | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => has(message),
             AgentEvent::Unknown { line } => has(line),
-            AgentEvent::ToolResult { .. } | AgentEvent::Usage { .. } | AgentEvent::Final { .. } => {
-                false
-            }
+            _ => false,
         }
     }
 }

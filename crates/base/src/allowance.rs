@@ -62,7 +62,7 @@ impl FromStr for Rate {
 }
 
 impl Rate {
-    /// What so many tokens cost, in US dollars.
+    /// What this number of tokens costs, in US dollars.
     #[expect(
         clippy::cast_precision_loss,
         reason = "an estimate of money, not a count"

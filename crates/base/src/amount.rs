@@ -68,7 +68,7 @@ pub(crate) fn scaled(number: &str, unit: u64) -> Option<Scaled> {
         return None;
     }
     let fraction = fraction.trim_end_matches('0');
-    // So many digits fit into the product below; no unit has that many.
+    // More digits might not fit into the product below; no unit has that many.
     let (kept, lost) = fraction.split_at(fraction.len().min(18));
     let divisor = 10_u128.pow(u32::try_from(kept.len()).ok()?);
     let product = u128::from(unit) * format!("0{kept}").parse::<u128>().ok()?;

@@ -14,18 +14,15 @@ pub fn measure(path: &Path) -> u64 {
         return 0;
     };
     if !metadata.is_dir() {
-        return own_bytes(&metadata);
+        let is_shared = metadata.nlink() > 1;
+        return if is_shared {
+            0
+        } else {
+            metadata.blocks() * 512
+        };
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries.map(|entry| measure(&entry.path())).sum()
-}
-
-/// The room one file takes up by itself.
-fn own_bytes(metadata: &fs::Metadata) -> u64 {
-    if metadata.nlink() > 1 {
-        return 0;
-    }
-    metadata.blocks() * 512
 }
 
 /// Room that is left where a path is, or would be.

@@ -41,6 +41,12 @@ impl FileError {
     }
 }
 
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        error.source
+    }
+}
+
 /// A path for people: of a very long one the start and the end.
 pub fn shortened(path: &str) -> String {
     const SHOWN: usize = 120;
@@ -95,16 +101,21 @@ pub fn read_line_file(path: &Path) -> io::Result<Vec<u8>> {
     read_within(path, LARGEST_LINE)
 }
 
-fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+/// Reads a whole file of at most `limit` bytes; the rest as [`read_plain`].
+pub fn read_within(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(path)?;
     let length = file.metadata()?.len();
-    if length > limit {
+    // With room for one byte more, the end is seen without growing.
+    let room = usize::try_from(length.min(limit) + 1).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(room);
+    if length <= limit {
+        // It may grow while it is read: one byte too many shows that.
+        file.take(limit + 1).read_to_end(&mut bytes)?;
+    }
+    if length.max(bytes.len() as u64) > limit {
         let error = io::Error::new(io::ErrorKind::FileTooLarge, "the file is far too large");
         return Err(error);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // It may grow while it is read.
-    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -225,22 +236,14 @@ pub fn move_away(from: &Path, to: &Path) -> Result<(), FileError> {
     reached(Point::Renamed);
     match renamed {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            let parent = from.parent().unwrap_or(Path::new("/"));
-            let mode = make_writable(parent);
-            let moved = move_pieces_by_copy(from, to);
-            if let Some(mode) = mode {
-                let _ = fs::set_permissions(parent, fs::Permissions::from_mode(mode));
-            }
-            moved
+            with_rights(from.parent(), || move_pieces_by_copy(from, to))
         }
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            move_with_rights(from, to, error)
-        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => move_locked(from, to),
         other => other.tried("move away", from),
     }
 }
 
-/// The same of what somebody else may remove meanwhile; false where it is gone.
+/// Moves what another process may remove meanwhile; false where it is gone.
 pub fn move_if_there(from: &Path, to: &Path) -> Result<bool, FileError> {
     let is_gone = || fs::symlink_metadata(from).is_err_and(|error| absent(&error));
     match move_away(from, to) {
@@ -249,24 +252,31 @@ pub fn move_if_there(from: &Path, to: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Retries a move after making our own folders writable; their modes are put back.
-fn move_with_rights(from: &Path, to: &Path, first: io::Error) -> Result<(), FileError> {
-    let Some(parent) = from.parent() else {
-        return Err(FileError::new("move away", from, first));
-    };
-    let parent_mode = make_writable(parent);
-    let own_mode = match fs::symlink_metadata(from) {
-        Ok(metadata) if metadata.is_dir() => make_writable(from),
-        _ => None,
-    };
-    let moved = fs::rename(from, to).tried("move away", from);
-    if let Some(mode) = parent_mode {
-        let _ = fs::set_permissions(parent, fs::Permissions::from_mode(mode));
+/// Moves something after making it and the folder it is in writable; their modes are restored.
+fn move_locked(from: &Path, to: &Path) -> Result<(), FileError> {
+    with_rights(from.parent(), || {
+        let metadata = fs::symlink_metadata(from);
+        let is_folder = metadata.is_ok_and(|metadata| metadata.is_dir());
+        let mode = if is_folder { make_writable(from) } else { None };
+        fs::rename(from, to).tried("move away", from)?;
+        restore_mode(to, mode);
+        Ok(())
+    })
+}
+
+/// Does something while a folder is writable; its mode is restored.
+fn with_rights<T>(folder: Option<&Path>, work: impl FnOnce() -> T) -> T {
+    let folder = folder.unwrap_or(Path::new("/"));
+    let mode = make_writable(folder);
+    let done = work();
+    restore_mode(folder, mode);
+    done
+}
+
+fn restore_mode(path: &Path, mode: Option<u32>) {
+    if let Some(mode) = mode {
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
     }
-    if let (Some(mode), Ok(())) = (own_mode, &moved) {
-        let _ = fs::set_permissions(to, fs::Permissions::from_mode(mode));
-    }
-    moved
 }
 
 /// A name nothing has yet: a second obstacle of the same name must not replace the first.

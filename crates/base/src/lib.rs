@@ -28,4 +28,4 @@ pub mod shell;
 pub mod size;
 pub mod sparse;
 pub mod temporary_files;
-pub mod temporary_name;
+mod temporary_name;

@@ -52,16 +52,19 @@ pub fn keep_freed_memory() {
 /// cannot tell.
 #[cfg(target_os = "linux")]
 pub fn uptime(folders: &[PathBuf]) -> Option<String> {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let mut name = boot.trim().to_owned();
-    if name.is_empty() {
-        return None;
-    }
+    let mut name = boot()?;
     for folder in folders {
         name.push('/');
         name.push_str(&mount(folder)?.to_string());
     }
     Some(name)
+}
+
+/// Names the time from one start of the machine to the next.
+#[cfg(target_os = "linux")]
+pub fn boot() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(boot.trim().to_owned()).filter(|boot| !boot.is_empty())
 }
 
 /// The number of the mount a path is on.

@@ -11,7 +11,7 @@ pub(crate) const PREFIX: &str = ".ralph-";
 const RANDOM: usize = 6;
 
 /// A new temporary file.
-pub fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+pub(crate) fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     // A short fixed-length name: the target's own name may already be 255 bytes long.
     tempfile::Builder::new()
         .prefix(&format!("{PREFIX}{}-", std::process::id()))

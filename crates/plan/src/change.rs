@@ -131,6 +131,15 @@ pub struct Document {
     pub paths: Vec<PathBuf>,
 }
 
+impl Document {
+    pub(crate) fn new(artifact: &str, paths: Vec<PathBuf>) -> Self {
+        Self {
+            artifact: artifact.to_owned(),
+            paths,
+        }
+    }
+}
+
 /// One scenario of an added or modified requirement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Scenario {
@@ -151,6 +160,13 @@ pub struct Warning {
     pub code: &'static str,
     /// For people.
     pub message: String,
+}
+
+impl Warning {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
 }
 
 /// How many of how many.

@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 const NO_ROOT_HINT: &str = "run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, \
      or name a checklist file";
 const NO_CHANGE_HINT: &str = "there is no change yet: write one with `openspec new change`";
-const PRD_JSON_HINT: &str = "understood are lists of stories with `passes`, `complete`, `completed` or `done` as \
-     `true` or `false`: in `userStories`, `stories`, `items` or `phases[].tasks`, below `prd`, or as the whole file";
-const STORE_HINT: &str = "register it with `openspec store register`, or correct the name";
 
 /// How alike two names must be for one to be a misspelling of the other.
 const ALIKE: f64 = 0.8;
@@ -41,20 +38,6 @@ pub enum SourceError {
         #[source]
         source: io::Error,
     },
-    /// A file beyond any sensible size.
-    #[error("`{}` is too large to be read: {bytes} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
-    /// A folder, pipe or device where a file should be.
-    #[error("`{}` is not a file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
     /// A YAML or JSON file that does not parse.
     #[error("could not understand `{}`", path.display())]
     Malformed {
@@ -64,14 +47,6 @@ pub enum SourceError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// A name no change can have.
-    #[error("`{name}` cannot be the name of a change: {rule}")]
-    BadName {
-        /// The name.
-        name: String,
-        /// The rule it breaks.
-        rule: &'static str,
-    },
     /// No folder of that name.
     #[error("found no change `{name}` in `{}`", folder.display())]
     NoSuchChange {
@@ -79,79 +54,29 @@ pub enum SourceError {
         name: String,
         /// Where changes are.
         folder: PathBuf,
-        /// The nearest name.
-        near: Option<String>,
-        /// All names.
-        known: Vec<String>,
+        /// What to do next.
+        hint: String,
     },
-    /// Several plans of that name.
-    #[error("`{name}` is the name of several plans: {}", quoted(paths))]
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// Where they are.
-        paths: Vec<String>,
-    },
-    /// A `prd.json` that is none we know.
-    #[error("could not understand `{}`: {reason}", path.display())]
-    UnknownShape {
-        /// The file.
-        path: PathBuf,
-        /// What is odd about it.
-        reason: String,
-    },
-    /// A folder that only holds other change folders.
-    #[error("`{name}` is not a change, but a folder around {}", quoted(inner))]
-    Wrapper {
-        /// The folder.
-        name: String,
-        /// The changes inside it.
-        inner: Vec<String>,
-    },
-    /// A schema that is not defined anywhere.
-    #[error("found no schema `{name}`, asked for by `{}`", asked_by.display())]
-    UnknownSchema {
-        /// Its name.
-        name: String,
-        /// The file that names it.
-        asked_by: PathBuf,
-        /// Schemas that exist.
-        known: Vec<String>,
-    },
-    /// A schema that cannot be used.
-    #[error("could not use the schema `{}`: {reason}", path.display())]
-    BadSchema {
-        /// The schema file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A store that is not registered.
-    #[error("found no store `{id}` in `{}`", registry.display())]
-    UnknownStore {
-        /// Its id.
-        id: String,
-        /// Where stores are registered.
-        registry: PathBuf,
-    },
-    /// A registered folder that is not that store.
-    #[error("`{}` is not the store `{id}`", path.display())]
-    BadStore {
-        /// Its id.
-        id: String,
-        /// Where it should be.
-        path: PathBuf,
+    /// A name, a file or a project that breaks a rule: what is wrong, and what to do next.
+    #[error("{message}")]
+    Unusable {
+        message: String,
+        hint: Option<String>,
     },
 }
 
 impl SourceError {
     /// There is no plan of that name, but there are these.
-    pub(crate) fn no_such_change(name: &str, folder: PathBuf, known: Vec<String>) -> Self {
+    pub(crate) fn no_such_change(name: &str, folder: PathBuf, known: &[String]) -> Self {
+        let hint = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`"),
+            None if known.is_empty() => NO_CHANGE_HINT.to_owned(),
+            None => there_are(known),
+        };
         Self::NoSuchChange {
             name: name.to_owned(),
             folder,
-            near: nearest(name, &known),
-            known,
+            hint,
         }
     }
 
@@ -163,34 +88,25 @@ impl SourceError {
         }
     }
 
+    /// Something breaks a rule.
+    pub(crate) const fn unusable(message: String) -> Self {
+        let hint = None;
+        Self::Unusable { message, hint }
+    }
+
+    /// Something breaks a rule, and there is something to do about it.
+    pub(crate) fn unusable_but(message: String, hint: impl Into<String>) -> Self {
+        let hint = Some(hint.into());
+        Self::Unusable { message, hint }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoRoot { .. } => Some(NO_ROOT_HINT.to_owned()),
-            Self::NoSuchChange {
-                near: Some(near), ..
-            } => Some(format!("did you mean `{near}`")),
-            Self::NoSuchChange { known, .. } if known.is_empty() => Some(NO_CHANGE_HINT.to_owned()),
-            Self::NoSuchChange { known, .. } | Self::UnknownSchema { known, .. } => {
-                Some(format!("there are {}", quoted(known)))
-            }
-            Self::Wrapper { inner, .. } => inner.first().map(|first| {
-                let flat = first.replace('/', "-");
-                format!("move each inner folder up, for example to `openspec/changes/{flat}`")
-            }),
-            Self::Ambiguous { paths, .. } => paths
-                .first()
-                .map(|first| format!("say which by its path, for example `{first}`")),
-            Self::UnknownShape { .. } => Some(PRD_JSON_HINT.to_owned()),
-            Self::UnknownStore { .. } => Some(STORE_HINT.to_owned()),
-            Self::BadStore { .. } => Some("look at it with `openspec store doctor`".to_owned()),
-            Self::TooLarge { .. } => Some("task files and specs are read up to 16 MB".to_owned()),
-            Self::Unreadable { .. }
-            | Self::Unwritable { .. }
-            | Self::NotAFile { .. }
-            | Self::Malformed { .. }
-            | Self::BadName { .. }
-            | Self::BadSchema { .. } => None,
+            Self::NoSuchChange { hint, .. } => Some(hint.clone()),
+            Self::Unusable { hint, .. } => hint.clone(),
+            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::Malformed { .. } => None,
         }
     }
 
@@ -198,6 +114,11 @@ impl SourceError {
     pub const fn is_write(&self) -> bool {
         matches!(self, Self::Unwritable { .. })
     }
+}
+
+/// The hint for a name that is none of these.
+pub(crate) fn there_are(known: &[String]) -> String {
+    format!("there are {}", quoted(known))
 }
 
 fn nearest(name: &str, known: &[String]) -> Option<String> {
@@ -210,17 +131,15 @@ fn nearest(name: &str, known: &[String]) -> Option<String> {
         .map(|(_, other)| other.clone())
 }
 
-fn quoted(names: &[String]) -> String {
+/// The first of these names, in quotes, and how many more there are.
+pub(crate) fn quoted(names: &[String]) -> String {
     let quoted: Vec<String> = names
         .iter()
         .take(8)
         .map(|name| format!("`{name}`"))
         .collect();
-    let more = names.len().saturating_sub(quoted.len());
-    let rest = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    format!("{}{rest}", quoted.join(", "))
+    match names.len() - quoted.len() {
+        0 => quoted.join(", "),
+        more => format!("{} and {more} more", quoted.join(", ")),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -10,66 +10,56 @@ use rustix::io::Errno;
 
 use crate::change::TaskFile;
 use crate::error::SourceError;
-use ralph_base::kill_point::{Point, reached};
-use ralph_base::temporary_name::temporary_in;
+use ralph_base::files::{absent, place, read_within};
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Reads a whole file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
-    let found = fs::metadata(path).map_err(unreadable(path))?;
-    // Opening a pipe would wait for a writer.
-    if !found.is_file() {
-        return Err(SourceError::NotAFile {
-            path: path.to_owned(),
-        });
-    }
-    let file = File::open(path).map_err(unreadable(path))?;
-    // With room for one byte more, the end is seen without growing.
-    let room = found.len().min(LARGEST) + 1;
-    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
-    // One byte more than allowed reveals a file that grew since it was measured.
-    file.take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable(path))?;
-    let size = bytes.len() as u64;
-    if size > LARGEST {
-        return Err(SourceError::TooLarge {
-            path: path.to_owned(),
-            bytes: found.len().max(size),
-        });
-    }
-    Ok(bytes)
+    read_within(path, LARGEST).map_err(|error| not_read(path, error))
 }
 
 /// Reads a whole file, if it is there.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
-    match read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(SourceError::Unreadable { source, .. }) if is_absent(&source) => Ok(None),
-        Err(error) => Err(error),
-    }
+    read_unless(path, absent)
 }
 
 /// Reads a whole file; none where it is gone, is no file, is too large or may not be read.
 pub(crate) fn read_unless_spoiled(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
-    let is_spoiled = |error: &io::Error| {
-        error.kind() == io::ErrorKind::PermissionDenied
+    read_unless(path, |error| {
+        absent(error)
             || Errno::from_io_error(error) == Some(Errno::LOOP)
-    };
-    match read_if_there(path) {
-        Err(SourceError::NotAFile { .. } | SourceError::TooLarge { .. }) => Ok(None),
-        Err(SourceError::Unreadable { source, .. }) if is_spoiled(&source) => Ok(None),
-        read => read,
+            || matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::FileTooLarge | ErrorKind::PermissionDenied
+            )
+    })
+}
+
+fn read_unless(
+    path: &Path,
+    is_none: fn(&io::Error) -> bool,
+) -> Result<Option<Vec<u8>>, SourceError> {
+    match read_within(path, LARGEST) {
+        Err(error) if is_none(&error) => Ok(None),
+        read => read.map(Some).map_err(|error| not_read(path, error)),
     }
 }
 
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+fn not_read(path: &Path, error: io::Error) -> SourceError {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::InvalidInput => SourceError::unusable(format!("`{shown}` is not a file")),
+        ErrorKind::FileTooLarge => {
+            let bytes = fs::metadata(path).map_or(LARGEST + 1, |found| found.len());
+            SourceError::unusable_but(
+                format!("`{shown}` is too large to be read: {bytes} bytes"),
+                "task files and specs are read up to 16 MB",
+            )
+        }
+        _ => unreadable(path)(error),
+    }
 }
 
 /// A read error that names the path.
@@ -88,7 +78,7 @@ pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> SourceError {
 pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) if absent(&error) => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(folder)(error)),
     };
     let mut found = Vec::new();
@@ -177,18 +167,15 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
 fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path)?;
-    let folder = target.parent().unwrap_or(Path::new("/"));
     let old = fs::metadata(&target)?;
-    let mut new = temporary_in(folder)?;
-    new.write_all(bytes)?;
-    keep_owner(new.as_file(), &old);
-    // After the owner: changing that may clear mode bits.
-    new.as_file().set_permissions(old.permissions())?;
-    new.as_file().sync_all()?;
-    reached(Point::Rename);
-    new.persist(&target).map_err(|error| error.error)?;
-    reached(Point::Renamed);
-    File::open(folder)?.sync_all()
+    place(&target, |new| {
+        new.write_all(bytes)?;
+        keep_owner(new, &old);
+        // After the owner: changing that may clear mode bits.
+        new.set_permissions(old.permissions())?;
+        new.sync_all()
+    })?;
+    File::open(target.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
 /// Gives the new file the old one's owner and group where we may.

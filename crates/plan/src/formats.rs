@@ -12,6 +12,8 @@ pub(crate) mod speckit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use self::spec_folder::SpecFolder;
+pub(crate) use self::spec_folder::TASKS;
 use crate::boxes::{After, BoxEdit, StoryCheck, check_boxes, open_boxes, set_marks, tick_letter};
 use crate::change::{Change, SourceKind, Story, TaskFile, Warning};
 use crate::error::SourceError;
@@ -32,13 +34,11 @@ pub(crate) struct Found {
 impl Found {
     /// The plan in a folder, if it is one.
     pub(crate) fn in_folder(folder: &Path) -> Option<Self> {
-        let kind = match folder {
-            _ if kiro::is_plan(folder) => SourceKind::Kiro,
-            _ if speckit::is_plan(folder) => SourceKind::SpecKit,
-            _ => return None,
-        };
-        Some(Self {
-            kind,
+        // Kiro's first: a folder in `.kiro/specs` is in one called `specs`, too.
+        let formats = [&kiro::FOLDER, &speckit::FOLDER];
+        let format = formats.into_iter().find(|it| it.is_place(folder))?;
+        format.is_plan(folder).then(|| Self {
+            kind: format.kind,
             name: spec_folder::name_of(folder),
             path: folder.to_owned(),
         })
@@ -78,23 +78,32 @@ impl Found {
 /// until some of its plans are found: a project inside a project has its own.
 pub(crate) fn find(around: &Surroundings) -> Result<Vec<Found>, SourceError> {
     let projects = around.searched_folders()?;
-    let nearest = |find: fn(&Path) -> Vec<PathBuf>| {
-        let found = projects.iter().map(|project| find(project));
-        found.into_iter().find(|found| !found.is_empty())
+    let formats: [fn(&Path) -> Vec<Found>; 4] = [
+        |project| plan_folders(&speckit::FOLDER, project),
+        |project| plan_folders(&kiro::FOLDER, project),
+        |project| plan_files(&checklist::find(project)),
+        |project| plan_files(&prd_json::find(project)),
+    ];
+    let nearest = |find: fn(&Path) -> Vec<Found>| {
+        let mut found = projects.iter().map(|project| find(project));
+        found.find(|found| !found.is_empty()).unwrap_or_default()
     };
-    let folders = [speckit::find, kiro::find].into_iter();
-    let folders = folders.filter_map(nearest).flatten();
-    let files = [checklist::find, prd_json::find].into_iter();
-    let files = files.filter_map(nearest).flatten();
-    Ok(folders
-        .filter_map(|path| Found::in_folder(&path))
-        .chain(files.map(|path| Found::in_file(&path)))
-        .collect())
+    Ok(formats.into_iter().flat_map(nearest).collect())
 }
 
-/// The stories of all task files, and warnings about them. Of a `prd.json` that cannot be read
-/// there are none.
-pub(crate) fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
+fn plan_folders(format: &SpecFolder, project: &Path) -> Vec<Found> {
+    let found = format.folders(project);
+    let found = found.filter_map(|folder| Found::in_folder(&folder));
+    found.filter(|found| found.kind == format.kind).collect()
+}
+
+fn plan_files(paths: &[PathBuf]) -> Vec<Found> {
+    paths.iter().map(|path| Found::in_file(path)).collect()
+}
+
+/// The stories in files that were read before, and warnings about them. Of a `prd.json` that cannot
+/// be read there are none.
+pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
     match rules(source) {
         Some(rules) => read_markdown(files, rules),
         None => (prd_json::read_stories(files), Vec::new()),
@@ -114,8 +123,8 @@ pub(crate) fn check(before: &Change, files: &[TaskFile], story: &StoryId) -> Sto
     check_boxes(before, &after, story, tick_of(before, story))
 }
 
-/// What ticks the boxes of a story.
-pub(crate) fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
+/// What ticks the boxes of a story: the letter its file uses.
+pub fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
     let first = rules(change.source).map_or(Rules::PLAIN.first_tick, |rules| rules.first_tick);
     let file = change.story(story).map_or(0, |story| story.file);
     match change.task_files.get(file) {

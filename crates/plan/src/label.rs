@@ -74,21 +74,22 @@ fn strip_group_word(heading: &str) -> (bool, &str) {
         .unwrap_or((false, heading))
 }
 
-/// Splits `1.2: rest` after the number; the dot only where a digit follows.
+/// Splits `1.2: rest` after the number.
 fn split_number(text: &str) -> Option<(&str, &str)> {
-    let bytes = text.as_bytes();
-    let mut end = 0;
-    while let Some(byte) = bytes.get(end) {
-        let inner_dot =
-            *byte == b'.' && end > 0 && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-        if !(byte.is_ascii_digit() || inner_dot) {
-            break;
-        }
-        end += 1;
-    }
+    let end = number_length(text);
     (1..=NUMBER_LENGTH)
         .contains(&end)
         .then(|| text.split_at(end))
+}
+
+/// The length of `1`, `1.2` or `1.2.3` at the start of a text; a dot only where a digit follows.
+pub(crate) fn number_length(text: &str) -> usize {
+    let is_of_number = |(at, c): (usize, char)| {
+        let digit_follows = || text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+        c.is_ascii_digit() || (c == '.' && at > 0 && digit_follows())
+    };
+    let mut others = text.char_indices().filter(|it| !is_of_number(*it));
+    others.next().map_or(text.len(), |(end, _)| end)
 }
 
 /// Whether a text can name folders, refs and commits as it is.

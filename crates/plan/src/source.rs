@@ -10,56 +10,38 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::boxes::{BoxEdit, StoryCheck};
-use crate::change::{Change, SourceKind, Story, TaskFile, Warning};
+use crate::change::{Change, SourceKind, TaskFile};
 use crate::files;
 use crate::formats::{self, Found};
 use ralph_base::ids::StoryId;
 
 pub use crate::error::SourceError;
 pub use crate::formats::openspec::{Root, find_root, read_change};
+pub use crate::formats::speckit::current_feature;
+pub use crate::formats::{read_stories, tick_of};
 pub use crate::surroundings::Surroundings;
 pub use list::{Survey, survey};
 pub use outside::{keep_outside, keep_outside_again, put_back_outside};
 pub use target::{name_of, read_target};
 
-/// The name of the feature spec-kit works on, where it says so.
-pub fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
-    formats::speckit::current_feature(around)
-}
-
-/// The stories in files that were read before, and warnings about them. Of a `prd.json` that cannot
-/// be read there are none.
-pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
-    formats::read_stories(files, source)
-}
-
-/// What ticks the boxes of a story: the letter its file uses.
-pub fn tick_of(change: &Change, story: &StoryId) -> &'static [u8] {
-    formats::tick_of(change, story)
-}
-
 /// Reads a change again, from where it was read before.
 pub fn read_again(change: &Change, around: &Surroundings) -> Result<Change, SourceError> {
-    match (change.source, change.task_files.first()) {
-        (SourceKind::OpenSpec, _) => {
-            read_change(&Root::at(change.root.clone()), &change.name, around)
-        }
-        (_, Some(file)) => read_file(&file.path),
-        (kind, None) => {
-            let (name, path) = (change.name.clone(), change.root.clone());
-            Found { kind, name, path }.read()
-        }
-    }
+    read_from(&place(change), &change.name, around)
 }
 
 /// Where a change can be read from again: its file, or the folder `OpenSpec`'s plans belong to.
 /// None where no text can say it.
 pub fn place_of(change: &Change) -> Option<String> {
-    let path = match (change.source, change.task_files.first()) {
-        (SourceKind::OpenSpec, _) => &change.root,
-        (_, file) => file?.path.as_path(),
-    };
-    path.to_str().map(str::to_owned)
+    place(change).into_os_string().into_string().ok()
+}
+
+fn place(change: &Change) -> PathBuf {
+    match (change.source, change.task_files.first()) {
+        (SourceKind::OpenSpec, _) => change.root.clone(),
+        (_, Some(file)) => file.path.clone(),
+        // A folder that has documents, but no tasks yet.
+        (_, None) => change.root.join(formats::TASKS),
+    }
 }
 
 /// The folder with the task files of a change that was read from the place [`place_of`] says.

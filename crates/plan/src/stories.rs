@@ -130,7 +130,7 @@ fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
     let items = by_item.then(|| items(&outline, &tasks, rules.numbered_items));
     let mut segments = items.flatten().unwrap_or_else(|| match level {
         Some(level) => sections(&outline, level),
-        None => vec![whole_file(&outline, &file.label)],
+        None => vec![whole_file(&outline)],
     });
     segments.retain(|segment| work.is_empty() || segment.has_any(&work));
     distribute(tasks, &segments)
@@ -189,15 +189,14 @@ fn sections(outline: &Outline, level: usize) -> Vec<Segment> {
     found
 }
 
-fn whole_file(outline: &Outline, file: &str) -> Segment {
+fn whole_file(outline: &Outline) -> Segment {
     let first = outline.headings.first();
-    let title = first.map_or_else(|| stem(file), |heading| heading.title.as_str());
     Segment {
         lines: 0..outline.lines(),
         level: 0,
         label: Label {
             number: None,
-            title: title.to_owned(),
+            title: first.map_or_else(String::new, |heading| heading.title.clone()),
         },
     }
 }

@@ -3,6 +3,7 @@
 //! Never the first word of a sentence: what does not look like a number or a label is text.
 
 use crate::js;
+use crate::label::number_length;
 
 /// Splits a description into its id, if it has one, and the rest.
 pub(crate) fn split(raw: &str) -> (Option<String>, String) {
@@ -85,28 +86,13 @@ fn id_length(text: &str) -> Option<usize> {
         return None;
     }
     let dash = usize::from(letters > 0 && matches!(bytes.get(letters), Some(b'-' | b'.')));
-    let number = numbers_length(&bytes[letters + dash..])?;
+    let number = number_length(&text[letters + dash..]);
+    if number == 0 {
+        return None;
+    }
     let end = letters + dash + number;
     let suffix = letters == 0 && bytes.get(end).is_some_and(u8::is_ascii_lowercase);
     Some(end + usize::from(suffix))
-}
-
-/// The length of `1`, `1.2`, `1.2.3`; the last dot only where a digit follows.
-fn numbers_length(bytes: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        bytes[from..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count()
-    };
-    let mut end = digits(0);
-    if end == 0 {
-        return None;
-    }
-    while bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    Some(end)
 }
 
 #[cfg(test)]

@@ -96,45 +96,18 @@ pub fn read_tasks(bytes: &[u8]) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut start = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if let Some(found) = read_line(line) {
-            tasks.push(found.into_task(index + 1, start));
+        if let Some(mut task) = read_line(line) {
+            task.line = index + 1;
+            task.mark = start + task.mark.start..start + task.mark.end;
+            tasks.push(task);
         }
         start += line.len() + 1;
     }
     tasks
 }
 
-/// A task line, with offsets from the start of the line.
-struct FoundBox {
-    mark: Range<usize>,
-    state: TaskState,
-    raw: String,
-    indent: usize,
-}
-
-impl FoundBox {
-    fn into_task(self, line: usize, start: usize) -> Task {
-        let (id, text) = task_id::split(&self.raw);
-        Task {
-            line,
-            mark: start + self.mark.start..start + self.mark.end,
-            state: self.state,
-            kind: if self.raw.is_empty() {
-                TaskKind::Textless
-            } else {
-                TaskKind::Work
-            },
-            id,
-            text,
-            raw: self.raw,
-            indent: self.indent,
-            parent: None,
-        }
-    }
-}
-
-/// Reads one line without its line feed.
-fn read_line(line: &[u8]) -> Option<FoundBox> {
+/// Reads one line without its line feed, as if it were the whole file.
+fn read_line(line: &[u8]) -> Option<Task> {
     // Most lines are prose: no bracket, no task, no decoding.
     if !line.contains(&b'[') {
         return None;
@@ -160,28 +133,36 @@ fn original_offset(line: &[u8], decoded: usize) -> usize {
         }
         let invalid = chunk.invalid().len();
         bytes += valid + invalid;
-        chars += valid
-            + if invalid == 0 {
-                0
-            } else {
-                char::REPLACEMENT_CHARACTER.len_utf8()
-            };
+        if invalid > 0 {
+            chars += valid + char::REPLACEMENT_CHARACTER.len_utf8();
+        }
     }
     bytes
 }
 
-fn match_box(line: &str) -> Option<FoundBox> {
+fn match_box(line: &str) -> Option<Task> {
     let bulleted = js::trim_start(line);
     let rest = js::trim_start(skip_bullet(bulleted)?).strip_prefix('[')?;
     let open = line.len() - rest.len();
     let (mark, after) = split_mark(rest)?;
     let text = js::trim_start(after);
     let end = text.find(js::ends_line).unwrap_or(text.len());
-    Some(FoundBox {
+    let raw = js::trim(&text[..end]).to_owned();
+    let (id, text) = task_id::split(&raw);
+    Some(Task {
+        line: 1,
         mark: open..open + mark.len(),
         state: state_of(mark),
-        raw: js::trim(&text[..end]).to_owned(),
+        kind: if raw.is_empty() {
+            TaskKind::Textless
+        } else {
+            TaskKind::Work
+        },
+        raw,
+        id,
+        text,
         indent: columns(&line[..line.len() - bulleted.len()]),
+        parent: None,
     })
 }
 

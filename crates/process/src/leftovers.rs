@@ -9,6 +9,8 @@ use crate::sweep::Swept;
 #[cfg(target_os = "linux")]
 use crate::table::{Entry, Table};
 use ralph_base::ids::RunId;
+#[cfg(target_os = "linux")]
+use ralph_base::os::boot;
 
 /// What identifies a process to a later run of this program, across reboots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +41,6 @@ impl ProcessIdentity {
     pub(crate) fn of(_pid: Pid) -> Option<Self> {
         None
     }
-}
-
-#[cfg(target_os = "linux")]
-fn boot() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
 }
 
 /// Ends all processes of the given runs, found by their environment, and of the recorded

@@ -119,7 +119,7 @@ pub struct ProcessSpec {
     pub stdout: PathBuf,
     /// Where its standard error goes.
     pub stderr: Stderr,
-    /// How long a line may get in memory.
+    /// How much of a line is held in memory.
     pub line_cap: usize,
     /// Marks every process that comes of this one; unique.
     pub marker: String,

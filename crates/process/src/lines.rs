@@ -12,7 +12,7 @@ pub(crate) struct LineSplitter {
     begun: bool,
 }
 
-/// One huge line must not keep its memory for ever.
+/// How much memory is kept for the next line after a huge one.
 const HELD_FOR_LONG: usize = 64 * 1024;
 
 impl LineSplitter {

@@ -45,7 +45,7 @@ impl Tail {
         read > 0
     }
 
-    /// Reads no further than the present end: another process may go on writing for ever.
+    /// Reads no further than the present end: another process may never stop writing.
     pub(crate) fn stop_at_end(&mut self) {
         let position = self.file.stream_position().unwrap_or(0);
         let length = self.file.metadata().map_or(position, |data| data.len());

@@ -33,7 +33,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_run::records::event::Record;
 
 /// Shows a run while it happens, from its records alone.

@@ -40,7 +40,7 @@ use crate::policy::Policy;
 use crate::records::event::{Event, Record, Request};
 use crate::records::notifier::Notifier;
 use place::Place;
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;

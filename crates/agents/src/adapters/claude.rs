@@ -4,16 +4,16 @@
 //! `result` ends a turn, not the process: what follows it may overrule it.
 
 mod spending;
-pub(super) mod wire;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use self::spending::Spending;
-use self::wire::{ApiRetry, Head, Init, MessageLine, RateLimit, Refusal, Turn};
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{AgentEvent, event_text};
+use crate::agent_event::{Usage, event_text};
 use crate::dialect::api_error::OTHER_MODEL;
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, leading_kind, parse};
+use crate::dialect::json::{count, is_true, items, short, size, text, whole};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble, TurnEnd};
 
 /// Why a turn ended whose conversation outgrew the model's context.
@@ -106,23 +106,15 @@ pub struct Claude {
 }
 
 impl Parser for Claude {
-    fn line(&mut self, line: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        // Nearly all lines are one of these, and such a line is long: it is read just once.
-        let head = match leading_kind(line) {
-            Some(kind @ ("assistant" | "user")) => Head::of_kind(kind),
-            _ => parse(line)?,
-        };
-        match (head.kind.as_str(), head.subtype.as_str()) {
-            ("system", "init") => on_init(parse(line)?, stream),
-            ("system", "api_retry") => on_retry(&parse(line)?, stream),
-            ("system", "permission_denied") => on_refusal(&parse(line)?, stream),
-            ("assistant", _) => self.on_assistant(parse(line)?, stream),
-            ("user", _) => on_tool_results(&parse(line)?, stream),
-            ("rate_limit_event", _) => {
-                let line: wire::RateLimitEvent = parse(line)?;
-                self.on_rate_limit(&line.rate_limit_info);
-            }
-            ("result", _) => self.on_result(&parse(line)?, stream),
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        match (text(&line["type"]), text(&line["subtype"])) {
+            ("system", "init") => on_init(line, stream),
+            ("system", "api_retry") => on_retry(line, stream),
+            ("system", "permission_denied") => on_refusal(line, stream),
+            ("assistant", _) => self.on_assistant(line, stream),
+            ("user", _) => on_tool_results(line, stream),
+            ("rate_limit_event", _) => self.on_rate_limit(&line["rate_limit_info"]),
+            ("result", _) => self.on_result(line, stream),
             // Heartbeats, partial messages and bookkeeping: activity without words.
             ("system" | "stream_event" | "tool_progress", _) => {}
             _ => return Err(NotUnderstood),
@@ -132,89 +124,68 @@ impl Parser for Claude {
 }
 
 impl Claude {
-    fn on_assistant(&mut self, line: MessageLine, stream: &mut StreamState) {
-        let is_main = line.parent_tool_use_id.is_empty();
-        if line.is_api_error_message.0 {
+    fn on_assistant(&mut self, line: &Value, stream: &mut StreamState) {
+        let is_main = is_main(line);
+        if is_true(&line["is_api_error_message"]) {
             // A sub-agent's failure is its parent's to deal with.
             if is_main {
-                self.on_api_error(&line, stream);
+                self.on_api_error(line, stream);
             }
             return;
         }
+        let message = &line["message"];
+        let id = text(&message["id"]);
         if is_main {
             begin_turn(stream);
             // Whatever was wrong is over.
             stream.trouble = None;
-            if line.message.id != self.message_id {
-                self.message_id.clone_from(&line.message.id);
+            if id != self.message_id {
+                id.clone_into(&mut self.message_id);
                 stream.forget_promise();
             }
         }
-        line.message.content.report(is_main, stream);
-        if self.spending.count(line.message.id, line.message.usage) {
+        for block in blocks(&message["content"]) {
+            report(block, is_main, stream);
+        }
+        if self.spending.count(id, &usage(&message["usage"])) {
             stream.set_usage(self.spending.total());
         }
     }
 
-    fn on_api_error(&mut self, line: &MessageLine, stream: &mut StreamState) {
+    fn on_api_error(&mut self, line: &Value, stream: &mut StreamState) {
         begin_turn(stream);
-        let signs = Signs {
-            category: &line.error.0,
-            api_error: &line.api_error.0,
-            reason: "",
-            status: line.api_error_status.whole(),
-        };
-        stream.fail(self.trouble(line.message.content.text(), &signs));
+        let content = blocks(&line["message"]["content"]);
+        let words: Vec<&str> = content.iter().map(words_of).collect();
+        let message = event_text(words.join("\n").trim());
+        stream.fail(self.trouble(message, text(&line["error"]), line));
     }
 
     /// A rejection alone ends nothing (the agent may go on beyond its plan); it says when the
     /// limit that follows it will be over.
-    fn on_rate_limit(&mut self, limit: &RateLimit) {
-        if limit.status.0 == "rejected" {
-            self.resets_at = limit.resets_at();
+    fn on_rate_limit(&mut self, limit: &Value) {
+        if text(&limit["status"]) == "rejected" {
+            let seconds = whole(&limit["resetsAt"]).and_then(|it| i64::try_from(it).ok());
+            self.resets_at = seconds.and_then(|it| Timestamp::from_second(it).ok());
         }
     }
 
-    fn on_result(&mut self, line: &Turn, stream: &mut StreamState) {
-        let is_error = line.is_error.0 || line.subtype.0 != "success";
-        if let Some(text) = &line.result {
-            stream.set_final_text(text);
-        }
+    fn on_result(&mut self, line: &Value, stream: &mut StreamState) {
+        let is_error = begin_result(line, stream);
         if is_error && stream.trouble.is_none() {
-            stream.fail(self.result_trouble(line));
+            stream.fail(self.trouble(result_message(line), "", line));
         }
         stream.finish(is_error);
         self.spending.settle(line);
         stream.set_usage(self.spending.total());
     }
 
-    fn result_trouble(&self, line: &Turn) -> Trouble {
-        let errors: Vec<&str> = line
-            .errors
-            .iter()
-            .map(|error| error.0.as_str())
-            .filter(|error| !error.starts_with(DIAGNOSTIC))
-            .collect();
-        let message = match &line.result {
-            Some(text) if !text.is_empty() => event_text(text),
-            _ if !errors.is_empty() => errors.join("; "),
-            _ if line.terminal_reason.0.starts_with("aborted") => "interrupted".to_owned(),
-            _ => line.subtype.0.replace('_', " "),
-        };
-        let signs = Signs {
-            category: "",
-            api_error: &line.api_error.0,
-            reason: &line.terminal_reason.0,
-            status: line.api_error_status.whole(),
-        };
-        self.trouble(message, &signs)
-    }
-
-    fn trouble(&self, message: String, signs: &Signs<'_>) -> Trouble {
-        if signs.reason == OVERFLOW || message.starts_with(TOO_LONG) {
+    /// What a failure follows from, by its category and the other signs of its line.
+    fn trouble(&self, message: String, category: &str, line: &Value) -> Trouble {
+        if text(&line["terminal_reason"]) == OVERFLOW || message.starts_with(TOO_LONG) {
             return Trouble::Overflow(message);
         }
-        match (signs.category, signs.api_error, signs.status) {
+        let api_error = text(&line["api_error"]);
+        match (category, api_error, whole(&line["api_error_status"])) {
             ("rate_limit", _, _) | (_, "usage_limit_reached", _) | (_, _, Some(429)) => {
                 Trouble::limit(message, self.resets_at)
             }
@@ -229,19 +200,52 @@ impl Claude {
     }
 }
 
-/// What a line says about the nature of an API failure.
-struct Signs<'a> {
-    category: &'a str,
-    api_error: &'a str,
-    reason: &'a str,
-    status: Option<u64>,
-}
-
 /// A turn that follows a finished one overrules it.
 fn begin_turn(stream: &mut StreamState) {
     if stream.turn != TurnEnd::Open {
         stream.resume();
         stream.forget_promise();
+    }
+}
+
+/// Whether a line is about the main agent, not one of its sub-agents.
+pub(super) fn is_main(line: &Value) -> bool {
+    text(&line["parent_tool_use_id"]).is_empty()
+}
+
+/// The blocks of a message's content; a content that is one text is a block by itself.
+pub(super) fn blocks(content: &Value) -> &[Value] {
+    match content {
+        Value::Array(blocks) => blocks,
+        other => std::slice::from_ref(other),
+    }
+}
+
+/// The words of a block of text.
+pub(super) fn words_of(block: &Value) -> &str {
+    block.as_str().unwrap_or_else(|| text(&block["text"]))
+}
+
+/// Reports what an agent said, or which tool it called. What a sub-agent says is for its parent.
+pub(super) fn report(block: &Value, is_main: bool, stream: &mut StreamState) {
+    match text(&block["type"]) {
+        _ if is_main && block.is_string() => stream.text(words_of(block)),
+        "text" if is_main => stream.text(words_of(block)),
+        "thinking" if is_main => stream.thinking(text(&block["thinking"])),
+        "tool_use" if is_main => stream.tool_call(&block["name"], &block["input"]),
+        "tool_use" => stream.sub_agent_tool_call(&block["name"], &block["input"]),
+        _ => {}
+    }
+}
+
+/// The tokens of a message or a turn.
+pub(super) fn usage(tokens: &Value) -> Usage {
+    Usage {
+        input_tokens: count(&tokens["input_tokens"]),
+        output_tokens: count(&tokens["output_tokens"]),
+        cache_read_tokens: count(&tokens["cache_read_input_tokens"]),
+        cache_write_tokens: count(&tokens["cache_creation_input_tokens"]),
+        cost_usd: None,
     }
 }
 
@@ -255,58 +259,71 @@ fn refused(message: &str, category: &str) -> Trouble {
     Trouble::auth(message, fix)
 }
 
-impl RateLimit {
-    fn resets_at(&self) -> Option<Timestamp> {
-        let seconds = i64::try_from(self.resets_at.whole()?).ok()?;
-        Timestamp::from_second(seconds).ok()
-    }
-}
-
-pub(super) fn on_init(init: Init, stream: &mut StreamState) {
+pub(super) fn on_init(line: &Value, stream: &mut StreamState) {
     begin_turn(stream);
-    stream.folder = init.cwd.0;
-    stream.begin_session(init.session_id, init.model);
+    short(&line["cwd"]).clone_into(&mut stream.folder);
+    stream.begin_session(&line["session_id"], &line["model"]);
 }
 
-pub(super) fn on_tool_results(line: &MessageLine, stream: &mut StreamState) {
-    let blocks = line.message.content.0.iter();
-    for block in blocks.filter(|block| block.kind == "tool_result") {
-        stream.tool_result(block.content.0, block.is_error.0);
+pub(super) fn on_tool_results(line: &Value, stream: &mut StreamState) {
+    let blocks = blocks(&line["message"]["content"]).iter();
+    for block in blocks.filter(|block| block["type"] == "tool_result") {
+        stream.tool_result(size(&block["content"]), is_true(&block["is_error"]));
     }
 }
 
-fn on_retry(line: &ApiRetry, stream: &mut StreamState) {
+/// Takes the final text of a result; true if the result is a failure.
+pub(super) fn begin_result(line: &Value, stream: &mut StreamState) -> bool {
+    if let Some(text) = line["result"].as_str() {
+        stream.set_final_text(text);
+    }
+    is_true(&line["is_error"]) || line["subtype"] != "success"
+}
+
+fn result_message(line: &Value) -> String {
+    let errors: Vec<&str> = items(&line["errors"])
+        .iter()
+        .map(short)
+        .filter(|error| !error.starts_with(DIAGNOSTIC))
+        .collect();
+    match text(&line["result"]) {
+        "" if !errors.is_empty() => errors.join("; "),
+        "" if text(&line["terminal_reason"]).starts_with("aborted") => "interrupted".to_owned(),
+        "" => short(&line["subtype"]).replace('_', " "),
+        result => event_text(result),
+    }
+}
+
+fn on_retry(line: &Value, stream: &mut StreamState) {
     stream.retrying(retrying(line));
-    let is_hopeless = line.error.0 == LOGIN && line.attempt.count() >= LOGIN_RETRIES;
+    let is_hopeless = line["error"] == LOGIN && count(&line["attempt"]) >= LOGIN_RETRIES;
     if is_hopeless && !matches!(stream.trouble, Some(Trouble::Auth(_))) {
         stream.fail(refused(&failure(line), LOGIN));
     }
 }
 
-fn on_refusal(line: &Refusal, stream: &mut StreamState) {
-    let message = format!("{} was refused: {}", line.tool_name.0, line.message.0);
-    stream.push(AgentEvent::Error { message });
+fn on_refusal(line: &Value, stream: &mut StreamState) {
+    let (tool, message) = (short(&line["tool_name"]), short(&line["message"]));
+    stream.error(&format!("{tool} was refused: {message}"));
 }
 
 /// What went wrong with a request.
-fn failure(line: &ApiRetry) -> String {
-    let what = match line.error.0.as_str() {
+fn failure(line: &Value) -> String {
+    let what = match short(&line["error"]) {
         "" => "the request failed".to_owned(),
         error => error.replace('_', " "),
     };
-    match line.error_status.whole() {
+    match whole(&line["error_status"]) {
         Some(status) => format!("{what} ({status})"),
         None => what,
     }
 }
 
-fn retrying(line: &ApiRetry) -> String {
-    let attempts = line.attempt.whole().zip(line.max_retries.whole());
+fn retrying(line: &Value) -> String {
+    let attempts = whole(&line["attempt"]).zip(whole(&line["max_retries"]));
     let attempts = attempts.map(|(attempt, all)| format!(", retry {attempt} of {all}"));
-    let delay = line
-        .retry_delay_ms
-        .0
-        .map(|ms| format!(" in {:.1} s", ms / 1000.0));
+    let delay = line["retry_delay_ms"].as_f64();
+    let delay = delay.map(|ms| format!(" in {:.1} s", ms / 1000.0));
     failure(line) + &attempts.unwrap_or_default() + &delay.unwrap_or_default()
 }
 

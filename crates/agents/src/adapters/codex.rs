@@ -3,18 +3,18 @@
 //! An `error` is not fatal by itself: it also reports retries, and Codex may retry forever. The last whole message before `turn.completed` is the final one.
 
 mod reset;
-mod wire;
 
 use std::collections::VecDeque;
 
 use jiff::Zoned;
+use serde_json::Value;
 
-use self::wire::{Item, Line};
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{AgentEvent, event_text};
+use crate::agent_event::{AgentEvent, Usage, event_text};
 use crate::dialect::api_error::{ApiError, in_words, number_after};
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
-use crate::dialect::tool_input::{inside, one_line};
+use crate::dialect::json::{count, is_nonzero, is_true, items, short, size, text};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
+use crate::dialect::tool_input::{inside, one_line, summary};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
@@ -104,19 +104,18 @@ pub(crate) struct Codex {
 }
 
 impl Parser for Codex {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let line: Line = parse(bytes)?;
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
         let held = self.held.take();
-        if line.kind == "turn.failed" {
-            stream.fail(self.sort(&line.error.message));
+        if line["type"] == "turn.failed" {
+            stream.fail(self.sort(text(&line["error"]["message"])));
             stream.finish(true);
             return Ok(());
         }
         if let Some(message) = held {
-            stream.push(AgentEvent::Error { message });
+            stream.error(&message);
         }
-        match line.kind.as_str() {
-            "thread.started" => stream.begin_session(line.thread_id.0, None),
+        match text(&line["type"]) {
+            "thread.started" => stream.begin_session(&line["thread_id"], &Value::Null),
             "turn.started" => {
                 stream.turn = TurnEnd::Open;
                 stream.forget_promise();
@@ -125,11 +124,11 @@ impl Parser for Codex {
             "turn.completed" => {
                 self.goes_on(stream);
                 stream.finish(false);
-                stream.set_usage(line.usage.into());
+                stream.set_usage(usage(&line["usage"]));
             }
-            "error" => self.on_error(&line.message, stream),
-            "item.started" | "item.updated" => self.on_begun(&line.item, stream)?,
-            "item.completed" => self.on_item(&line.item, stream)?,
+            "error" => self.on_error(text(&line["message"]), stream),
+            "item.started" | "item.updated" => self.on_begun(&line["item"], stream)?,
+            "item.completed" => self.on_item(&line["item"], stream)?,
             _ => return Err(NotUnderstood),
         }
         Ok(())
@@ -137,8 +136,8 @@ impl Parser for Codex {
 
     fn end(&mut self, ended: &ProcessEnd<'_>, stream: &mut StreamState) {
         let last_error = self.held.take();
-        if let Some(message) = last_error.clone() {
-            stream.push(AgentEvent::Error { message });
+        if let Some(message) = &last_error {
+            stream.error(message);
         }
         if stream.turn != TurnEnd::Open || stream.trouble.is_some() {
             return;
@@ -171,12 +170,12 @@ impl Codex {
         self.waits = 0;
     }
 
-    fn on_begun(&mut self, item: &Item, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+    fn on_begun(&mut self, item: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
         self.goes_on(stream);
         match tool_call(item, &stream.folder) {
-            Some(_) if self.calls.contains(&item.id.0) => {}
+            Some(_) if self.calls.iter().any(|id| id == short(&item["id"])) => {}
             Some(call) => {
-                self.calls.push_back(item.id.0.clone());
+                self.calls.push_back(short(&item["id"]).to_owned());
                 if self.calls.len() > CALLS_KEPT {
                     self.calls.pop_front();
                 }
@@ -184,32 +183,32 @@ impl Codex {
                 stream.forget_promise();
                 stream.push(call);
             }
-            None if WORDS.contains(&item.kind.0.as_str()) => {}
+            None if WORDS.contains(&text(&item["type"])) => {}
             None => return Err(NotUnderstood),
         }
         Ok(())
     }
 
-    fn on_item(&mut self, item: &Item, stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        match item.kind.0.as_str() {
+    fn on_item(&mut self, item: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        match text(&item["type"]) {
             "agent_message" => {
                 self.goes_on(stream);
                 stream.forget_promise();
-                stream.text(&item.text);
+                stream.text(text(&item["text"]));
             }
             "reasoning" => {
                 self.goes_on(stream);
-                stream.thinking(&item.text);
+                stream.thinking(text(&item["text"]));
             }
             // A warning.
-            "error" => stream.push(AgentEvent::Error {
-                message: event_text(&item.message),
-            }),
+            "error" => stream.error(text(&item["message"])),
             kind => {
                 self.on_begun(item, stream)?;
                 if kind != PLAN {
-                    self.calls.retain(|id| *id != item.id.0);
-                    stream.tool_result(item.answer_bytes(), item.is_failed());
+                    self.calls.retain(|id| id != short(&item["id"]));
+                    let bytes = size(&item["aggregated_output"]) + size(&item["result"]);
+                    let has_failed = item["status"] == "failed" || is_nonzero(&item["exit_code"]);
+                    stream.tool_result(bytes, has_failed);
                 }
             }
         }
@@ -258,34 +257,59 @@ impl Codex {
     }
 }
 
-fn tool_call(item: &Item, folder: &str) -> Option<AgentEvent> {
-    let (tool, summary) = match item.kind.0.as_str() {
-        "command_execution" => ("shell".to_owned(), one_line(&bare(&item.command.0))),
+fn tool_call(item: &Value, folder: &str) -> Option<AgentEvent> {
+    let (tool, summary) = match text(&item["type"]) {
+        "command_execution" => ("shell".to_owned(), one_line(&bare(short(&item["command"])))),
         "file_change" => ("edit".to_owned(), changes(item, folder)),
-        "web_search" => ("web_search".to_owned(), one_line(&item.query.0)),
-        PLAN => ("plan".to_owned(), item.plan()),
+        "web_search" => ("web_search".to_owned(), one_line(short(&item["query"]))),
+        PLAN => ("plan".to_owned(), plan(items(&item["items"]))),
         "mcp_tool_call" | "collab_tool_call" => (
-            one_line(&format!("{} {}", item.server.0, item.tool.0)),
-            item.arguments.summary(folder),
+            one_line(&format!(
+                "{} {}",
+                short(&item["server"]),
+                short(&item["tool"])
+            )),
+            summary(&item["arguments"], folder),
         ),
         _ => return None,
     };
     Some(AgentEvent::ToolCall { tool, summary })
 }
 
-fn changes(item: &Item, folder: &str) -> String {
-    let paths: Vec<String> = item
-        .changes
+fn changes(item: &Value, folder: &str) -> String {
+    let paths: Vec<String> = items(&item["changes"])
         .iter()
         .map(|change| {
-            let path = inside(&change.path.0, folder);
-            match change.kind.0.as_str() {
+            let path = inside(short(&change["path"]), folder);
+            match short(&change["kind"]) {
                 "" | "update" => path.to_owned(),
                 kind => format!("{kind} {path}"),
             }
         })
         .collect();
     one_line(&paths.join(", "))
+}
+
+/// How far the agent's plan is, and its next step.
+fn plan(steps: &[Value]) -> String {
+    let (done, left): (Vec<&Value>, Vec<&Value>) =
+        steps.iter().partition(|step| is_true(&step["completed"]));
+    let next = left.first().map_or("", |step| short(&step["text"]));
+    let plan = format!("{} of {} done {next}", done.len(), steps.len());
+    plan.trim_end().to_owned()
+}
+
+/// What the thread used so far; the input includes what came from the cache and went there.
+fn usage(tokens: &Value) -> Usage {
+    let read = count(&tokens["cached_input_tokens"]);
+    let written = count(&tokens["cache_write_input_tokens"]);
+    Usage {
+        input_tokens: count(&tokens["input_tokens"]).saturating_sub(read + written),
+        output_tokens: count(&tokens["output_tokens"]),
+        cache_read_tokens: read,
+        cache_write_tokens: written,
+        cost_usd: None,
+    }
 }
 
 /// The reason inside of `1/5 (reason)`.

@@ -3,26 +3,16 @@
 //! Only whole messages are read. It repeats the prompt, which is not its own word. It does not
 //! report how many tokens it used.
 
-mod wire;
+use serde_json::Value;
 
-use self::wire::{Data, Head, Line};
 use super::adapter::{Adapter, Login};
 use crate::dialect::Output;
 use crate::dialect::api_error::ApiError;
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{is_nonzero, is_true, short, size, text, whole};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 
 /// How to log in.
 const LOG_IN: &str = "run `copilot` once and log in, or set `COPILOT_GITHUB_TOKEN`";
-
-/// Lines whose fields are read.
-const READ: [&str; 6] = [
-    "assistant.message",
-    "assistant.turn_retry",
-    "tool.execution_start",
-    "tool.execution_complete",
-    "session.error",
-    "result",
-];
 
 /// How Copilot is called.
 pub(crate) static ADAPTER: Adapter = Adapter {
@@ -75,47 +65,49 @@ pub(crate) static ADAPTER: Adapter = Adapter {
 pub(crate) struct Copilot;
 
 impl Parser for Copilot {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let head: Head = parse(bytes)?;
-        if !READ.contains(&head.kind.as_str()) {
-            return is_quiet(&head.kind).then_some(()).ok_or(NotUnderstood);
-        }
-        let line: Line = parse(bytes)?;
-        let is_main = line.agent.is_empty();
-        let data = line.data;
-        match head.kind.as_str() {
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let is_main = text(&line["agentId"]).is_empty();
+        let data = &line["data"];
+        match text(&line["type"]) {
             // What a sub-agent says is for its parent, and so is its failure.
             "assistant.message" | "session.error" if !is_main => {}
             "assistant.message" => {
                 stream.resume();
                 stream.forget_promise();
-                stream.text(&data.content);
+                stream.text(text(&data["content"]));
             }
-            "assistant.turn_retry" => stream.retrying(data.reason.0.replace('_', " ")),
-            "tool.execution_start" if is_main => stream.tool_call(data.tool.0, &data.arguments),
-            "tool.execution_start" => stream.sub_agent_tool_call(data.tool.0, &data.arguments),
+            "assistant.turn_retry" => stream.retrying(short(&data["reason"]).replace('_', " ")),
+            "tool.execution_start" if is_main => {
+                stream.tool_call(&data["toolName"], &data["arguments"]);
+            }
+            "tool.execution_start" => {
+                stream.sub_agent_tool_call(&data["toolName"], &data["arguments"]);
+            }
             "tool.execution_complete" => {
-                let has_failed = data.shell.exit_code.0.is_some_and(|code| code != 0.0);
-                let bytes = data.result.content.0 + data.error.0;
-                stream.tool_result(bytes, !data.success.0 || has_failed);
+                let has_failed = is_nonzero(&data["shellExecution"]["exitCode"]);
+                let bytes = size(&data["result"]["content"]) + size(&data["error"]);
+                stream.tool_result(bytes, !is_true(&data["success"]) || has_failed);
             }
-            "session.error" => on_error(&data, stream),
-            _ => {
-                stream.session = Some(line.session.0);
-                stream.finish(line.exit_code.0 != Some(0.0) || stream.trouble.is_some());
+            "session.error" => on_error(data, stream),
+            "result" => {
+                stream.session = Some(short(&line["sessionId"]).to_owned());
+                let has_failed = line["exitCode"].as_f64() != Some(0.0);
+                stream.finish(has_failed || stream.trouble.is_some());
             }
+            kind if is_quiet(kind) => {}
+            _ => return Err(NotUnderstood),
         }
         Ok(())
     }
 }
 
-fn on_error(data: &Data, stream: &mut StreamState) {
-    let status = data.status.whole().or(match data.error_type.0.as_str() {
+fn on_error(data: &Value, stream: &mut StreamState) {
+    let status = whole(&data["statusCode"]).or(match text(&data["errorType"]) {
         "authentication" => Some(401),
         "rate_limit" => Some(429),
         _ => None,
     });
-    stream.fail(ApiError::new(status, &data.message, LOG_IN).trouble());
+    stream.fail(ApiError::new(status, text(&data["message"]), LOG_IN).trouble());
 }
 
 /// Pieces of messages and bookkeeping: activity without words.

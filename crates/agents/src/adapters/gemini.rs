@@ -5,15 +5,15 @@
 //! code is an HTTP status modulo 256.
 
 mod quota;
-mod wire;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
-use self::wire::{Line, Stats};
 use super::adapter::{Adapter, Login};
-use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, number_after, unwrapped};
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{count, size, text};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
@@ -82,34 +82,28 @@ pub(crate) static ADAPTER: Adapter = Adapter {
 pub(crate) struct Gemini;
 
 impl Parser for Gemini {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let line: Line = parse(bytes)?;
-        match (line.kind.as_str(), line.role.0.as_str()) {
-            ("init", _) => {
-                let model = Some(line.model.0).filter(|model| !model.is_empty());
-                stream.begin_session(line.session_id.0, model);
-            }
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        match (text(&line["type"]), text(&line["role"])) {
+            ("init", _) => stream.begin_session(&line["session_id"], &line["model"]),
             ("message", "assistant") => {
                 stream.resume();
-                stream.text_piece(&line.content);
+                stream.text_piece(text(&line["content"]));
             }
             ("message", _) => {}
             ("tool_use", _) => {
                 stream.resume();
-                stream.tool_call(line.tool_name.0, &line.parameters);
+                stream.tool_call(&line["tool_name"], &line["parameters"]);
             }
             ("tool_result", _) => {
-                let bytes = line.output.0 + line.error.message.len() as u64;
-                stream.tool_result(bytes, line.status.0 == "error");
+                let bytes = size(&line["output"]) + size(&line["error"]["message"]);
+                stream.tool_result(bytes, line["status"] == "error");
             }
-            // A warning such as a loop that was broken off; what was said before it is void.
+            // A warning, such as a loop that was stopped; what was said before it is void.
             ("error", _) => {
                 stream.forget_promise();
-                stream.push(AgentEvent::Error {
-                    message: event_text(&line.message),
-                });
+                stream.error(text(&line["message"]));
             }
-            ("result", _) => on_result(&line, stream),
+            ("result", _) => on_result(line, stream),
             _ => return Err(NotUnderstood),
         }
         Ok(())
@@ -135,14 +129,14 @@ impl Parser for Gemini {
     }
 }
 
-fn on_result(line: &Line, stream: &mut StreamState) {
-    let is_error = line.status.0 != "success";
+fn on_result(line: &Value, stream: &mut StreamState) {
+    let is_error = line["status"] != "success";
     if is_error {
-        let failed_at = line.timestamp.0.parse::<Timestamp>().ok();
-        stream.fail(sort(&line.error.message, failed_at));
+        let failed_at = text(&line["timestamp"]).parse::<Timestamp>().ok();
+        stream.fail(sort(text(&line["error"]["message"]), failed_at));
     }
     stream.finish(is_error);
-    stream.set_usage(line.stats.into());
+    stream.set_usage(usage(&line["stats"]));
 }
 
 /// What the exit code says that the stream did not.
@@ -185,19 +179,18 @@ fn sort(message: &str, failed_at: Option<Timestamp>) -> Trouble {
     .trouble()
 }
 
-impl From<Stats> for Usage {
-    fn from(stats: Stats) -> Self {
-        let (total, input) = (stats.total_tokens.count(), stats.input_tokens.count());
-        // Thoughts are part of the total only.
-        let output = stats.output_tokens.count().max(total.saturating_sub(input));
-        Self {
-            input_tokens: input,
-            output_tokens: output,
-            cache_read_tokens: stats.cached.count(),
-            ..Self::default()
-        }
-        .without_cached_input()
+/// What the process used; the input includes what came from the cache.
+fn usage(stats: &Value) -> Usage {
+    let (total, input) = (count(&stats["total_tokens"]), count(&stats["input_tokens"]));
+    // Thoughts are part of the total only.
+    let output = count(&stats["output_tokens"]).max(total.saturating_sub(input));
+    Usage {
+        input_tokens: input,
+        output_tokens: output,
+        cache_read_tokens: count(&stats["cached"]),
+        ..Usage::default()
     }
+    .without_cached_input()
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@
 //! agent. It counts as one only where no model is named as its author: the words of a model come
 //! with the id of its answer.
 
-mod wire;
+use serde_json::Value;
 
-use self::wire::{Block, Line, Message};
 use super::adapter::{Adapter, Login};
 use crate::agent_event::Usage;
 use crate::dialect::Output;
 use crate::dialect::api_error::{ApiError, number_after};
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{count, is_true, items, short, size, text};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 
 /// How to log in.
 const LOG_IN: &str = "set it up with `goose configure`, or set the key of its provider";
@@ -73,21 +73,20 @@ pub(crate) struct Goose {
 }
 
 impl Parser for Goose {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let line: Line = parse(bytes)?;
-        match line.kind.as_str() {
-            "message" => self.on_message(line.message, stream),
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        match text(&line["type"]) {
+            "message" => self.on_message(&line["message"], stream),
             "complete" => {
                 stream.finish(stream.trouble.is_some());
                 stream.set_usage(Usage {
-                    input_tokens: line.input_tokens.count(),
-                    output_tokens: line.output_tokens.count(),
+                    input_tokens: count(&line["input_tokens"]),
+                    output_tokens: count(&line["output_tokens"]),
                     ..Usage::default()
                 });
             }
             // What its tools report while they run.
             "notification" => {}
-            "error" => on_failure(&line.error.0, stream),
+            "error" => on_failure(short(&line["error"]), stream),
             _ => return Err(NotUnderstood),
         }
         Ok(())
@@ -95,27 +94,31 @@ impl Parser for Goose {
 }
 
 impl Goose {
-    fn on_message(&mut self, message: Message, stream: &mut StreamState) {
-        let is_model = message.role.0 == "assistant";
-        for block in message.content {
-            match block.kind.0.as_str() {
-                "text" if is_model && message.id.is_empty() && is_failure(&block) => {
-                    on_failure(&block.text, stream);
+    fn on_message(&mut self, message: &Value, stream: &mut StreamState) {
+        let is_model = message["role"] == "assistant";
+        // Of the model's answer; goose's own words have none.
+        let id = short(&message["id"]);
+        for block in items(&message["content"]) {
+            let words = text(&block["text"]);
+            match text(&block["type"]) {
+                "text" if is_model && id.is_empty() && words.starts_with(FAILURE) => {
+                    on_failure(words, stream);
                 }
                 "text" if is_model => {
                     stream.resume();
-                    self.begin_answer(&message.id.0, stream);
-                    stream.text_piece(&block.text);
+                    self.begin_answer(id, stream);
+                    stream.text_piece(words);
                 }
                 "toolRequest" => {
                     stream.resume();
-                    let call = block.call.value;
-                    stream.tool_call(call.name.0, &call.arguments);
+                    let call = &block["toolCall"]["value"];
+                    stream.tool_call(&call["name"], &call["arguments"]);
                 }
                 "toolResponse" => {
-                    let (answer, value) = (&block.answer, &block.answer.value);
-                    let is_error = answer.status.0 != "success" || value.is_error.0;
-                    stream.tool_result(value.content.0 + answer.error.0, is_error);
+                    let answer = &block["toolResult"];
+                    let value = &answer["value"];
+                    let is_error = answer["status"] != "success" || is_true(&value["isError"]);
+                    stream.tool_result(size(&value["content"]) + size(&answer["error"]), is_error);
                 }
                 _ => {}
             }
@@ -138,10 +141,6 @@ fn on_failure(text: &str, stream: &mut StreamState) {
     let message = text.split_once(ADVICE).map_or(text, |(words, _)| words);
     let status = number_after(message, "Status: ");
     stream.fail(ApiError::new(status, message, LOG_IN).trouble());
-}
-
-fn is_failure(block: &Block) -> bool {
-    block.text.starts_with(FAILURE)
 }
 
 #[cfg(test)]

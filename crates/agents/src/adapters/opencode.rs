@@ -5,15 +5,14 @@
 //! it overrules it (opencode continues by itself after it compacted the conversation). An `error`
 //! is final only where no step follows it.
 
-mod wire;
-
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
-use self::wire::{Failure, Line, Part, Tokens};
 use super::adapter::{Adapter, Login, Probe};
 use crate::agent_event::{AgentEvent, Usage, event_text};
 use crate::dialect::api_error::ApiError;
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{count, is_nonzero, is_true, short, size, text, whole};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
@@ -104,27 +103,27 @@ fn credentials_in(said: &str) -> Option<bool> {
 pub(crate) struct Opencode;
 
 impl Parser for Opencode {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let line: Line = parse(bytes)?;
-        if stream.session.is_none() && !line.session.is_empty() {
-            stream.begin_session(line.session.0.clone(), None);
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let (session, part) = (short(&line["sessionID"]), &line["part"]);
+        if stream.session.is_none() && !session.is_empty() {
+            stream.begin_session(&line["sessionID"], &Value::Null);
         }
         // What a sub-agent says is for its parent.
-        if stream.session.as_ref() != Some(&line.session.0) && !line.session.is_empty() {
+        if stream.session.as_deref() != Some(session) && !session.is_empty() {
             return Ok(());
         }
-        match line.kind.as_str() {
+        match text(&line["type"]) {
             "step_start" => begin_step(stream),
-            "text" => on_text(&line.part, stream),
-            "reasoning" => stream.thinking(&line.part.text),
-            "tool_use" => on_tool(line.part, stream),
-            "step_finish" => on_step_end(&line.part, stream),
+            "text" => on_text(part, stream),
+            "reasoning" => stream.thinking(text(&part["text"])),
+            "tool_use" => on_tool(part, stream),
+            "step_finish" => on_step_end(part, stream),
             "error" => {
                 // Only an answer that stopped by itself is final.
                 if stream.turn == TurnEnd::Open {
                     stream.forget_promise();
                 }
-                stream.fail(sort(&line.error, moment(line.timestamp.whole())));
+                stream.fail(sort(&line["error"], moment(&line["timestamp"])));
                 stream.turn = TurnEnd::EndedWithError;
             }
             _ => return Err(NotUnderstood),
@@ -155,27 +154,27 @@ fn begin_step(stream: &mut StreamState) {
     stream.forget_promise();
 }
 
-fn on_text(part: &Part, stream: &mut StreamState) {
+fn on_text(part: &Value, stream: &mut StreamState) {
     // Its own words to the model: the conversation was compacted and continues.
-    if part.synthetic.0 {
+    if is_true(&part["synthetic"]) {
         begin_step(stream);
-        stream.thinking(&part.text);
+        stream.thinking(text(&part["text"]));
     } else {
-        stream.text(&part.text);
+        stream.text(text(&part["text"]));
     }
 }
 
-fn on_tool(part: Part, stream: &mut StreamState) {
-    let state = part.state;
-    let is_error = state.status.0 == "error"
-        || part.tool.0 == UNKNOWN_TOOL
-        || state.metadata.exit.0.is_some_and(|code| code != 0.0);
-    stream.tool_call(part.tool.0, &state.input);
-    stream.tool_result(state.output.0 + state.error.0.len() as u64, is_error);
+fn on_tool(part: &Value, stream: &mut StreamState) {
+    let state = &part["state"];
+    let is_error = state["status"] == "error"
+        || part["tool"] == UNKNOWN_TOOL
+        || is_nonzero(&state["metadata"]["exit"]);
+    stream.tool_call(&part["tool"], &state["input"]);
+    stream.tool_result(size(&state["output"]) + size(&state["error"]), is_error);
 }
 
-fn on_step_end(part: &Part, stream: &mut StreamState) {
-    match part.reason.0.as_str() {
+fn on_step_end(part: &Value, stream: &mut StreamState) {
+    match short(&part["reason"]) {
         "tool-calls" | "unknown" => {}
         // It may compact the conversation and go on; only a promise is a last word.
         "stop" if stream.has_promise() => stream.finish(false),
@@ -187,7 +186,7 @@ fn on_step_end(part: &Part, stream: &mut StreamState) {
         }
     }
     let mut usage = stream.usage;
-    usage.add(&part.tokens.usage(part.cost.0));
+    usage.add(&usage_of(part));
     stream.set_usage(usage);
 }
 
@@ -196,54 +195,51 @@ fn is_final(stream: &StreamState) -> bool {
     stream.turn == TurnEnd::Ended && stream.has_promise()
 }
 
-impl Tokens {
-    fn usage(self, cost_usd: Option<f64>) -> Usage {
-        Usage {
-            input_tokens: self.input.count(),
-            output_tokens: self.output.count() + self.reasoning.count(),
-            cache_read_tokens: self.cache.read.count(),
-            cache_write_tokens: self.cache.write.count(),
-            cost_usd,
-        }
+/// What one step used; the input does not include what came from the cache.
+fn usage_of(part: &Value) -> Usage {
+    let tokens = &part["tokens"];
+    Usage {
+        input_tokens: count(&tokens["input"]),
+        output_tokens: count(&tokens["output"]) + count(&tokens["reasoning"]),
+        cache_read_tokens: count(&tokens["cache"]["read"]),
+        cache_write_tokens: count(&tokens["cache"]["write"]),
+        cost_usd: part["cost"].as_f64(),
     }
 }
 
-fn sort(error: &Failure, failed_at: Option<Timestamp>) -> Trouble {
-    let data = &error.data;
-    let message = if data.message.is_empty() {
-        &error.name.0
-    } else {
-        &data.message
+fn sort(error: &Value, failed_at: Option<Timestamp>) -> Trouble {
+    let (name, data) = (short(&error["name"]), &error["data"]);
+    let message = match text(&data["message"]) {
+        "" => name,
+        message => message,
     };
-    match error.name.0.as_str() {
-        "ContextOverflowError" => return Trouble::Overflow(message.clone()),
+    match name {
+        "ContextOverflowError" => return Trouble::Overflow(message.to_owned()),
         "ProviderAuthError" => return Trouble::auth(message, LOG_IN),
         "MessageAbortedError" | "MessageOutputLengthError" | "ContentFilterError" => {
-            return Trouble::Other(message.clone());
+            return Trouble::Other(message.to_owned());
         }
         _ => {}
     }
     ApiError {
-        body: &data.body,
-        resets_at: failed_at.and_then(|at| data.headers.resets_at(at)),
-        ..ApiError::new(data.status.whole(), message, LOG_IN)
+        body: text(&data["responseBody"]),
+        resets_at: failed_at.and_then(|at| resets_at(&data["responseHeaders"], at)),
+        ..ApiError::new(whole(&data["statusCode"]), message, LOG_IN)
     }
     .trouble()
 }
 
-fn moment(ms: Option<u64>) -> Option<Timestamp> {
-    Timestamp::from_millisecond(i64::try_from(ms?).ok()?).ok()
+fn moment(ms: &Value) -> Option<Timestamp> {
+    Timestamp::from_millisecond(i64::try_from(whole(ms)?).ok()?).ok()
 }
 
-impl wire::Headers {
-    /// When it may be tried again.
-    fn resets_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let ms = self.retry_after_ms.0.parse::<f64>().ok();
-        let seconds = self.retry_after.0.parse::<f64>().ok();
-        let seconds = ms.map(|ms| ms / 1000.0).or(seconds)?;
-        let wait = SignedDuration::try_from_secs_f64(seconds).ok()?;
-        now.checked_add(wait).ok()
-    }
+/// When it may be tried again.
+fn resets_at(headers: &Value, now: Timestamp) -> Option<Timestamp> {
+    let number = |name: &str| text(&headers[name]).parse::<f64>().ok();
+    let ms = number("retry-after-ms").map(|ms| ms / 1000.0);
+    let seconds = ms.or_else(|| number("retry-after"))?;
+    let wait = SignedDuration::try_from_secs_f64(seconds).ok()?;
+    now.checked_add(wait).ok()
 }
 
 /// The failure of a request of the main agent, in a line of opencode's log.

@@ -3,13 +3,14 @@
 //! Its exit code is 0 even where every request failed, so only how the last message stopped
 //! counts. `agent_end` is not the end: it may retry by itself; `agent_settled` is.
 
-mod wire;
+use serde_json::Value;
 
-use self::wire::{Line, Message, Tokens};
 use super::adapter::{Adapter, Login};
+use super::claude::{blocks, report};
 use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, in_words, leading_status};
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{count, is_true, short, size, text};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble};
 
 /// How to log in.
@@ -83,18 +84,20 @@ pub(crate) static ADAPTER: Adapter = Adapter {
 pub(crate) struct Pi;
 
 impl Parser for Pi {
-    fn line(&mut self, bytes: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let line: Line = parse(bytes)?;
-        match line.kind.as_str() {
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        let message = &line["message"];
+        match text(&line["type"]) {
             "session" => {
-                stream.folder = line.cwd.0;
-                stream.begin_session(line.id.0, None);
+                short(&line["cwd"]).clone_into(&mut stream.folder);
+                stream.begin_session(&line["id"], &Value::Null);
             }
-            "message_end" if line.message.role.0 == "assistant" => on_message(line.message, stream),
+            "message_end" if message["role"] == "assistant" => on_message(message, stream),
             "message_end" => {}
-            "tool_execution_start" => stream.tool_call(line.tool.0, &line.args),
-            "tool_execution_end" => stream.tool_result(line.result.0, line.is_error.0),
-            "auto_retry_start" => stream.retrying(retrying(&line)),
+            "tool_execution_start" => stream.tool_call(&line["toolName"], &line["args"]),
+            "tool_execution_end" => {
+                stream.tool_result(size(&line["result"]), is_true(&line["isError"]));
+            }
+            "auto_retry_start" => stream.retrying(retrying(line)),
             "agent_settled" => {
                 if let Some(trouble) = stream.trouble.take() {
                     stream.fail(trouble);
@@ -108,26 +111,28 @@ impl Parser for Pi {
     }
 }
 
-fn on_message(message: Message, stream: &mut StreamState) {
+fn on_message(message: &Value, stream: &mut StreamState) {
     stream.resume();
-    stream.trouble = trouble_of(&message);
+    stream.trouble = trouble_of(message);
     stream.forget_promise();
-    message.content.report(true, stream);
-    stream.add_usage(&message.usage.into());
+    for block in blocks(&message["content"]) {
+        report(block, true, stream);
+    }
+    stream.add_usage(&usage(&message["usage"]));
 }
 
-fn retrying(line: &Line) -> String {
-    let (attempt, all) = (line.attempt.count(), line.max_attempts.count());
-    let (_, words) = status_and_words(&line.error_message);
+fn retrying(line: &Value) -> String {
+    let (attempt, all) = (count(&line["attempt"]), count(&line["maxAttempts"]));
+    let (_, words) = status_and_words(text(&line["errorMessage"]));
     format!("{}, retry {attempt} of {all}", in_words(words))
 }
 
 /// Why a message is not a good end.
-fn trouble_of(message: &Message) -> Option<Trouble> {
-    match message.stop_reason.0.as_str() {
+fn trouble_of(message: &Value) -> Option<Trouble> {
+    match short(&message["stopReason"]) {
         "stop" | "toolUse" => None,
         "error" => {
-            let (status, words) = status_and_words(&message.error);
+            let (status, words) = status_and_words(text(&message["errorMessage"]));
             Some(ApiError::new(status, words, LOG_IN).trouble())
         }
         reason => Some(Trouble::ended_early(reason)),
@@ -142,15 +147,14 @@ fn status_and_words(message: &str) -> (Option<u64>, &str) {
     }
 }
 
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
-        Self {
-            input_tokens: tokens.input.count(),
-            output_tokens: tokens.output.count(),
-            cache_read_tokens: tokens.cache_read.count(),
-            cache_write_tokens: tokens.cache_write.count(),
-            cost_usd: tokens.cost.total.0,
-        }
+/// What one message used; the input does not include what came from the cache.
+fn usage(tokens: &Value) -> Usage {
+    Usage {
+        input_tokens: count(&tokens["input"]),
+        output_tokens: count(&tokens["output"]),
+        cache_read_tokens: count(&tokens["cacheRead"]),
+        cache_write_tokens: count(&tokens["cacheWrite"]),
+        cost_usd: tokens["cost"]["total"].as_f64(),
     }
 }
 

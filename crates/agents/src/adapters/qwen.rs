@@ -3,15 +3,15 @@
 //! A failed request is reported as text of the agent and in the `result`; only the latter counts.
 //! While it waits at a limit, its standard error says why and for how long.
 
-mod wire;
+use serde_json::Value;
 
-use self::wire::{Retry, Turn};
 use super::adapter::{Adapter, Login};
-use super::claude::wire::{Head, MessageLine};
-use super::claude::{on_init, on_tool_results};
-use crate::agent_event::Usage;
+use super::claude::{
+    begin_result, blocks, is_main, on_init, on_tool_results, report, usage, words_of,
+};
 use crate::dialect::api_error::{API_ERROR, ApiError, leading_status, number_after, unwrapped};
-use crate::dialect::stream::{NotUnderstood, Parser, StreamState, parse};
+use crate::dialect::json::{count, short, text, whole};
+use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble, TurnEnd};
 
 /// How to log in.
@@ -72,14 +72,13 @@ pub(crate) static ADAPTER: Adapter = Adapter {
 pub(crate) struct Qwen;
 
 impl Parser for Qwen {
-    fn line(&mut self, line: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        let head: Head = parse(line)?;
-        match (head.kind.as_str(), head.subtype.as_str()) {
-            ("system", "init") => on_init(parse(line)?, stream),
-            ("system", "retry") => on_retry(&parse(line)?, stream),
-            ("assistant", _) => on_assistant(parse(line)?, stream),
-            ("user", _) => on_tool_results(&parse(line)?, stream),
-            ("result", _) => on_result(&parse(line)?, stream),
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
+        match (text(&line["type"]), text(&line["subtype"])) {
+            ("system", "init") => on_init(line, stream),
+            ("system", "retry") => on_retry(&line["data"], stream),
+            ("assistant", _) => on_assistant(line, stream),
+            ("user", _) => on_tool_results(line, stream),
+            ("result", _) => on_result(line, stream),
             // Partial messages and bookkeeping: activity without words.
             ("system" | "stream_event", _) => {}
             _ => return Err(NotUnderstood),
@@ -107,37 +106,35 @@ impl Parser for Qwen {
     }
 }
 
-fn on_assistant(line: MessageLine, stream: &mut StreamState) {
-    let is_main = line.parent_tool_use_id.is_empty();
+fn on_assistant(line: &Value, stream: &mut StreamState) {
+    let is_main = is_main(line);
     if is_main {
         stream.resume();
     }
-    let mut content = line.message.content;
+    let content = blocks(&line["message"]["content"]).iter();
     // The failure of a request comes again in the result.
-    content.0.retain(|block| !block.text.starts_with(API_ERROR));
-    content.report(is_main, stream);
-    stream.add_usage(&Usage::from(line.message.usage).without_cached_input());
+    for block in content.filter(|block| !words_of(block).starts_with(API_ERROR)) {
+        report(block, is_main, stream);
+    }
+    stream.add_usage(&usage(&line["message"]["usage"]).without_cached_input());
 }
 
-fn on_result(line: &Turn, stream: &mut StreamState) {
-    let is_error = line.is_error.0 || line.subtype.0 != "success";
-    if let Some(text) = &line.result {
-        stream.set_final_text(text);
-    }
+fn on_result(line: &Value, stream: &mut StreamState) {
+    let is_error = begin_result(line, stream);
     if is_error {
-        stream.fail(match line.error.message.as_str() {
-            "" => Trouble::Other(line.subtype.0.replace('_', " ")),
+        stream.fail(match text(&line["error"]["message"]) {
+            "" => Trouble::Other(short(&line["subtype"]).replace('_', " ")),
             message => sort(message),
         });
     }
     stream.finish(is_error);
     // This includes requests that are not reported anywhere else.
-    stream.set_usage(Usage::from(line.usage).without_cached_input());
+    stream.set_usage(usage(&line["usage"]).without_cached_input());
 }
 
-fn on_retry(line: &Retry, stream: &mut StreamState) {
-    if let (Some(attempt), Some(all)) = (line.data.attempt.whole(), line.data.all.whole()) {
-        let seconds = line.data.delay_ms.count() / 1000;
+fn on_retry(data: &Value, stream: &mut StreamState) {
+    if let (Some(attempt), Some(all)) = (whole(&data["attempt"]), whole(&data["maxRetries"])) {
+        let seconds = count(&data["delayMs"]) / 1000;
         stream.retrying(format!("retry {attempt} of {all} in {seconds} s"));
     }
 }

@@ -512,7 +512,7 @@ fn a_field_that_is_null_does_not_hide_its_line() {
             };
             let mut all = Vec::new();
             places(&value, "", &mut all);
-            // Without these nobody can tell what the line is.
+            // Without these a line cannot be understood.
             all.retain(|place| !["/type", "/item", "/item/type"].contains(&place.as_str()));
             for place in &all {
                 let mut changed = value.clone();

@@ -3,7 +3,6 @@
 //! Only for fields and lines in which an agent reports errors, never for its prose.
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::trouble::Trouble;
@@ -127,13 +126,6 @@ impl<'a> ApiError<'a> {
             _ => Trouble::Other(message),
         }
     }
-}
-
-/// An error in a stream.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ErrorObject {
-    pub message: String,
 }
 
 /// The words for people in a message that may be an API's JSON answer.

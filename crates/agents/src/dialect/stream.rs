@@ -1,12 +1,12 @@
 //! What every reader of a JSON stream has in common: the state of the stream, and the loop that
 //! turns lines into events. What a line means is the parser's business, one for each agent.
 
-use std::borrow::Cow;
+use std::fmt::Debug;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tool_input::ToolInput;
+use super::json::short;
+use super::tool_input;
 use super::trouble::Trouble;
 use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use crate::agent_event::{AgentEvent, EventSink, TEXT_CAP, Usage, as_text, event_text, start_of};
@@ -21,9 +21,9 @@ const UNKNOWN_CAP: usize = 200;
 pub(crate) struct NotUnderstood;
 
 /// The meaning of one agent's lines.
-pub(crate) trait Parser: Clone + Send + 'static {
+pub(crate) trait Parser: Clone + Debug + Send + 'static {
     /// Reports what a line means.
-    fn line(&mut self, line: &[u8], stream: &mut StreamState) -> Result<(), NotUnderstood>;
+    fn line(&mut self, line: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood>;
 
     /// Reports what a line of standard error means.
     fn stderr_line(&mut self, _line: &str, _stream: &mut StreamState) {}
@@ -49,13 +49,8 @@ impl<P: Parser> JsonReader<P> {
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<(), NotUnderstood> {
-        let parsed = self.parser.line(line, &mut self.stream);
-        match (parsed, as_text(line)) {
-            (Err(_), Cow::Owned(repaired)) => {
-                self.parser.line(repaired.as_bytes(), &mut self.stream)
-            }
-            (parsed, _) => parsed,
-        }
+        let line: Value = serde_json::from_str(&as_text(line)).map_err(|_| NotUnderstood)?;
+        self.parser.line(&line, &mut self.stream)
     }
 }
 
@@ -122,8 +117,10 @@ impl StreamState {
         self.events.push(event);
     }
 
-    /// The agent's session began.
-    pub(crate) fn begin_session(&mut self, id: String, model: Option<String>) {
+    /// The agent's session began, with a model where the line names one.
+    pub(crate) fn begin_session(&mut self, id: &Value, model: &Value) {
+        let id = short(id).to_owned();
+        let model = Some(short(model).to_owned()).filter(|model| !model.is_empty());
         self.session = Some(id.clone());
         self.events.push(AgentEvent::Session { id, model });
     }
@@ -164,14 +161,15 @@ impl StreamState {
     }
 
     /// The main agent called a tool.
-    pub(crate) fn tool_call(&mut self, tool: String, input: &ToolInput) {
+    pub(crate) fn tool_call(&mut self, tool: &Value, input: &Value) {
         self.forget_promise();
         self.sub_agent_tool_call(tool, input);
     }
 
     /// A sub-agent called a tool.
-    pub(crate) fn sub_agent_tool_call(&mut self, tool: String, input: &ToolInput) {
-        let summary = input.summary(&self.folder);
+    pub(crate) fn sub_agent_tool_call(&mut self, tool: &Value, input: &Value) {
+        let tool = short(tool).to_owned();
+        let summary = tool_input::summary(input, &self.folder);
         self.push(AgentEvent::ToolCall { tool, summary });
     }
 
@@ -192,6 +190,12 @@ impl StreamState {
             self.usage.add(usage);
             self.push(AgentEvent::usage(self.usage));
         }
+    }
+
+    /// The agent reported an error that does not end its turn.
+    pub(crate) fn error(&mut self, message: &str) {
+        let message = event_text(message);
+        self.push(AgentEvent::Error { message });
     }
 
     /// The agent waits and tries again by itself. This may come by standard error in the middle
@@ -277,43 +281,6 @@ impl StreamState {
             None => {}
         }
         end
-    }
-}
-
-/// The kind of a line that names it first, so that the rest need not be read to know it.
-pub(crate) fn leading_kind(line: &[u8]) -> Option<&str> {
-    let rest = line.strip_prefix(br#"{"type":""#)?;
-    let end = memchr::memchr2(b'"', b'\\', rest)?;
-    let kind = std::str::from_utf8(&rest[..end]).ok()?;
-    (rest[end] == b'"').then_some(kind)
-}
-
-/// Reads a JSON value of this shape; a field that is null counts as absent.
-pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, NotUnderstood> {
-    serde_json::from_slice(line)
-        .or_else(|_| without_nulls(line))
-        .map_err(|_| NotUnderstood)
-}
-
-/// Agents differ in what they leave out and what they set to null.
-fn without_nulls<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
-    let mut value: Value = serde_json::from_slice(line)?;
-    drop_nulls(&mut value);
-    // Written and read again: to read each shape from values too would make the program larger.
-    serde_json::from_slice(&serde_json::to_vec(&value)?)
-}
-
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(items) => {
-            items.retain(|item| !item.is_null());
-            items.iter_mut().for_each(drop_nulls);
-        }
-        _ => {}
     }
 }
 

@@ -25,7 +25,7 @@ impl StreamReader for TextReader {
                 self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
             }
         }
-        sink.push_line(line);
+        sink.push(AgentEvent::text_line(line));
         // Not every command exits after its last word; if more follows, this is taken back.
         if self.promised {
             sink.push(AgentEvent::Final { is_error: false });

@@ -1,16 +1,12 @@
 //! A tool call in one line.
 
-use serde::de::MapAccess;
+use serde_json::Value;
 
-use super::lenient::{Anything, Lenient, Short, deserialize_from_anything};
+use super::json::short;
 use crate::agent_event::first_chars;
 
 /// How long a summary is, in characters.
 const SUMMARY_CAP: usize = 160;
-
-/// The argument that says most about what a tool call does, with its rank.
-#[derive(Debug, Default)]
-pub(crate) struct ToolInput(Option<(usize, String)>);
 
 /// Argument names, the most telling first, and whether they name a file.
 const TELLING: [(&str, bool); 17] = [
@@ -33,15 +29,19 @@ const TELLING: [(&str, bool); 17] = [
     ("tool", false),
 ];
 
-impl ToolInput {
-    /// One line that says what the call does; a file is named as seen from `folder`.
-    pub(crate) fn summary(&self, folder: &str) -> String {
-        let Some((rank, text)) = &self.0 else {
-            return String::new();
+/// One line that says what a call with these arguments does: the most telling one. A file is named
+/// as seen from `folder`.
+pub(crate) fn summary(arguments: &Value, folder: &str) -> String {
+    let telling = TELLING.iter().find_map(|(name, is_path)| {
+        let argument = short(&arguments[name]);
+        let argument = if *is_path {
+            inside(argument, folder)
+        } else {
+            argument
         };
-        let (_, is_path) = TELLING[*rank];
-        one_line(if is_path { inside(text, folder) } else { text })
-    }
+        (!argument.is_empty()).then(|| one_line(argument))
+    });
+    telling.unwrap_or_default()
 }
 
 /// A text as one line that is not too long.
@@ -60,22 +60,5 @@ pub(crate) fn inside<'a>(path: &'a str, folder: &str) -> &'a str {
         Some("") => ".",
         Some(rest) => rest.strip_prefix('/').unwrap_or(path),
         None => path,
-    }
-}
-
-deserialize_from_anything!(ToolInput);
-
-impl Lenient for ToolInput {
-    fn map<'de, A: MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(key) = entries.next_key::<Short>()? {
-            let value = entries.next_value::<Short>()?;
-            let Some(rank) = TELLING.iter().position(|(name, _)| *name == key.0) else {
-                continue;
-            };
-            if !value.is_empty() && self.0.as_ref().is_none_or(|(best, _)| rank < *best) {
-                self.0 = Some((rank, value.0));
-            }
-        }
-        Ok(())
     }
 }

@@ -100,69 +100,41 @@ fn without_bullets(line: &str) -> &str {
     }
 }
 
-/// A promise tag that begins on a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// It ends there too.
-    Whole {
-        /// What stands between the tags.
-        body: String,
-    },
-    /// It continues on the next line.
-    Begun {
-        /// The emphasis before it, which must close after it.
-        emphasis: String,
-        /// What stands after the opening tag.
-        body: String,
-    },
-}
-
-/// The tag that begins on this line and has nothing but emphasis before it.
-pub(super) fn opening(line: &str) -> Option<Opening> {
+/// The emphasis before a promise tag that begins on this line, and what follows the tag.
+pub(super) fn opening(line: &str) -> Option<(&str, &str)> {
     let text = line.trim();
     let start = text.find(|c| !matches!(c, '*' | '_' | '`'))?;
     let (emphasis, rest) = text.split_at(start);
-    let body = tag(rest, Slash::Without)?;
-    match closing(body, emphasis) {
-        Some(Some(body)) => Some(Opening::Whole {
-            body: body.to_owned(),
-        }),
-        Some(None) => None,
-        None => Some(Opening::Begun {
-            emphasis: emphasis.to_owned(),
-            body: body.to_owned(),
-        }),
+    Some((emphasis, tag(rest, "")?))
+}
+
+/// How a tag ends on a line.
+pub(super) enum TagEnd<'a> {
+    /// Not on this line.
+    Missing,
+    /// Last on the line, after this text.
+    After(&'a str),
+    /// With something behind it, which makes the whole tag prose.
+    Spoilt,
+}
+
+/// Where a tag with this emphasis before it ends.
+pub(super) fn closing<'a>(line: &'a str, emphasis: &str) -> TagEnd<'a> {
+    let mut places = line.match_indices('<').map(|(at, _)| line.split_at(at));
+    let end = places.find_map(|(before, end)| Some((before, tag(end, "/")?)));
+    match end {
+        Some((before, after)) if after.trim().chars().eq(emphasis.chars().rev()) => {
+            TagEnd::After(before)
+        }
+        Some(_) => TagEnd::Spoilt,
+        None => TagEnd::Missing,
     }
 }
 
-/// Where a tag ends on a line: `Some(Some(text before))` if the end stands last on it,
-/// `Some(None)` if something follows, which makes the whole tag prose.
-#[allow(
-    clippy::option_option,
-    reason = "no end, a good end and a spoilt end are three cases of one look"
-)]
-pub(super) fn closing<'a>(line: &'a str, emphasis: &str) -> Option<Option<&'a str>> {
-    let (before, after) = line
-        .match_indices('<')
-        .find_map(|(at, _)| tag(&line[at..], Slash::With).map(|after| (&line[..at], after)))?;
-    let mirrored: String = emphasis.chars().rev().collect();
-    Some((after.trim() == mirrored).then_some(before))
-}
-
-/// Whether a tag is an opening or a closing one.
-#[derive(Clone, Copy)]
-enum Slash {
-    With,
-    Without,
-}
-
 /// What follows a promise tag at the start of the text, in any case and spacing.
-fn tag(text: &str, slash: Slash) -> Option<&str> {
+fn tag<'a>(text: &'a str, slash: &str) -> Option<&'a str> {
     let inner = text.strip_prefix('<')?.trim_start();
-    let inner = match slash {
-        Slash::With => inner.strip_prefix('/')?.trim_start(),
-        Slash::Without => inner,
-    };
+    let inner = inner.strip_prefix(slash)?.trim_start();
     let (word, rest) = inner.split_at_checked("promise".len())?;
     if !word.eq_ignore_ascii_case("promise") {
         return None;

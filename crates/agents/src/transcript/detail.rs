@@ -31,6 +31,45 @@ fn object(value: &Value, shown: &mut Shown) {
     }
 }
 
+/// Where agents write the name of a tool, or a command.
+const NAMES: [&str; 6] = [
+    "/item/command",
+    "/item/tool",
+    "/part/tool",
+    "/data/toolName",
+    "/tool_name",
+    "/toolName",
+];
+/// Where they write what a tool is called with.
+const INPUTS: [&str; 5] = [
+    "/item/arguments",
+    "/part/state/input",
+    "/data/arguments",
+    "/parameters",
+    "/args",
+];
+/// Where they write what a tool answered, or why it did not.
+const ANSWERS: [&str; 12] = [
+    "/item/aggregated_output",
+    "/item/changes",
+    "/item/result",
+    "/item/error",
+    "/item/text",
+    "/part/state/output",
+    "/part/state/error",
+    "/data/result/content",
+    "/data/error/message",
+    "/output",
+    "/error/message",
+    "/result/content",
+];
+/// Where they write the exit code of a command.
+const CODES: [&str; 3] = [
+    "/item/exit_code",
+    "/part/state/metadata/exit",
+    "/data/shellExecution/exitCode",
+];
+
 /// A tool call, its answer, or both, however the agent writes them.
 struct Call<'a> {
     name: &'a Value,
@@ -41,43 +80,14 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn in_line(line: &'a Value) -> Option<Self> {
-        let (item, part, data) = (&line["item"], &line["part"], &line["data"]);
-        let state = &part["state"];
-        let none = &Value::Null;
-        let call = if item["type"] == "command_execution" {
-            let answer = &item["aggregated_output"];
-            Self::new(&item["command"], none, &[answer], &item["exit_code"])
-        } else if item["type"] == "file_change" {
-            Self::new(none, none, &[&item["changes"]], none)
-        } else if item.is_object() {
-            let answers = [&item["result"], &item["error"], &item["text"]];
-            Self::new(&item["tool"], &item["arguments"], &answers, none)
-        } else if state.is_object() {
-            let answers = [&state["output"], &state["error"]];
-            let code = &state["metadata"]["exit"];
-            Self::new(&part["tool"], &state["input"], &answers, code)
-        } else if data["toolCallId"].is_string() {
-            let answers = [&data["result"]["content"], &data["error"]["message"]];
-            let code = &data["shellExecution"]["exitCode"];
-            Self::new(&data["toolName"], &data["arguments"], &answers, code)
-        } else {
-            let name = first(&[&line["tool_name"], &line["toolName"]]);
-            let input = first(&[&line["parameters"], &line["args"]]);
-            let (error, result) = (&line["error"]["message"], &line["result"]["content"]);
-            Self::new(name, input, &[&line["output"], error, result], none)
+        let call = Self {
+            name: first(line, &NAMES),
+            input: first(line, &INPUTS),
+            answer: first(line, &ANSWERS),
+            code: first(line, &CODES),
         };
         let is_empty = call.name.is_null() && call.input.is_null() && call.answer.is_null();
         (!is_empty).then_some(call)
-    }
-
-    /// A call whose answer is in the first of these places that holds something.
-    fn new(name: &'a Value, input: &'a Value, answers: &[&'a Value], code: &'a Value) -> Self {
-        Self {
-            name,
-            input,
-            answer: first(answers),
-            code,
-        }
     }
 
     fn show(&self, shown: &mut Shown) {
@@ -104,14 +114,11 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The first value that holds something.
-fn first<'a>(values: &[&'a Value]) -> &'a Value {
-    let is_filled = |value: &&&Value| !value.is_null() && value.as_str() != Some("");
-    values
-        .iter()
-        .find(is_filled)
-        .copied()
-        .unwrap_or(&Value::Null)
+/// The value in the first of these places that holds something.
+fn first<'a>(value: &'a Value, places: &[&str]) -> &'a Value {
+    let is_filled = |value: &&Value| !value.is_null() && value.as_str() != Some("");
+    let found = places.iter().filter_map(|place| value.pointer(place));
+    found.into_iter().find(is_filled).unwrap_or(&Value::Null)
 }
 
 fn blocks(content: &Value, shown: &mut Shown) {
@@ -144,11 +151,8 @@ fn block(block: &Value, shown: &mut Shown) {
             fields(&call["arguments"], shown);
         }
         "toolResponse" => {
-            let result = &block["toolResult"];
-            blocks(
-                first(&[&result["value"]["content"], &result["error"]]),
-                shown,
-            );
+            let places = ["/toolResult/value/content", "/toolResult/error"];
+            blocks(first(block, &places), shown);
         }
         _ => pretty(block, shown),
     }

@@ -1,8 +1,6 @@
 //! Kiro: a folder below `.kiro/specs` with a `tasks.md` of numbered items.
 
-use std::path::{Path, PathBuf};
-
-use super::spec_folder::{self, SharedDocument, SpecFolder, TASKS};
+use super::spec_folder::{SharedDocument, SpecFolder, TASKS};
 use crate::change::SourceKind;
 use crate::outline::Outline;
 use crate::stories::{NumberedItems, Rules};
@@ -19,30 +17,14 @@ pub(super) const RULES: Rules = Rules {
 pub(super) const FOLDER: SpecFolder = SpecFolder {
     kind: SourceKind::Kiro,
     rules: &RULES,
-    documents: &DOCUMENTS,
+    places: &[".kiro/specs"],
+    signs: &["requirements.md", "bugfix.md", "design.md", TASKS],
+    documents: &["requirements.md", "bugfix.md", "design.md"],
     shared: SharedDocument {
         artifact: "steering",
         places: &["steering"],
     },
 };
-
-const DOCUMENTS: [&str; 3] = ["requirements.md", "bugfix.md", "design.md"];
-
-/// The specs of a project.
-pub(super) fn find(project: &Path) -> Vec<PathBuf> {
-    spec_folder::folders_in(&project.join(".kiro/specs"), is_plan)
-}
-
-/// Whether a folder is a spec of Kiro, by where it is and what is in it.
-pub(super) fn is_plan(folder: &Path) -> bool {
-    is_place(folder) && spec_folder::has_any(folder, DOCUMENTS.iter().chain([&TASKS]))
-}
-
-/// Whether specs of Kiro are where this folder is.
-pub(super) fn is_place(folder: &Path) -> bool {
-    let specs = folder.parent();
-    specs.is_some_and(|specs| specs.ends_with(".kiro/specs"))
-}
 
 /// Kiro marks a task that was begun with `[-]`: it is not skipped but still to be done. A star
 /// behind the box makes a task optional, and whatever is nested below it.

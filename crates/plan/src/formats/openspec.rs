@@ -23,7 +23,7 @@ use crate::surroundings::Surroundings;
 use project::Project;
 use ralph_base::os::processors;
 
-pub(crate) use lookup::{find_beside, is_there};
+pub(crate) use lookup::is_there;
 pub use root::{Root, find_root};
 
 /// How many changes are worth a thread of their own.
@@ -31,7 +31,17 @@ const SMALLEST_SHARE: usize = 32;
 
 /// Reads one change of a root by its name.
 pub fn read_change(root: &Root, name: &str, around: &Surroundings) -> Result<Change, SourceError> {
-    let folder = lookup::find_beside(root, name, Vec::new())?;
+    read_beside(root, name, Vec::new(), around)
+}
+
+/// The same, where the user may have meant plans of other formats with these names.
+pub(crate) fn read_beside(
+    root: &Root,
+    name: &str,
+    others: Vec<String>,
+    around: &Surroundings,
+) -> Result<Change, SourceError> {
+    let folder = lookup::find(root, name, others)?;
     read::read_folder(name, &folder, &Project::read(root, around)?)
 }
 
@@ -67,7 +77,8 @@ pub(crate) fn each_change<T: Send>(
 fn progress(name: &str, changes: &Path, project: &Project<'_>) -> Result<Change, SourceError> {
     let folder = changes.join(name);
     lookup::check(name, &folder)?;
-    read::read_progress(name, &folder, project)
+    let (change, _) = read::read_progress(name, &folder, project)?;
+    Ok(change)
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use super::single_file;
 use crate::change::{Change, SourceKind, Story, TaskFile};
 use crate::error::SourceError;
 use crate::files;
-use crate::label::Label;
 use crate::story_ids::{Candidate, assign};
 use item::{Entry, Item};
 use ralph_base::ids::StoryId;
@@ -40,6 +39,9 @@ const FLAGS: [&str; 4] = ["passes", "complete", "completed", "done"];
 /// Where a list of stories may be.
 const LISTS: [&str; 3] = ["userStories", "stories", "items"];
 
+const HINT: &str = "understood are lists of stories with `passes`, `complete`, `completed` or `done` as \
+     `true` or `false`: in `userStories`, `stories`, `items` or `phases[].tasks`, below `prd`, or as the whole file";
+
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum PrdProblem {
@@ -48,6 +50,12 @@ enum PrdProblem {
     /// It is JSON, but not a list of stories we know.
     #[error("{0}")]
     Shape(String),
+}
+
+impl PrdProblem {
+    fn shape(reason: impl Into<String>) -> Self {
+        Self::Shape(reason.into())
+    }
 }
 
 /// A file, read.
@@ -72,10 +80,10 @@ pub(super) fn read(path: &Path) -> Result<Change, SourceError> {
     for file in &change.task_files {
         let prd = Prd::read(&file.bytes).map_err(|problem| match problem {
             PrdProblem::NotJson(error) => SourceError::malformed(&file.path, error),
-            PrdProblem::Shape(reason) => SourceError::UnknownShape {
-                path: file.path.clone(),
-                reason,
-            },
+            PrdProblem::Shape(reason) => SourceError::unusable_but(
+                format!("could not understand `{}`: {reason}", file.path.display()),
+                HINT,
+            ),
         })?;
         change.stories = prd.stories(0, &file.bytes);
         change.context = prd.about;
@@ -117,8 +125,8 @@ impl<'a> Prd<'a> {
     }
 
     fn ids(&self) -> Vec<StoryId> {
-        let labels: Vec<Label> = self.items.iter().map(Item::label).collect();
-        let candidates = labels.iter().map(|label| Candidate { label, file: "" });
+        let labels = self.items.iter().map(|item| &item.label);
+        let candidates = labels.map(|label| Candidate { label, file: "" });
         assign(&candidates.collect::<Vec<_>>())
     }
 }
@@ -155,7 +163,7 @@ fn list(root: &RawValue) -> Result<(&RawValue, List<'_>), PrdProblem> {
         }
     }
     let Some(phases) = list("phases") else {
-        return Err(PrdProblem::Shape(no_list(home)));
+        return Err(PrdProblem::shape(no_list(home)));
     };
     let mut entries = Vec::new();
     for (number, phase) in (0..).zip(phases) {
@@ -199,7 +207,7 @@ fn flag_of(list: &List<'_>) -> Result<&'static str, PrdProblem> {
 }
 
 fn no_flag(list: &str) -> PrdProblem {
-    PrdProblem::Shape(format!("no entry of {list} says whether it is done"))
+    PrdProblem::shape(format!("no entry of {list} says whether it is done"))
 }
 
 #[cfg(test)]

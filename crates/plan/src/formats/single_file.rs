@@ -26,10 +26,7 @@ pub(super) fn name_of(path: &Path) -> String {
 
 /// A document that is one file and has its name.
 pub(super) fn document(path: &Path) -> Document {
-    Document {
-        artifact: stem(path),
-        paths: vec![path.to_owned()],
-    }
+    Document::new(&stem(path), vec![path.to_owned()])
 }
 
 fn stem(path: &Path) -> String {

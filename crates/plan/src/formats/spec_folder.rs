@@ -10,12 +10,16 @@ use crate::label::{is_safe_name, slug};
 use crate::stories::{Rules, read_markdown};
 
 /// The file with the boxes.
-pub(super) const TASKS: &str = "tasks.md";
+pub(crate) const TASKS: &str = "tasks.md";
 
 /// A format whose plans are folders.
 pub(super) struct SpecFolder {
     pub(super) kind: SourceKind,
     pub(super) rules: &'static Rules,
+    /// The folders of plans in a project.
+    pub(super) places: &'static [&'static str],
+    /// Files that make a folder in such a place a plan; one of them is enough.
+    pub(super) signs: &'static [&'static str],
     /// What an agent should read beside the tasks, in this order: files and folders.
     pub(super) documents: &'static [&'static str],
     /// What an agent should read first: it is shared by all plans of the project.
@@ -30,6 +34,26 @@ pub(super) struct SharedDocument {
 }
 
 impl SpecFolder {
+    /// Whether a folder is where plans of this format are.
+    pub(super) fn is_place(&self, folder: &Path) -> bool {
+        let above = folder.parent();
+        above.is_some_and(|above| self.places.iter().any(|place| above.ends_with(place)))
+    }
+
+    /// Whether a folder has what a plan of this format has.
+    pub(super) fn is_plan(&self, folder: &Path) -> bool {
+        !files::named_in(folder, self.signs).is_empty()
+    }
+
+    /// The folders of a project in which plans may be. A place that cannot be read has none: it
+    /// need not be one of plans.
+    pub(super) fn folders(&self, project: &Path) -> impl Iterator<Item = PathBuf> {
+        let places = self.places.iter().map(|place| project.join(place));
+        let entries = places.flat_map(|place| files::entries(&place).unwrap_or_default());
+        let folders = entries.filter(|entry| entry.is_folder && !entry.is_hidden());
+        folders.map(|entry| entry.path)
+    }
+
     /// Reads the plan in a folder.
     pub(super) fn read(&self, folder: &Path) -> Result<Change, SourceError> {
         let folder = fs::canonicalize(folder).map_err(unreadable(folder))?;
@@ -41,10 +65,8 @@ impl SpecFolder {
         };
         let (stories, mut warnings) = read_markdown(&task_files, self.rules);
         if task_files.is_empty() {
-            warnings.push(Warning {
-                code: "no_task_file",
-                message: format!("`{}` has no `{TASKS}` yet", folder.display()),
-            });
+            let message = format!("`{}` has no `{TASKS}` yet", folder.display());
+            warnings.push(Warning::new("no_task_file", message));
         }
         Ok(Change {
             stories,
@@ -62,30 +84,14 @@ impl SpecFolder {
             shared.extend(files_at(top.join(place))?);
         }
         shared.retain(|path| path.extension().is_some_and(|end| end == "md"));
-        let mut found = vec![document(self.shared.artifact, shared)];
+        let mut found = vec![Document::new(self.shared.artifact, shared)];
         for name in self.documents.iter().chain([&TASKS]) {
             let artifact = name.strip_suffix(".md").unwrap_or(name);
-            found.push(document(artifact, files_at(folder.join(name))?));
+            found.push(Document::new(artifact, files_at(folder.join(name))?));
         }
         found.retain(|document| !document.paths.is_empty());
         Ok(found)
     }
-}
-
-/// The plans in a folder of plans. A folder that cannot be read has none: it need not be one of plans.
-pub(super) fn folders_in(folder: &Path, is_plan: fn(&Path) -> bool) -> Vec<PathBuf> {
-    let entries = files::entries(folder).unwrap_or_default();
-    entries
-        .into_iter()
-        .filter(|entry| entry.is_folder && !entry.is_hidden() && is_plan(&entry.path))
-        .map(|entry| entry.path)
-        .collect()
-}
-
-/// Whether one of the named files is in a folder.
-pub(super) fn has_any<'a>(folder: &Path, names: impl IntoIterator<Item = &'a &'a str>) -> bool {
-    let mut names = names.into_iter();
-    names.any(|name| folder.join(name).is_file())
 }
 
 /// The name of the plan in a folder: that of the folder, where a branch can be called so.
@@ -96,13 +102,6 @@ pub(super) fn name_of(folder: &Path) -> String {
         name.into_owned()
     } else {
         slug(&name)
-    }
-}
-
-fn document(artifact: &str, paths: Vec<PathBuf>) -> Document {
-    Document {
-        artifact: artifact.to_owned(),
-        paths,
     }
 }
 

@@ -1,10 +1,9 @@
 //! spec-kit: a feature is a folder below `specs` with a `tasks.md` or a `plan.md`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use super::kiro;
 use super::spec_folder::{self, SharedDocument, SpecFolder, TASKS};
 use crate::change::SourceKind;
 use crate::error::SourceError;
@@ -22,6 +21,9 @@ pub(super) const RULES: Rules = Rules {
 pub(super) const FOLDER: SpecFolder = SpecFolder {
     kind: SourceKind::SpecKit,
     rules: &RULES,
+    // Other tools have folders named `specs` too, but not with these files.
+    places: &["specs", ".specify/specs"],
+    signs: &[TASKS, "plan.md"],
     documents: &[
         "spec.md",
         "plan.md",
@@ -36,24 +38,8 @@ pub(super) const FOLDER: SpecFolder = SpecFolder {
     },
 };
 
-/// The features of a project.
-pub(super) fn find(project: &Path) -> Vec<PathBuf> {
-    let places = ["specs", ".specify/specs"].map(|place| project.join(place));
-    let features = |place: &PathBuf| spec_folder::folders_in(place, is_plan);
-    places.iter().flat_map(features).collect()
-}
-
-/// Whether a folder is a feature, by where it is and what is in it: other tools have folders named
-/// `specs` too, but not with these files.
-pub(super) fn is_plan(folder: &Path) -> bool {
-    let is_place = folder
-        .parent()
-        .is_some_and(|above| above.ends_with("specs"));
-    is_place && !kiro::is_place(folder) && spec_folder::has_any(folder, [TASKS, "plan.md"].iter())
-}
-
-/// The name of the feature that is worked on: as the environment says, else spec-kit's own file.
-pub(crate) fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
+/// The name of the feature spec-kit works on, where the environment or its own file says so.
+pub fn current_feature(around: &Surroundings) -> Result<Option<String>, SourceError> {
     if let Some(feature) = &around.feature {
         return Ok(Some(spec_folder::name_of(feature)));
     }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::change::Change;
-use crate::error::SourceError;
+use crate::error::{SourceError, quoted};
 use crate::files;
-use crate::formats::openspec::{self, Root, find_root, read_change};
+use crate::formats::openspec::{self, find_root, read_change};
 use crate::formats::{self, Found};
 use crate::surroundings::Surroundings;
 
@@ -13,7 +13,7 @@ use crate::surroundings::Surroundings;
 pub fn read_target(target: &str, around: &Surroundings) -> Result<Change, SourceError> {
     let path = around.folder.join(target);
     if !is_path(target) {
-        return named(target, around)?.read(around);
+        return read_named(target, around);
     }
     if path.is_dir() {
         return read_folder(&path, around);
@@ -58,23 +58,8 @@ fn read_folder(path: &Path, around: &Surroundings) -> Result<Change, SourceError
     read_change(&find_root(&inside)?, &last_part(path), around)
 }
 
-/// A plan that a name stands for.
-enum Meant {
-    Change(Root, String),
-    Other(Found),
-}
-
-impl Meant {
-    fn read(&self, around: &Surroundings) -> Result<Change, SourceError> {
-        match self {
-            Self::Change(root, name) => read_change(root, name, around),
-            Self::Other(found) => found.read(),
-        }
-    }
-}
-
-/// The one plan of that name.
-fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
+/// Reads the one plan of that name.
+fn read_named(name: &str, around: &Surroundings) -> Result<Change, SourceError> {
     let all = formats::find(around)?;
     let mut others: Vec<Found> = all.iter().filter(|it| it.name == name).cloned().collect();
     let root = find_root(around);
@@ -85,25 +70,22 @@ fn named(name: &str, around: &Surroundings) -> Result<Meant, SourceError> {
     if others.len() + usize::from(change.is_some()) > 1 {
         let start = around.folder.canonicalize();
         let start = start.unwrap_or_else(|_| around.folder.clone());
-        let paths = change
-            .into_iter()
-            .chain(others.into_iter().map(|it| it.path));
-        return Err(SourceError::Ambiguous {
-            name: name.to_owned(),
-            paths: paths.map(|path| typed(&start, &path)).collect(),
-        });
+        let others = others.into_iter().map(|it| it.path);
+        let paths = change.into_iter().chain(others);
+        let paths: Vec<String> = paths.map(|path| typed(&start, &path)).collect();
+        return Err(SourceError::unusable_but(
+            format!("`{name}` is the name of several plans: {}", quoted(&paths)),
+            format!("say which by its path, for example `{}`", paths[0]),
+        ));
     }
     if let Some(found) = others.pop() {
-        return Ok(Meant::Other(found));
+        return found.read();
     }
     let known: Vec<String> = all.into_iter().map(|it| it.name).collect();
     match root {
-        Ok(root) => {
-            openspec::find_beside(&root, name, known)?;
-            Ok(Meant::Change(root, name.to_owned()))
-        }
+        Ok(root) => openspec::read_beside(&root, name, known, around),
         Err(SourceError::NoRoot { start }) if !known.is_empty() => {
-            Err(SourceError::no_such_change(name, start, known))
+            Err(SourceError::no_such_change(name, start, &known))
         }
         Err(error) => Err(error),
     }

@@ -123,7 +123,13 @@ fn a_configuration_may_declare_a_store() {
     assert_eq!(texts(&place.change("a").unwrap()).len(), 1);
 
     place.write("store/.openspec-store/store.yaml", "id: other\n");
-    assert!(matches!(place.root(), Err(SourceError::BadStore { .. })));
+    assert_eq!(
+        place.root().unwrap_err().to_string(),
+        format!(
+            "`{}` is not the store `team`",
+            place.path("store").display()
+        )
+    );
 
     place.write("openspec/specs/x/spec.md", "");
     let root = place.root().unwrap();
@@ -287,10 +293,8 @@ fn a_schema_cannot_lead_out_of_the_change() {
         ),
         ("openspec/changes/b/.openspec.yaml", "schema: none\n"),
     ]);
-    assert!(matches!(
-        place.change("a"),
-        Err(SourceError::BadSchema { .. })
-    ));
+    let error = place.change("a").unwrap_err().to_string();
+    assert!(error.starts_with("could not use the schema"), "{error}");
     assert_eq!(place.change("b").unwrap().warnings[0].code, "no_task_file");
 }
 
@@ -338,9 +342,10 @@ fn names_are_looked_up_by_openspecs_rules() {
         place.path("elsewhere/tasks.md")
     );
     for name in ["", "archive", ".hid", "..", "a/b", "a\\b", "a\0"] {
+        let error = place.change(name).unwrap_err().to_string();
         assert!(
-            matches!(place.change(name), Err(SourceError::BadName { .. })),
-            "{name:?}"
+            error.contains("cannot be the name of a change"),
+            "{error:?}"
         );
     }
     let (message, hint) = told(&place.change("add-outh").unwrap_err());
@@ -442,10 +447,10 @@ fn any_checklist_is_a_change() {
     let tasks = read_file(&place.path("specs/tasks.md")).unwrap();
     assert_eq!(tasks.stories.len(), 2);
     assert_eq!(tasks.documents[0].artifact, "design");
-    assert!(matches!(
-        read_file(&place.path("specs")),
-        Err(SourceError::NotAFile { .. })
-    ));
+    assert_eq!(
+        read_file(&place.path("specs")).unwrap_err().to_string(),
+        format!("`{}` is not a file", place.path("specs").display())
+    );
     assert!(matches!(
         read_file(&place.path("none.md")),
         Err(SourceError::Unreadable { .. })
@@ -537,13 +542,14 @@ fn a_huge_file_is_refused() {
         .unwrap();
     file.set_len(16 * 1024 * 1024 + 1).unwrap();
     let error = place.change("a").unwrap_err();
-    assert!(matches!(
-        error,
-        SourceError::TooLarge {
-            bytes: 16_777_217,
-            ..
-        }
-    ));
+    let tasks = place.path("openspec/changes/a/tasks.md");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`{}` is too large to be read: 16777217 bytes",
+            tasks.display()
+        )
+    );
     assert!(error.hint().is_some());
 }
 

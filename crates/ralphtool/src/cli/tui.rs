@@ -38,7 +38,7 @@ use super::runtime::on_runtime;
 use crate::ui::style::Paint;
 use crate::ui::tui::app::{App, Home, Terminal};
 use crate::ui::tui::message::{Msg, RunOver, Start, TrustPrompt};
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_run::engine::Audience;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::Reporter;
 use super::text::clean;
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_run::records::event::Record;
 use ralph_run::records::notify::Listener;
 

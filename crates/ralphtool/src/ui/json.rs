@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use super::Reporter;
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_run::records::event::Record;
 
 /// How much is written at once; only whole lines are, so that a reader never sees half of one

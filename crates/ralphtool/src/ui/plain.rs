@@ -11,7 +11,7 @@ use super::status::Status;
 use super::style::{DIM, Paint};
 use super::summary::Summary;
 use super::text::{truncate, wrap};
-use ralph_agents::hearing::DetailLevel;
+use ralph_agents::event_batch::DetailLevel;
 use ralph_run::records::event::Record;
 
 #[cfg(test)]

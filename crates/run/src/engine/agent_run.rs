@@ -6,7 +6,7 @@ use super::Happened;
 use crate::machine::{AgentEnd, AgentExit, Input, Ticket};
 use ralph_agents::agent_event::{AgentEvent, EventSink as _, first_chars};
 use ralph_agents::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
-use ralph_agents::hearing::EventBatch;
+use ralph_agents::event_batch::EventBatch;
 use ralph_process::{Ending, Exit, OutputLine, ProcessEvent, RunningProcess};
 
 /// What an agent leaves running may end by itself for this long after it.

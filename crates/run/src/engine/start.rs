@@ -13,7 +13,7 @@ use crate::machine::{AgentStart, Input, Previous, Ticket};
 use crate::policy::roster::Choice;
 use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
 use crate::records::event::Event;
-use ralph_agents::hearing::EventBatch;
+use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::{AttemptId, StoryId};
 use ralph_base::shell::quoted;

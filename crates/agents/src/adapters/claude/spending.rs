@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::wire::{Tokens, Turn};
+use serde_json::Value;
+
+use super::usage;
 use crate::agent_event::Usage;
+use crate::dialect::json::count;
 
 /// How many message ids are remembered to count each message once.
 const MESSAGES_KEPT: usize = 64;
@@ -25,31 +28,42 @@ impl Spending {
     }
 
     /// Counts a message's input once; its output is only known at the turn's end.
-    pub(super) fn count(&mut self, id: String, usage: Tokens) -> bool {
-        let usage = Usage::from(usage);
-        if usage.total_tokens() == 0 || self.counted.contains(&id) {
+    pub(super) fn count(&mut self, id: &str, usage: &Usage) -> bool {
+        if usage.total_tokens() == 0 || self.counted.iter().any(|counted| counted == id) {
             return false;
         }
-        self.counted.push_back(id);
+        self.counted.push_back(id.to_owned());
         if self.counted.len() > MESSAGES_KEPT {
             self.counted.pop_front();
         }
-        self.since.add(&usage);
+        self.since.add(usage);
         true
     }
 
     /// Takes the exact figures of a finished turn.
-    pub(super) fn settle(&mut self, line: &Turn) {
-        if line.model_usage.is_empty() {
-            // Older streams report only what this turn used.
-            self.exact.add(&line.usage.into());
-        } else {
-            self.exact = Usage::default();
-            for model in line.model_usage.values() {
-                self.exact.add(&(*model).into());
+    pub(super) fn settle(&mut self, result: &Value) {
+        match result["modelUsage"].as_object().filter(|it| !it.is_empty()) {
+            Some(models) => {
+                self.exact = Usage::default();
+                for model in models.values() {
+                    self.exact.add(&model_usage(model));
+                }
             }
+            // Older streams report only what this turn used.
+            None => self.exact.add(&usage(&result["usage"])),
         }
-        self.exact.cost_usd = line.total_cost_usd.0.or(self.exact.cost_usd);
+        let cost = result["total_cost_usd"].as_f64();
+        self.exact.cost_usd = cost.or(self.exact.cost_usd);
         self.since = Usage::default();
+    }
+}
+
+fn model_usage(model: &Value) -> Usage {
+    Usage {
+        input_tokens: count(&model["inputTokens"]),
+        output_tokens: count(&model["outputTokens"]),
+        cache_read_tokens: count(&model["cacheReadInputTokens"]),
+        cache_write_tokens: count(&model["cacheCreationInputTokens"]),
+        cost_usd: model["costUSD"].as_f64(),
     }
 }

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::agent_event::Usage;
+use crate::agent_event::AgentEvent;
 use crate::dialect::{Limit, ProcessEnd, StreamEnd};
 use crate::promise::Promise;
 

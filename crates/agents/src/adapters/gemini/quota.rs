@@ -38,31 +38,11 @@ fn wait_in(message: &str) -> Option<SignedDuration> {
     let rest = before
         .iter()
         .find_map(|words| Some(message.split_once(words)?.1))?;
-    let end = rest
-        .find(|c: char| !(c.is_ascii_digit() || ".hms".contains(c)))
-        .unwrap_or(rest.len());
-    let mut seconds = 0.0;
-    let mut number = String::new();
-    for c in rest[..end].chars() {
-        let unit = match c {
-            'h' => 3600.0,
-            'm' => 60.0,
-            's' => 1.0,
-            digit => {
-                number.push(digit);
-                continue;
-            }
-        };
-        // Milliseconds and the full stop of a sentence end here too.
-        seconds += number.parse::<f64>().ok()? * unit;
-        number.clear();
-        if c == 's' {
-            break;
-        }
-    }
-    SignedDuration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(SignedDuration::is_positive)
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || ".hms".contains(c)));
+    // The full stop of a sentence may follow.
+    let wait = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+    let wait: SignedDuration = wait.parse().ok()?;
+    wait.is_positive().then_some(wait)
 }
 
 fn renewal_after(refused_at: Timestamp) -> Option<Timestamp> {

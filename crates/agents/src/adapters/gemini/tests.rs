@@ -1,6 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::agent_event::AgentEvent;
 use crate::dialect::StreamEnd;
 use crate::promise::Promise;
 

@@ -1,7 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::agent_event::AgentEvent;
+use crate::agent_event::{AgentEvent, Usage};
 use crate::dialect::StreamEnd;
 
 fn qwen(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {

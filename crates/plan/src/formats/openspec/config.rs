@@ -82,9 +82,7 @@ impl ProjectConfig {
     }
 
     fn warn(&mut self, what: &str) {
-        self.warnings.push(Warning {
-            code: "config",
-            message: format!("`{}` {what}", self.path.display()),
-        });
+        let message = format!("`{}` {what}", self.path.display());
+        self.warnings.push(Warning::new("config", message));
     }
 }

@@ -73,7 +73,7 @@ fn corpus_deltas_are_read_as_openspec_reads_them() {
     let answers = expected(&corpus().join("specs.expected.jsonl"));
     let mut scenarios = 0;
     for answer in &answers {
-        let delta = read_delta(&content("specs", answer));
+        let delta = read_delta("", &content("specs", answer));
         let read = |found: &Requirement| json!([found.name, found.scenarios.len()]);
         let want = |part: &str| -> Vec<Value> {
             let found = answer[part].as_array().unwrap().iter();

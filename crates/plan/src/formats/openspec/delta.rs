@@ -10,16 +10,7 @@ use crate::js;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Requirement {
     pub(super) name: String,
-    pub(super) scenarios: Vec<DeltaScenario>,
-}
-
-/// One scenario of a requirement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DeltaScenario {
-    /// Its name, without `Scenario:`.
-    pub(super) name: String,
-    /// Its text below the heading, as written.
-    pub(super) text: String,
+    pub(super) scenarios: Vec<Scenario>,
 }
 
 /// What one delta spec asks for.
@@ -32,25 +23,15 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// Its scenarios, as those of a capability.
-    pub(super) fn into_scenarios(self, capability: &str) -> Vec<Scenario> {
-        let mut found = Vec::new();
-        for requirement in self.added.into_iter().chain(self.modified) {
-            for scenario in requirement.scenarios {
-                found.push(Scenario {
-                    capability: capability.to_owned(),
-                    requirement: requirement.name.clone(),
-                    name: scenario.name,
-                    text: scenario.text,
-                });
-            }
-        }
-        found
+    /// All its scenarios.
+    pub(super) fn into_scenarios(self) -> impl Iterator<Item = Scenario> {
+        let requirements = self.added.into_iter().chain(self.modified);
+        requirements.flat_map(|requirement| requirement.scenarios)
     }
 }
 
-/// Reads a delta spec; what is not in one of the two sections is left out.
-pub(super) fn read_delta(bytes: &[u8]) -> Delta {
+/// Reads the delta spec of a capability; what is not in one of the two sections is left out.
+pub(super) fn read_delta(capability: &str, bytes: &[u8]) -> Delta {
     let text = String::from_utf8_lossy(bytes)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
@@ -58,10 +39,16 @@ pub(super) fn read_delta(bytes: &[u8]) -> Delta {
     let lines = mask_fences(text.split('\n'));
     let mut delta = Delta::default();
     for (title, body) in parts(&lines, section_title) {
-        match title.to_lowercase().as_str() {
-            "added requirements" => delta.added.extend(requirements(body)),
-            "modified requirements" => delta.modified.extend(requirements(body)),
-            _ => {}
+        let list = match title.to_lowercase().as_str() {
+            "added requirements" => &mut delta.added,
+            "modified requirements" => &mut delta.modified,
+            _ => continue,
+        };
+        for (name, lines) in parts(body, requirement_name) {
+            list.push(Requirement {
+                name: name.to_owned(),
+                scenarios: scenarios(capability, name, lines),
+            });
         }
     }
     delta
@@ -161,21 +148,13 @@ fn strip_closing_hashes(text: &str) -> &str {
     }
 }
 
-fn requirements<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = Requirement> {
-    let parts = parts(lines, requirement_name).into_iter();
-    parts.map(|(name, lines)| Requirement {
-        name: name.to_owned(),
-        scenarios: scenarios(lines),
-    })
-}
-
 /// `^#{1,6}\s`.
 fn heading_level(line: &str) -> Option<usize> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     ((1..=6).contains(&level) && line[level..].starts_with(js::is_space)).then_some(level)
 }
 
-fn scenarios(lines: &[Line<'_>]) -> Vec<DeltaScenario> {
+fn scenarios(capability: &str, requirement: &str, lines: &[Line<'_>]) -> Vec<Scenario> {
     let level = |line: &Line<'_>| line.structure().and_then(heading_level);
     let mut found = Vec::new();
     for (index, line) in lines
@@ -191,7 +170,9 @@ fn scenarios(lines: &[Line<'_>]) -> Vec<DeltaScenario> {
         let text = text.join("\n");
         // A heading without anything below it is no scenario.
         if !js::trim(&text).is_empty() {
-            found.push(DeltaScenario {
+            found.push(Scenario {
+                capability: capability.to_owned(),
+                requirement: requirement.to_owned(),
                 name: scenario_name(line.text).to_owned(),
                 text: js::trim_end(text.trim_start_matches('\n')).to_owned(),
             });

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::root::Root;
-use crate::error::SourceError;
+use crate::error::{SourceError, quoted};
 use crate::files::{self, unreadable};
 
 /// How deep changes are looked for inside a folder that wraps them.
@@ -16,17 +16,13 @@ pub(crate) fn is_there(root: &Root, name: &str) -> bool {
 }
 
 /// The folder of a change, where the user may have meant plans of other formats with these names.
-pub(crate) fn find_beside(
-    root: &Root,
-    name: &str,
-    others: Vec<String>,
-) -> Result<PathBuf, SourceError> {
+pub(super) fn find(root: &Root, name: &str, others: Vec<String>) -> Result<PathBuf, SourceError> {
     let folder = root.changes();
     let path = folder.join(name);
     if broken_rule(name).is_none() && !path.is_dir() {
         let mut known = names(root)?;
         known.extend(others);
-        return Err(SourceError::no_such_change(name, folder, known));
+        return Err(SourceError::no_such_change(name, folder, &known));
     }
     check(name, &path)?;
     fs::canonicalize(&path).map_err(unreadable(&path))
@@ -34,15 +30,22 @@ pub(crate) fn find_beside(
 
 /// Checks that a folder may be a change of that name.
 pub(super) fn check(name: &str, folder: &Path) -> Result<(), SourceError> {
-    let name = name.to_owned();
-    if let Some(rule) = broken_rule(&name) {
-        return Err(SourceError::BadName { name, rule });
+    if let Some(rule) = broken_rule(name) {
+        let message = format!("`{name}` cannot be the name of a change: {rule}");
+        return Err(SourceError::unusable(message));
     }
-    let inner = wrapped(folder, &name)?;
-    if inner.is_empty() {
+    let inner = wrapped(folder, name)?;
+    let Some(first) = inner.first() else {
         return Ok(());
-    }
-    Err(SourceError::Wrapper { name, inner })
+    };
+    let flat = first.replace('/', "-");
+    Err(SourceError::unusable_but(
+        format!(
+            "`{name}` is not a change, but a folder around {}",
+            quoted(&inner)
+        ),
+        format!("move each inner folder up, for example to `openspec/changes/{flat}`"),
+    ))
 }
 
 fn broken_rule(name: &str) -> Option<&'static str> {

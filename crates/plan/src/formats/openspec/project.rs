@@ -37,9 +37,9 @@ impl<'a> Project<'a> {
         let metadata = change.join(".openspec.yaml");
         let own = yaml::read_if_there(&metadata)?.and_then(|value| yaml::text(&value, "schema"));
         let (name, asked_by) = match (&own, &self.config.schema) {
-            (Some(name), _) => (name.as_str(), metadata),
-            (None, Some(name)) => (name.as_str(), self.config.path.clone()),
-            (None, None) => (BUILT_IN, metadata),
+            (Some(name), _) => (name.as_str(), &metadata),
+            (None, Some(name)) => (name.as_str(), &self.config.path),
+            (None, None) => (BUILT_IN, &metadata),
         };
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = schemas.get(name) {

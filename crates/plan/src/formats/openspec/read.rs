@@ -1,6 +1,7 @@
 //! Reading one `OpenSpec` change whole: tasks, delta specs, the files to read, context and guidance.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::delta::read_delta;
 use crate::change::{Change, Document, Scenario, SourceKind, TaskFile, Warning};
@@ -17,8 +18,7 @@ pub(super) fn read_folder(
     folder: &Path,
     project: &Project<'_>,
 ) -> Result<Change, SourceError> {
-    let schema = project.schema_of(folder)?;
-    let mut change = tasks_only(name, folder, project, &schema)?;
+    let (mut change, schema) = read_progress(name, folder, project)?;
     let (scenarios, odd_specs) = read_specs(folder)?;
     change.scenarios = scenarios;
     change.warnings.extend(odd_specs);
@@ -29,34 +29,27 @@ pub(super) fn read_folder(
     Ok(change)
 }
 
-/// Reads what says how far a change is: its task files, and nothing else of its folder.
+/// Reads what says how far a change is: its task files, and nothing else of its folder. Also returns
+/// its schema.
 pub(super) fn read_progress(
     name: &str,
     folder: &Path,
     project: &Project<'_>,
-) -> Result<Change, SourceError> {
-    let schema = project.schema_of(folder)?;
-    tasks_only(name, folder, project, &schema)
-}
-
-fn tasks_only(
-    name: &str,
-    folder: &Path,
-    project: &Project<'_>,
-    schema: &Schema,
-) -> Result<Change, SourceError> {
+) -> Result<(Change, Arc<Schema>), SourceError> {
     let Project { root, config, .. } = project;
-    let task_files = task_files(folder, schema)?;
+    let schema = project.schema_of(folder)?;
+    let task_files = task_files(folder, &schema)?;
     let (stories, odd_tasks) = read_markdown(&task_files, &Rules::PLAIN);
     let warnings = [&root.warnings, &config.warnings, &odd_tasks];
-    Ok(Change {
+    let change = Change {
         stories,
         context: config.context.clone(),
         guidance: config.guidance.clone(),
         warnings: warnings.into_iter().flatten().cloned().collect(),
         task_files,
         ..Change::new(name.to_owned(), root.path.clone(), SourceKind::OpenSpec)
-    })
+    };
+    Ok((change, schema))
 }
 
 fn task_files(folder: &Path, schema: &Schema) -> Result<Vec<TaskFile>, SourceError> {
@@ -75,10 +68,7 @@ fn no_task_file(schema: &Schema) -> Warning {
         Some(tracks) => format!("the change has no `{}`", tracks.text),
         None => format!("the schema `{}` names no file with tasks", schema.name),
     };
-    Warning {
-        code: "no_task_file",
-        message,
-    }
+    Warning::new("no_task_file", message)
 }
 
 fn documents(
@@ -89,20 +79,13 @@ fn documents(
     let mut found = Vec::new();
     let legacy = project.root.path.join("openspec/project.md");
     if project.config.context.is_none() && legacy.is_file() {
-        found.push(Document {
-            artifact: "project".to_owned(),
-            paths: vec![legacy],
-        });
+        found.push(Document::new("project", vec![legacy]));
     }
     for artifact in &schema.artifacts {
         let paths = artifact.generates.resolve(folder)?;
-        if !paths.is_empty() {
-            found.push(Document {
-                artifact: artifact.id.clone(),
-                paths,
-            });
-        }
+        found.push(Document::new(&artifact.id, paths));
     }
+    found.retain(|document| !document.paths.is_empty());
     Ok(found)
 }
 
@@ -125,15 +108,14 @@ fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceErro
     let (mut scenarios, mut warnings) = (Vec::new(), Vec::new());
     for (capability, path) in named {
         if capability.is_empty() {
-            warnings.push(Warning {
-                code: "unread_spec",
-                message: "`specs/spec.md` belongs to no capability: OpenSpec does not read it"
-                    .to_owned(),
-            });
+            warnings.push(Warning::new(
+                "unread_spec",
+                "`specs/spec.md` belongs to no capability: OpenSpec does not read it",
+            ));
             continue;
         }
-        let delta = read_delta(&files::read(&path)?);
-        scenarios.extend(delta.into_scenarios(&capability));
+        let delta = read_delta(&capability, &files::read(&path)?);
+        scenarios.extend(delta.into_scenarios());
     }
     Ok((scenarios, warnings))
 }

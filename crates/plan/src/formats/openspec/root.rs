@@ -64,11 +64,10 @@ pub fn find_root(around: &Surroundings) -> Result<Root, SourceError> {
 }
 
 fn nearest_root(path: &Path, ignored_store: Option<String>) -> Root {
-    let ignored = ignored_store.map(|id| Warning {
-        code: "store_ignored",
-        message: format!(
-            "the project has its own changes: `store: {id}` of its configuration is ignored"
-        ),
+    let ignored = ignored_store.map(|id| {
+        let what = "the project has its own changes";
+        let message = format!("{what}: `store: {id}` of its configuration is ignored");
+        Warning::new("store_ignored", message)
     });
     Root {
         warnings: ignored.into_iter().collect(),
@@ -153,19 +152,19 @@ fn store_root(around: &Surroundings, id: &str) -> Result<Root, SourceError> {
         .get("stores")
         .and_then(|stores| stores.get(id)?.get("backend")?.get("local_path")?.as_str());
     let Some(place) = place else {
-        return Err(SourceError::UnknownStore {
-            id: id.to_owned(),
-            registry,
-        });
+        return Err(SourceError::unusable_but(
+            format!("found no store `{id}` in `{}`", registry.display()),
+            "register it with `openspec store register`, or correct the name",
+        ));
     };
     let path = PathBuf::from(place);
     let identity = yaml::read_if_there(&path.join(".openspec-store/store.yaml"))?;
     let named = identity.and_then(|store| yaml::text(&store, "id"));
     if named.as_deref() != Some(id) {
-        return Err(SourceError::BadStore {
-            id: id.to_owned(),
-            path,
-        });
+        return Err(SourceError::unusable_but(
+            format!("`{}` is not the store `{id}`", path.display()),
+            "look at it with `openspec store doctor`",
+        ));
     }
     let whole = fs::canonicalize(&path).map_err(unreadable(&path))?;
     Ok(Root::at(whole))

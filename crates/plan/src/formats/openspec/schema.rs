@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::root::{Root, data_folder};
 use super::yaml;
-use crate::error::SourceError;
+use crate::error::{SourceError, there_are};
 use crate::files;
 use crate::surroundings::Surroundings;
 
@@ -86,7 +86,7 @@ impl Schema {
     /// Reads a schema by its name.
     pub(super) fn read(
         name: &str,
-        asked_by: PathBuf,
+        asked_by: &Path,
         root: &Root,
         around: &Surroundings,
     ) -> Result<Self, SourceError> {
@@ -95,20 +95,22 @@ impl Schema {
         for folder in folders.iter().filter(|_| plain) {
             let path = folder.join(name).join("schema.yaml");
             if let Some(value) = yaml::read_if_there(&path)? {
-                return Self::from_value(name, &value, path);
+                return Self::from_value(name, &value, &path);
             }
         }
         if name == BUILT_IN {
-            return Self::from_value(name, &built_in(), PathBuf::from(BUILT_IN));
+            return Self::from_value(name, &built_in(), Path::new(BUILT_IN));
         }
-        Err(SourceError::UnknownSchema {
-            name: name.to_owned(),
-            asked_by,
-            known: known_schemas(&folders)?,
-        })
+        Err(SourceError::unusable_but(
+            format!(
+                "found no schema `{name}`, asked for by `{}`",
+                asked_by.display()
+            ),
+            there_are(&known_schemas(&folders)?),
+        ))
     }
 
-    fn from_value(name: &str, value: &Value, path: PathBuf) -> Result<Self, SourceError> {
+    fn from_value(name: &str, value: &Value, path: &Path) -> Result<Self, SourceError> {
         let artifacts = value.get("artifacts").and_then(Value::as_array);
         let artifact = |value: &Value| {
             let (id, generates) = (yaml::text(value, "id")?, yaml::text(value, "generates")?);
@@ -124,7 +126,10 @@ impl Schema {
                 artifacts: artifacts.collect::<Result<_, String>>()?,
             })
         };
-        read().map_err(|reason| SourceError::BadSchema { path, reason })
+        read().map_err(|reason: String| {
+            let message = format!("could not use the schema `{}`: {reason}", path.display());
+            SourceError::unusable(message)
+        })
     }
 }
 

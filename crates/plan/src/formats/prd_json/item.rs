@@ -27,10 +27,8 @@ pub(super) struct Entry<'a> {
 pub(super) struct Item<'a> {
     /// Its object.
     pub(super) raw: &'a RawValue,
-    /// What the file calls it, where that can be a name.
-    id: Option<String>,
-    /// What it is about, in one line.
-    title: String,
+    /// What the file calls it, where that can be a name, and what it is about, in one line.
+    pub(super) label: Label,
     /// What must hold when it is done.
     criteria: Vec<String>,
     /// All of it, for an agent.
@@ -46,15 +44,13 @@ impl<'a> Item<'a> {
     pub(super) fn read(entry: &Entry<'a>, flag: &str) -> Result<Self, PrdProblem> {
         let value = spans::value(entry.raw);
         if !value.is_object() {
-            return Err(PrdProblem::Shape(
-                "an entry of its list of stories is not an object".to_owned(),
-            ));
+            let reason = "an entry of its list of stories is not an object";
+            return Err(PrdProblem::shape(reason));
         }
         let id = value.get("id").and_then(plain);
         let Some(title) = fields::title(&value).or_else(|| id.clone()) else {
-            return Err(PrdProblem::Shape(
-                "a story has neither an `id` nor a `title`".to_owned(),
-            ));
+            let reason = "a story has neither an `id` nor a `title`";
+            return Err(PrdProblem::shape(reason));
         };
         let mut criteria = fields::criteria(&value);
         if criteria.is_empty() {
@@ -66,17 +62,12 @@ impl<'a> Item<'a> {
             criteria,
             section: section(&value, phase.as_ref(), flag),
             rank: rank(&value, entry.phase.map(|(number, _)| number)),
-            id: id.filter(|id| id.len() <= LONGEST_ID && is_safe_name(id)),
-            title,
+            label: Label {
+                number: id.filter(|id| id.len() <= LONGEST_ID && is_safe_name(id)),
+                title,
+            },
             raw: entry.raw,
         })
-    }
-
-    pub(super) fn label(&self) -> Label {
-        Label {
-            number: self.id.clone(),
-            title: self.title.clone(),
-        }
     }
 
     /// The story, read from one of several files.
@@ -103,7 +94,7 @@ impl<'a> Item<'a> {
         let tasks: Vec<Task> = self.criteria.iter().map(task).collect();
         Story {
             id,
-            title: self.title.clone(),
+            title: self.label.title.clone(),
             state: StoryState::of(&tasks),
             tasks,
             section: self.section.clone(),
@@ -116,7 +107,7 @@ fn is_done(value: &Value, flag: &str, title: &str) -> Result<bool, PrdProblem> {
     match value.get(flag) {
         Some(Value::Bool(done)) => Ok(*done),
         Some(Value::Null) => Ok(false),
-        Some(_) => Err(PrdProblem::Shape(format!(
+        Some(_) => Err(PrdProblem::shape(format!(
             "`{flag}` of the story `{title}` is neither `true` nor `false`"
         ))),
         None => Ok(fields::paragraph(value, "status").is_some_and(|status| is_done_word(&status))),

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn scenario(name: &str, text: &str) -> DeltaScenario {
-    DeltaScenario {
+fn scenario(requirement: &str, name: &str, text: &str) -> Scenario {
+    Scenario {
+        capability: "loop".to_owned(),
+        requirement: requirement.to_owned(),
         name: name.to_owned(),
         text: text.to_owned(),
     }
@@ -14,6 +16,7 @@ fn scenario(name: &str, text: &str) -> DeltaScenario {
 #[test]
 fn reads_what_is_added_and_modified() {
     let delta = read_delta(
+        "loop",
         indoc! {"
             # Retry Specification
 
@@ -68,10 +71,15 @@ fn reads_what_is_added_and_modified() {
                 name: "Retry on failure".to_owned(),
                 scenarios: vec![
                     scenario(
+                        "Retry on failure",
                         "First failure",
                         "- **GIVEN** a story\n- **WHEN** it fails\n- **THEN** it is retried\n\n  indented",
                     ),
-                    scenario("Any other heading", "Text.\n##### Deeper\nMore."),
+                    scenario(
+                        "Retry on failure",
+                        "Any other heading",
+                        "Text.\n##### Deeper\nMore.",
+                    ),
                 ],
             },
             Requirement {
@@ -90,6 +98,7 @@ fn reads_what_is_added_and_modified() {
 #[test]
 fn fenced_lines_are_never_structure() {
     let delta = read_delta(
+        "loop",
         indoc! {"
             ## ADDED Requirements
             ### Requirement: Shown
@@ -111,7 +120,11 @@ fn fenced_lines_are_never_structure() {
         Delta {
             added: vec![Requirement {
                 name: "Shown".to_owned(),
-                scenarios: vec![scenario("yes", "```\n#### Scenario: in the text\n```")],
+                scenarios: vec![scenario(
+                    "Shown",
+                    "yes",
+                    "```\n#### Scenario: in the text\n```"
+                )],
             }],
             ..Delta::default()
         }
@@ -123,7 +136,11 @@ fn only_the_exact_section_titles_count() {
     #[track_caller]
     fn case(text: &str, added: usize) {
         let text = format!("{text}\n### Requirement: X\nMUST\n");
-        assert_eq!(read_delta(text.as_bytes()).added.len(), added, "{text:?}");
+        assert_eq!(
+            read_delta("loop", text.as_bytes()).added.len(),
+            added,
+            "{text:?}"
+        );
     }
     case("## ADDED Requirements", 1);
     case("\u{feff}## added REQUIREMENTS \r", 1);
@@ -169,6 +186,6 @@ proptest! {
             0..20,
         )
     ) {
-        read_delta(&lines.join(&b'\n'));
+        read_delta("loop", &lines.join(&b'\n'));
     }
 }

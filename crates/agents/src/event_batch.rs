@@ -2,10 +2,7 @@
 
 use std::mem::{discriminant, take};
 
-use super::agent_event::{AgentEvent, EventSink, TEXT_CAP};
-
-/// How much of a line is kept: enough for an event to see that it does not fit.
-const LINE_CAP: usize = TEXT_CAP + 16;
+use super::agent_event::{AgentEvent, EventSink};
 
 /// How much of what an agent says is shown; all of it is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +25,6 @@ pub struct EventBatch {
     events: Vec<AgentEvent>,
     /// How many events are final: an event with consequences keeps its place among the others.
     settled: usize,
-    /// The last line of text, while nothing else followed it. It is copied as it came: most lines
-    /// are replaced before they are worth decoding.
-    line: Vec<u8>,
-    has_line: bool,
 }
 
 impl EventBatch {
@@ -42,25 +35,32 @@ impl EventBatch {
             every_usage,
             events: Vec::new(),
             settled: 0,
-            line: Vec::new(),
-            has_line: false,
         }
     }
 
     /// Returns the events and starts the next batch.
     pub fn take(&mut self) -> Vec<AgentEvent> {
-        self.settle_line();
         self.settled = 0;
         take(&mut self.events)
     }
 
-    fn settle_line(&mut self) {
-        if take(&mut self.has_line) {
-            self.add(AgentEvent::text_line(&self.line));
+    /// Whether the next event of this kind makes this one superfluous.
+    fn is_replaceable(&self, event: &AgentEvent) -> bool {
+        match event {
+            AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::Unknown { .. } => self.level != DetailLevel::All,
+            AgentEvent::Usage { .. } => self.level != DetailLevel::All && !self.every_usage,
+            AgentEvent::ToolCall { .. } => self.level == DetailLevel::Latest,
+            // The others have consequences.
+            _ => false,
         }
     }
+}
 
-    fn add(&mut self, event: AgentEvent) {
+impl EventSink for EventBatch {
+    fn push(&mut self, event: AgentEvent) {
         if !self.is_replaceable(&event) {
             self.events.push(event);
             self.settled = self.events.len();
@@ -76,44 +76,6 @@ impl EventBatch {
                 self.events.push(event);
             }
             None => self.events.push(event),
-        }
-    }
-
-    /// Whether the next event of this kind makes this one superfluous.
-    fn is_replaceable(&self, event: &AgentEvent) -> bool {
-        match event {
-            AgentEvent::Text { .. }
-            | AgentEvent::Thinking { .. }
-            | AgentEvent::ToolResult { .. }
-            | AgentEvent::Unknown { .. } => self.level != DetailLevel::All,
-            AgentEvent::Usage { .. } => self.level != DetailLevel::All && !self.every_usage,
-            AgentEvent::ToolCall { .. } => self.level == DetailLevel::Latest,
-            AgentEvent::Session { .. }
-            | AgentEvent::Retrying { .. }
-            | AgentEvent::Limit { .. }
-            | AgentEvent::Auth { .. }
-            | AgentEvent::Overflow { .. }
-            | AgentEvent::Error { .. }
-            | AgentEvent::Final { .. } => false,
-        }
-    }
-}
-
-impl EventSink for EventBatch {
-    fn push(&mut self, event: AgentEvent) {
-        self.settle_line();
-        self.add(event);
-    }
-
-    fn push_line(&mut self, line: &[u8]) {
-        if self.level == DetailLevel::All {
-            return self.add(AgentEvent::text_line(line));
-        }
-        if !self.has_line || !line.trim_ascii().is_empty() {
-            self.has_line = true;
-            self.line.clear();
-            self.line
-                .extend_from_slice(&line[..line.len().min(LINE_CAP)]);
         }
     }
 }
@@ -152,10 +114,10 @@ mod tests {
     fn batch(level: DetailLevel, events: &[AgentEvent]) -> Vec<AgentEvent> {
         let mut batch = EventBatch::new(level, false);
         for event in events {
-            match event {
-                AgentEvent::Text { text } => batch.push_line(text.as_bytes()),
-                other => batch.push(other.clone()),
-            }
+            batch.push(match event {
+                AgentEvent::Text { text } => AgentEvent::text_line(text.as_bytes()),
+                other => other.clone(),
+            });
         }
         let events = batch.take();
         assert_eq!(batch.take(), []);
