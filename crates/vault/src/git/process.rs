@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use super::object_id::ObjectId;
 use super::ref_log::Committer;
 use ralph_base::durability;
 use ralph_base::kill_point::{Point, reached};
@@ -274,6 +275,20 @@ impl Git {
     {
         let answer = self.succeed(&own(args), &[])?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
+    }
+
+    /// Runs git and gives the object id it answers.
+    pub fn id<I, S>(&self, args: I) -> Result<ObjectId, GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let args = own(args);
+        let answer = self.line(&args)?;
+        ObjectId::parse(answer.as_bytes()).ok_or_else(|| GitError::Unexpected {
+            command: shown(&args),
+            answer,
+        })
     }
 
     /// Runs git and gives at most so many bytes of its answer, and whether there was more.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::{Git, GitError};
+use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
 use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
@@ -233,19 +233,6 @@ impl Repo {
     pub(crate) fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
         let control = &base.control;
         *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
-    }
-
-    /// The tree of a commit.
-    fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
-        let name = format!("{commit}^{{tree}}");
-        let answer = self.git.line(["rev-parse", "--verify", &name])?;
-        ObjectId::parse(answer.as_bytes()).ok_or_else(|| {
-            GitError::Unexpected {
-                command: "rev-parse".to_owned(),
-                answer,
-            }
-            .into()
-        })
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.

@@ -123,6 +123,23 @@ impl Repo {
         Ok(None)
     }
 
+    /// The tree of a commit.
+    pub(crate) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
+        // A checkpoint's own commit has a file of its own until the store is packed.
+        let store = self.places.vault.store().join("objects");
+        let bytes = loose_object::read(&store, &commit, "commit").unwrap_or_default();
+        let format = self.places.repository.format;
+        if ObjectId::of_object(format, "commit", &bytes) == commit
+            && let Some(tree) = bytes.strip_prefix(b"tree ")
+            && let Some(tree) = tree.split(|byte| *byte == b'\n').next()
+            && let Some(tree) = ObjectId::parse(tree)
+        {
+            return Ok(tree);
+        }
+        let name = format!("{commit}^{{tree}}");
+        Ok(self.git.id(["rev-parse", "--verify", &name])?)
+    }
+
     /// Learns from a commit git made who it says makes them.
     pub(crate) fn learn_identity(&self, objects: &Path, commit: &ObjectId) {
         if let Some(text) = loose_object::read(objects, commit, "commit") {

@@ -431,14 +431,7 @@ fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
 
 /// Writes the tree of a private index.
 pub(crate) fn write_tree(git: &Git) -> Result<ObjectId> {
-    let tree = git.line(["write-tree", "--missing-ok"])?;
-    ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
-        GitError::Unexpected {
-            command: "write-tree".to_owned(),
-            answer: tree,
-        }
-        .into()
-    })
+    Ok(git.id(["write-tree", "--missing-ok"])?)
 }
 
 #[cfg(test)]
