@@ -119,12 +119,8 @@ impl Options {
             }
         }
         if gate {
-            let gated = |it: &Repository| Repository {
-                has_gate: true,
-                ..it.clone()
-            };
             let pairs = options.repositories.iter();
-            options.repositories = pairs.flat_map(|it| [it.clone(), gated(it)]).collect();
+            options.repositories = pairs.flat_map(|it| [it.clone(), it.with_gate()]).collect();
         }
         Ok(Some(options))
     }

@@ -96,6 +96,14 @@ impl Repository {
         }
     }
 
+    /// The same, with a gate.
+    pub(crate) fn with_gate(&self) -> Self {
+        Self {
+            has_gate: true,
+            ..self.clone()
+        }
+    }
+
     /// What it is, in words.
     pub(crate) fn described(&self) -> String {
         let files = thousands(self.files);
