@@ -1,5 +1,6 @@
 //! Git: how it is started, and the formats of its files. The only place that knows either.
 
+pub(crate) mod access;
 pub(crate) mod ignore;
 pub(crate) mod index;
 pub mod locks;

@@ -9,10 +9,13 @@ mod entries;
 mod trees;
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
 
 use entries::{Entries, Writer};
 use trees::{Trees, optional, parse_trees};
 
+use super::access::Reason;
 use super::object_id::{ObjectFormat, ObjectId};
 use crate::stat::Stat;
 
@@ -43,6 +46,19 @@ pub(crate) struct StagedStat {
 }
 
 impl StagedStat {
+    /// The fields of a file.
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let pair =
+            |seconds: i64, rest: i64| (cut(seconds.cast_unsigned()), cut(rest.cast_unsigned()));
+        Self {
+            changed: pair(metadata.ctime(), metadata.ctime_nsec()),
+            modified: pair(metadata.mtime(), metadata.mtime_nsec()),
+            place: (cut(metadata.dev()), cut(metadata.ino())),
+            owner: (metadata.uid(), metadata.gid()),
+            size: cut(metadata.size()),
+        }
+    }
+
     /// True where these are the fields of a file that was looked at, to the nanosecond.
     pub(crate) fn is_of(&self, stat: &Stat) -> bool {
         self.changed == split(stat.changed_ns)
@@ -122,8 +138,12 @@ pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<(Vec<u8>, S
     Some(all)
 }
 
-/// Applies edits to an index. None where git has to be asked.
-pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
+/// Applies edits to an index.
+pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Result<Edited, Reason> {
+    try_edit(old, format, edits).ok_or(Reason::OddIndex)
+}
+
+fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
     let mut entries = Entries::new(old, format)?;
     let mut trees = Trees::new(parse_trees(entries.extensions()?, format)?, edits);
     let mut writer = Writer::new(entries.version(), format, old.len());

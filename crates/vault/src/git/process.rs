@@ -283,11 +283,20 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
+        self.id_with_input(args, &[])
+    }
+
+    /// The same with bytes on stdin.
+    pub fn id_with_input<I, S>(&self, args: I, input: &[u8]) -> Result<ObjectId, GitError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
         let args = own(args);
-        let answer = self.line(&args)?;
-        ObjectId::parse(answer.as_bytes()).ok_or_else(|| GitError::Unexpected {
+        let answer = self.succeed(&args, input)?;
+        ObjectId::parse(answer.trim_ascii()).ok_or_else(|| GitError::Unexpected {
             command: shown(&args),
-            answer,
+            answer: String::from_utf8_lossy(&answer).trim_end().to_owned(),
         })
     }
 

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::conversions::{Converted, Folders, LineEndings};
+use super::settings::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
 use crate::error::Result;
 use crate::git::index::{self, Staged, StagedStat};
@@ -68,7 +68,7 @@ impl Repo {
             }
         }
         let is_compared_here =
-            listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions().always;
+            listed.iter().all(|it| it.tag == Tag::Plain) && self.settings().odd.is_none();
         known.may_be_converted = self.was_converting(&known.tracked);
         let mut unclean = self.converted(&git, &known.tracked)?;
         if !is_compared_here {
@@ -90,7 +90,7 @@ impl Repo {
     /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
     fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> bool {
         let repository = &self.places.repository;
-        if self.conversions().line_endings != LineEndings::Unsaid
+        if self.settings().line_endings != LineEndings::Unsaid
             || repository.common_dir.join("lfs").exists()
         {
             return true;
@@ -167,8 +167,8 @@ impl Repo {
 
     /// Tracked paths that git converts on the way in or out: their object is not their bytes.
     fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let conversions = self.conversions();
-        if conversions.line_endings == LineEndings::Converted {
+        let settings = self.settings();
+        if settings.line_endings == LineEndings::Converted {
             return Ok(tracked.clone());
         }
         // Where such a file is only in the index, git goes by that.
@@ -179,7 +179,7 @@ impl Repo {
             let top = &self.places.repository.work_tree;
             let mut seen = Folders::default();
             let mut may_be =
-                |path: &&Vec<u8>| conversions.of(top, path, &mut seen) != Converted::Never;
+                |path: &&Vec<u8>| settings.of(top, path, &mut seen) != Converted::Never;
             tracked
                 .iter()
                 .filter(|path| may_be(path))

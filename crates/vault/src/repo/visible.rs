@@ -9,25 +9,17 @@ use std::{fs, io};
 
 use super::control::Control;
 use super::frozen_config::flat;
-use super::plain_commit::is_modules_file;
+use super::settings::RawSettings;
 use crate::error::{Notice, Result};
 use crate::git::ignore::IgnoreRules;
-use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, Started, nul_separated};
 use crate::paths::show;
 use crate::repo::Repo;
-use crate::repo::plain_commit::Settings;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
 use crate::tree::scanned::Taken;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
-
-/// The identity of commits where the user has configured none.
-const FALLBACK_IDENTITY: &[(&str, &str)] = &[
-    ("user.name", "ralphtool"),
-    ("user.email", "ralphtool@localhost"),
-];
 
 /// Git was asked for the settings; see [`Checkpoints::ask_settings`].
 #[derive(Debug)]
@@ -38,11 +30,11 @@ pub(crate) struct AskedSettings {
 
 impl AskedSettings {
     /// Waits for the answers.
-    pub(crate) fn answer(self) -> Result<Settings> {
+    pub(crate) fn answer(self) -> Result<RawSettings> {
         let config = self.config.answer()?;
         // Without an identity git refuses to list any, which a commit would say better.
         let variables = self.variables.answer().unwrap_or_default();
-        Ok(Settings {
+        Ok(RawSettings {
             config: flat(&config),
             variables: String::from_utf8_lossy(&variables).into_owned(),
         })
@@ -60,7 +52,7 @@ impl Repo {
 
     /// Makes the private git directory: the user's configuration as it was asked for, and ours over
     /// it.
-    pub(crate) fn prepare_work_dir(&self, settings: &Settings, control: &Control) -> Result<()> {
+    pub(crate) fn prepare_work_dir(&self, settings: &RawSettings, control: &Control) -> Result<()> {
         let format = self.places.repository.format;
         let config = format!(
             "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
@@ -69,8 +61,7 @@ impl Repo {
             settings.config,
             format.name()
         );
-        self.learn_conversions(&config, &settings.variables);
-        self.learn_committers(settings);
+        self.learn_settings(settings);
         let mut files = vec![
             ("config", config.into_bytes()),
             ("HEAD", b"ref: refs/heads/none\n".to_vec()),
@@ -152,47 +143,6 @@ impl Repo {
             )
         };
         links.map(notice).collect()
-    }
-
-    /// Writes a commit of a tree; objects go where `git` has them.
-    pub(crate) fn commit(
-        &self,
-        git: &Git,
-        (tree, parents): (ObjectId, &[ObjectId]),
-        message: &str,
-    ) -> Result<ObjectId> {
-        let objects = git.objects();
-        let plain = self.plain_commit(&objects, (tree, parents), message)?;
-        if let Some(commit) = plain {
-            return Ok(commit);
-        }
-        let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
-        for parent in parents {
-            args.extend(["-p".to_owned(), parent.to_string()]);
-        }
-        let mut answer = git.run_with_input(&args, message.as_bytes());
-        if let Err(error) = &answer
-            && lacks_identity(error.stderr())
-        {
-            let mut with_identity = Vec::new();
-            for (key, value) in FALLBACK_IDENTITY {
-                with_identity.extend(["-c".to_owned(), format!("{key}={value}")]);
-            }
-            with_identity.extend(args);
-            answer = git.run_with_input(&with_identity, message.as_bytes());
-        }
-        let answer = answer?;
-        let Some(commit) = ObjectId::parse(answer.trim_ascii()) else {
-            return Err(GitError::Unexpected {
-                command: "commit-tree".to_owned(),
-                answer: show(&answer),
-            }
-            .into());
-        };
-        self.learn_identity(&objects, &commit);
-        // What git wrote is in the vault before anything leans on it.
-        self.link_objects()?;
-        Ok(commit)
     }
 }
 
@@ -382,11 +332,17 @@ pub(crate) fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
     joined
 }
 
+/// True for a file that names submodules: git stores no link of that name.
+pub(super) fn is_modules_file(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b".gitmodules"))
+}
+
 fn is_disk_full(stderr: &str) -> bool {
     stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
 }
 
-fn lacks_identity(stderr: &str) -> bool {
+pub(super) fn lacks_identity(stderr: &str) -> bool {
     stderr.contains("tell me who you are")
         || stderr.contains("empty ident")
         || stderr.contains("no email was given")
@@ -427,11 +383,6 @@ fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
         Some(error) if stored == 0 => Err(error.into()),
         _ => Ok(notices),
     }
-}
-
-/// Writes the tree of a private index.
-pub(crate) fn write_tree(git: &Git) -> Result<ObjectId> {
-    Ok(git.id(["write-tree", "--missing-ok"])?)
 }
 
 #[cfg(test)]

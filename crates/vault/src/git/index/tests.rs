@@ -207,31 +207,31 @@ fn git_is_asked_where_an_index_says_more_than_files() {
     let folder = repository("sha1", "2");
     let top = folder.path();
     let index = || fs::read(top.join(".git/index")).unwrap();
-    assert!(edit(&index(), format, &none).is_some());
-    assert!(edit(b"", format, &none).is_none());
-    assert!(edit(&index()[..100], format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_ok());
+    assert!(edit(b"", format, &none).is_err());
+    assert!(edit(&index()[..100], format, &none).is_err());
 
     // A file where a folder is that keeps its files.
     fs::write(top.join("file"), "").unwrap();
     let in_the_way = Edits::from([(b"lone".to_vec(), Some(staged(top, "file", format)))]);
-    assert!(edit(&index(), format, &in_the_way).is_none());
+    assert!(edit(&index(), format, &in_the_way).is_err());
 
     // The trees are not known.
     git(top, &["add", "file"]);
-    assert!(edit(&index(), format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_err());
     git(top, &["write-tree"]);
-    assert!(edit(&index(), format, &none).is_some());
+    assert!(edit(&index(), format, &none).is_ok());
 
     // Only announced, not added.
     fs::write(top.join("later"), "").unwrap();
     assert!(is_ordinary(&index(), format));
     git(top, &["add", "--intent-to-add", "later"]);
-    assert!(edit(&index(), format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_err());
     assert!(!is_ordinary(&index(), format));
     git(top, &["rm", "-q", "--cached", "later"]);
 
     git(top, &["update-index", "--split-index"]);
-    assert!(edit(&index(), format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_err());
     assert!(!is_ordinary(&index(), format));
 }
 
