@@ -8,10 +8,10 @@ use std::path::Path;
 use std::{fs, io};
 
 use super::control::Control;
-use super::frozen_config::flat;
+use super::frozen_config::{flat, value_of};
 use super::settings::RawSettings;
 use crate::error::{Notice, Result};
-use crate::git::ignore::IgnoreRules;
+use crate::git::ignore::{IgnoreRules, IgnoreSettings};
 use crate::git::process::{Git, GitError, Started, nul_separated};
 use crate::paths::show;
 use crate::repo::Repo;
@@ -227,13 +227,23 @@ pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u
 /// The paths a rule may ignore: whether they are tracked is for git to say.
 fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut paths = paths.to_vec();
-    let rules = git
-        .work_tree()
-        .and_then(|top| IgnoreRules::read(top, git.directory()));
-    if let Some(mut rules) = rules {
+    if let Some(top) = git.work_tree()
+        && let Ok(config) = fs::read_to_string(git.directory().join("config"))
+        && let Some(mut rules) = IgnoreRules::read(top, git.directory(), &ignore_settings(&config))
+    {
         paths.retain(|path| rules.ignores(path) != Some(false));
     }
     paths
+}
+
+fn ignore_settings(config: &str) -> IgnoreSettings {
+    let folds = value_of(config, "core.ignorecase");
+    let folds = folds.is_some_and(|value| !["false", "no", "off", "0"].contains(&value.as_str()));
+    IgnoreSettings {
+        excludes_file: value_of(config, "core.excludesfile"),
+        // Elsewhere git is told that names differ by case, whatever the configuration says.
+        folds_case: cfg!(target_os = "macos") && folds,
+    }
 }
 
 fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
