@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 
-use entries::{Entries, Writer};
+pub(crate) use entries::Flags;
+use entries::{Index, Writer};
 use trees::{Trees, optional, parse_trees};
 
 use super::access::Reason;
@@ -107,35 +108,43 @@ pub(crate) struct Edited {
     pub root: ObjectId,
 }
 
-/// True where an index holds whole entries and nothing that is in conflict or only announced.
-pub(crate) fn is_ordinary(index: &[u8], format: ObjectFormat) -> bool {
-    let read_all = || {
-        let mut entries = Entries::new(index, format)?;
-        optional(entries.extensions()?)?;
-        while !entries.is_over() {
-            entries.advance()?;
-        }
-        Some(())
-    };
-    read_all().is_some()
+/// One entry of an index.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub path: Vec<u8>,
+    pub staged: Staged,
+    pub flags: Flags,
 }
 
-/// All paths of an index with what it says of them. None where it says more than that: then git has
-/// to be asked.
-pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<(Vec<u8>, Staged)>> {
-    let mut entries = Entries::new(index, format)?;
-    optional(entries.extensions()?)?;
-    let mut all = Vec::new();
-    while !entries.is_over() {
-        let entry = entries.advance()?;
-        let staged = Staged {
-            mode: entry.mode,
-            id: entry.id,
-            stat: entry.looked_at()?,
-        };
-        all.push((entries.path().to_vec(), staged));
-    }
-    Some(all)
+/// Reads an index whose entries are all in it: not those of a split or sparse one.
+fn parse(index: &[u8], format: ObjectFormat) -> Option<Index<'_>> {
+    let index = Index::parse(index, format)?;
+    optional(index.extensions)?;
+    Some(index)
+}
+
+/// True where paths are in conflict. None where git has to be asked.
+pub(crate) fn has_conflicts(index: &[u8], format: ObjectFormat) -> Option<bool> {
+    let entries = parse(index, format)?.entries;
+    Some(entries.iter().any(|entry| entry.flags.is_conflict()))
+}
+
+/// Everything an index says of its paths. None where git has to be asked.
+pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<Listed>> {
+    let entries = parse(index, format)?.entries.into_iter();
+    let listed = entries.map(|entry| {
+        let stat = entry.stat()?;
+        Some(Listed {
+            path: entry.path.into_owned(),
+            staged: Staged {
+                mode: entry.mode,
+                id: entry.id,
+                stat,
+            },
+            flags: entry.flags,
+        })
+    });
+    listed.collect()
 }
 
 /// Applies edits to an index.
@@ -144,13 +153,15 @@ pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Result<Ed
 }
 
 fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
-    let mut entries = Entries::new(old, format)?;
-    let mut trees = Trees::new(parse_trees(entries.extensions()?, format)?, edits);
-    let mut writer = Writer::new(entries.version(), format, old.len());
+    let index = Index::parse(old, format)?;
+    let mut trees = Trees::new(parse_trees(index.extensions, format)?, edits);
+    let mut writer = Writer::new(index.version, format, old.len());
     let mut pending = edits.iter().peekable();
-    while !entries.is_over() {
-        let entry = entries.advance()?;
-        let here = entries.path();
+    for entry in &index.entries {
+        if entry.flags.is_conflict() || entry.flags.is_intended() {
+            return None;
+        }
+        let here = &*entry.path;
         while let Some((path, staged)) = pending.next_if(|(path, _)| path.as_slice() < here) {
             if let Some(staged) = staged {
                 trees.add(path, staged.mode, staged.id)?;
@@ -160,7 +171,7 @@ fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
         match pending.next_if(|(path, _)| path.as_slice() == here) {
             None => {
                 trees.keep(here, entry.mode, entry.id);
-                writer.copy(entry, here)?;
+                writer.copy(entry)?;
             }
             Some((path, None)) => trees.remove(path)?,
             Some((path, Some(staged))) => {

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use crate::error::{Notice, Result};
 use crate::git::access::Reason;
+use crate::git::index::Listed;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{BeginIntent, Step};
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
-use crate::repo::first_index::Listed;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::session::Checkpoints;
 use crate::tree::manifest::{Content, Kind, Manifest};
 use crate::tree::scanned::Taken;
-use ralph_base::files::{copy_with_time, create_private_folder};
+use ralph_base::files::copy_with_time;
 use ralph_base::ids::RunId;
 
 /// What a begin did.
@@ -201,23 +201,9 @@ impl Repo {
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
         for path in [&kept, &private] {
-            if let Some(folder) = path.parent() {
-                create_private_folder(folder)?;
-            }
-            copy_with_time(&places.repository.index(), path)?;
-        }
-        let git_dir = &places.repository.git_dir;
-        let split = copy_shared_index(git_dir, &places.vault.scratch("work"))?;
-        if split {
-            // A split index is half an index; the copies are made whole.
-            for copy in [&kept, &private] {
-                self.work
-                    .with_index(copy)
-                    .run(["update-index", "--no-split-index"])?;
-            }
+            self.copy_user_index(path)?;
         }
         let listed = self.list_index(&private)?;
-        self.clear_flags(&private, &listed)?;
         Ok((private, listed))
     }
 

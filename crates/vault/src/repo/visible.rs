@@ -259,17 +259,12 @@ fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
     }
     let output = git.output(&args, &input)?;
     // 1 means that none is ignored.
-    if !output.status.success() && output.status.code() != Some(1) {
-        return Err(GitError::Failed {
-            command: "check-ignore".to_owned(),
-            status: output.status,
-            stderr: output.stderr,
-        }
-        .into());
+    if output.status.code() == Some(1) {
+        return Ok(HashSet::new());
     }
-    Ok(nul_separated(&output.stdout)
-        .map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec())
-        .collect())
+    let ignored = output.answer("check-ignore".to_owned())?;
+    let plain = |path: &[u8]| path.strip_prefix(b"./").unwrap_or(path).to_vec();
+    Ok(nul_separated(&ignored).map(plain).collect())
 }
 
 /// True where a folder above the path is a symbolic link now.
@@ -334,12 +329,10 @@ fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
 
 /// Paths as git reads them, each with its end.
 pub(crate) fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
-    let mut joined = Vec::new();
-    for path in paths {
-        joined.extend_from_slice(path);
-        joined.push(0);
-    }
-    joined
+    paths
+        .iter()
+        .flat_map(|path| [path, &[0][..]].concat())
+        .collect()
 }
 
 /// True for a file that names submodules: git stores no link of that name.
