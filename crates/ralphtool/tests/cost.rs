@@ -137,3 +137,30 @@ fn a_failed_attempt_is_parked_and_undone_with_one_walk() {
     assert_eq!(calls[3], ["diff"]);
     assert_eq!(walks[3], 1);
 }
+
+#[test]
+fn a_run_logs_why_it_asked_git() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.bin filter=none\n");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m attributes");
+    sandbox.tasks("## 1. A\n- [ ] a\n## 2. B\n- [ ] b\n");
+    sandbox.agent(GOOD);
+    sandbox.start(&["loop", "c"]).end().ends_with(0);
+    let log = fs::read_to_string(sandbox.runs()[0].join("git.log")).unwrap();
+    let lines: Vec<&str> = log
+        .lines()
+        .map(|line| line.split_once(' ').unwrap().1)
+        .collect();
+    let [line] = lines[..] else {
+        panic!("one line per reason: {log}");
+    };
+    assert!(
+        line.starts_with("write a tree: asked git, because `"),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("` may be stored as other bytes than it has"),
+        "{line}"
+    );
+}

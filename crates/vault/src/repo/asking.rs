@@ -30,10 +30,13 @@ impl Repo {
 
     /// Notes a reason, once per process. A run without its log is as good: errors are ignored.
     fn log_reason(&self, effect: &str, reason: &Reason) {
-        let kind = (effect.to_owned(), std::mem::discriminant(reason));
-        let (Some(run), true) = (&self.run, self.logged.borrow_mut().insert(kind)) else {
+        let Some(run) = &self.run else {
             return;
         };
+        let kind = (effect.to_owned(), std::mem::discriminant(reason));
+        if !self.logged.borrow_mut().insert(kind) {
+            return;
+        }
         let path = self.run_folder(run).join("git.log");
         if fs::metadata(&path).is_ok_and(|log| log.len() > LARGEST_LOG) {
             return;
