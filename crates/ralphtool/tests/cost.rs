@@ -51,8 +51,9 @@ impl Walks {
 
 /// The git processes and walks of a run: up to the end of the first agent, then from the end of each
 /// to the end of the next.
-fn costs(script: &str) -> (Vec<Vec<String>>, Vec<usize>) {
+fn costs(script: &str, config: &str) -> (Vec<Vec<String>>, Vec<usize>) {
     let sandbox = Sandbox::new();
+    sandbox.config_and("", config);
     sandbox.write("canary/file.txt", "here\n");
     sandbox.git("add -A");
     sandbox.git("commit -q -m canary");
@@ -102,15 +103,23 @@ fn costs(script: &str) -> (Vec<Vec<String>>, Vec<usize>) {
 
 #[test]
 fn a_story_needs_no_git_process_and_one_walk() {
-    let (calls, walks) = costs(GOOD);
+    let (calls, walks) = costs(GOOD, "");
     let none: Vec<String> = Vec::new();
     assert_eq!(&calls[1..4], [none.clone(), none.clone(), none]);
     assert_eq!(&walks[1..4], [1, 1, 1]);
 }
 
 #[test]
+fn a_gate_adds_no_git_process_to_a_story() {
+    let gate = "[[gate]]\nname = \"t\"\nrun = \"true\"\n";
+    let (calls, _) = costs(GOOD, gate);
+    let none: Vec<String> = Vec::new();
+    assert_eq!(&calls[1..4], [none.clone(), none.clone(), none]);
+}
+
+#[test]
 fn the_first_agent_starts_after_three_git_processes_and_one_walk() {
-    let (calls, walks) = costs(GOOD);
+    let (calls, walks) = costs(GOOD, "");
     // Two of them run side by side.
     let mut began = calls[0].clone();
     began.sort();
@@ -123,8 +132,35 @@ fn a_failed_attempt_is_parked_and_undone_with_one_walk() {
     let failing = format!(
         "if [ $attempt = 1 ]; then echo spoilt > canary/file.txt; echo new > canary/new.txt; echo AGENT >>$root/calls; echo >>$root/ends; exit 1; fi\n{GOOD}"
     );
-    let (calls, walks) = costs(&failing);
+    let (calls, walks) = costs(&failing, "");
     // From the end of the first attempt of the second story on. It works while the tree is put back.
     assert_eq!(calls[3], ["diff"]);
     assert_eq!(walks[3], 1);
+}
+
+#[test]
+fn a_run_logs_why_it_asked_git() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.bin filter=none\n");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m attributes");
+    sandbox.tasks("## 1. A\n- [ ] a\n## 2. B\n- [ ] b\n");
+    sandbox.agent(GOOD);
+    sandbox.start(&["loop", "c"]).end().ends_with(0);
+    let log = fs::read_to_string(sandbox.runs()[0].join("git.log")).unwrap();
+    let lines: Vec<&str> = log
+        .lines()
+        .map(|line| line.split_once(' ').unwrap().1)
+        .collect();
+    let [line] = lines[..] else {
+        panic!("one line per reason: {log}");
+    };
+    assert!(
+        line.starts_with("write a tree: asked git, because `"),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("` may be stored as other bytes than it has"),
+        "{line}"
+    );
 }

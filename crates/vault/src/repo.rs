@@ -3,15 +3,17 @@
 pub(crate) mod snapshot;
 
 pub(crate) mod agent_git;
+pub(crate) mod asking;
+pub(crate) mod committing;
 pub(crate) mod control;
-pub(crate) mod conversions;
 pub(crate) mod first_index;
 pub(crate) mod frozen_config;
 pub(crate) mod git_copy;
 pub(crate) mod git_paths;
+pub(crate) mod identity;
 pub(crate) mod objects;
-pub(crate) mod plain_commit;
 pub(crate) mod proof;
+pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod staged;
 pub(crate) mod stale_locks;
@@ -21,17 +23,19 @@ pub(crate) mod users_config;
 pub(crate) mod visible;
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
+use std::mem::Discriminant;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conversions::Conversions;
 use git_copy::GitCopy;
 use objects::ObjectLinks;
-use plain_commit::Identity;
+use settings::Settings;
 
+use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
-use crate::git::refs::RefReader;
+use crate::git::refs::RefFiles;
 use crate::git::repository::Repository;
 use crate::repo::objects::{ModuleLinks, ObjectListings};
 use crate::store::Vault;
@@ -59,9 +63,7 @@ pub(crate) struct Repo {
     pub(crate) run: Option<RunId>,
     /// Whether the journal can tell that the machine stopped without warning.
     pub(crate) notices_outages: bool,
-    pub(crate) ref_reader: RefCell<RefReader>,
-    /// Who moves refs, as git's logs say it, once it was asked; none where git does not know.
-    pub(crate) committer: OnceCell<Option<String>>,
+    pub(crate) ref_files: RefCell<RefFiles>,
     pub(crate) links: RefCell<ObjectLinks>,
     /// What the user added to the config since a checkpoint, which its snapshot does not have.
     pub(crate) users_config: RefCell<Option<(String, String)>>,
@@ -72,10 +74,10 @@ pub(crate) struct Repo {
     pub(crate) git_copy: RefCell<GitCopy>,
     /// The file that becomes the branch once it moves to a commit.
     pub(crate) ready_branch: Option<(ObjectId, PathBuf)>,
-    /// What git makes of files before it stores them, once it was needed.
-    pub(crate) conversions: OnceCell<Conversions>,
-    /// Who makes the commits, once git has made one.
-    pub(crate) identity: RefCell<Option<Identity>>,
+    /// The frozen settings, once they were needed.
+    pub(crate) settings: OnceCell<Settings>,
+    /// Why git was asked, as far as the log of the run says it already.
+    pub(crate) logged: RefCell<HashSet<(String, Discriminant<Reason>)>>,
     /// What is in the folders of objects.
     pub(crate) object_listings: Arc<ObjectListings>,
     /// The store has all folders for objects, or gets them.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::process::Git;
-use crate::git::refs::RefReader;
+use crate::git::refs::RefFiles;
 use crate::git::repository::{Refs, Repository};
 use crate::journal::Log;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
@@ -131,8 +131,8 @@ impl Checkpoints {
         };
         let store = Git::on_bare(&vault.store(), command_timeout);
         // Git has just found the repository, so it can read its configuration.
-        let mut ref_reader = RefReader::default();
-        ref_reader.accept_present(&repository);
+        let mut ref_files = RefFiles::default();
+        ref_files.accept_present(&repository);
         let mut checkpoints = Self {
             repo: Repo {
                 places: Places { repository, vault },
@@ -141,16 +141,15 @@ impl Checkpoints {
                 store,
                 run: state.unsettled_run(),
                 notices_outages,
-                ref_reader: RefCell::new(ref_reader),
-                committer: OnceCell::new(),
+                ref_files: RefCell::new(ref_files),
                 links: RefCell::default(),
                 users_config: RefCell::default(),
                 written: RefCell::default(),
                 module_links: RefCell::default(),
                 git_copy: RefCell::default(),
                 ready_branch: None,
-                conversions: OnceCell::default(),
-                identity: RefCell::default(),
+                settings: OnceCell::default(),
+                logged: RefCell::default(),
                 object_listings: Arc::default(),
                 is_fanned_out: false,
             },

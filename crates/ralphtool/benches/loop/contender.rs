@@ -30,14 +30,21 @@ pub(crate) fn contenders() -> Vec<Contender> {
     contenders
 }
 
-/// The plain loop; `$1` is the task file, the rest is the agent.
+/// The gate, where one is wanted: it passes at once.
+const GATE: &str = "true";
+
+/// The plain loop; `$1` is the task file, `$2` the gate, the rest is the agent.
 const SHELL_LOOP: &str = r#"
 tasks=$1
-shift
+gate=$2
+shift 2
 while grep -q '^- \[ \] ' "$tasks"; do
     "$@" >/dev/null
     case $? in
-        0) git add -A && git commit -q -m checkpoint || exit 2 ;;
+        0)
+            if [ -n "$gate" ]; then sh -c "$gate" || exit 2; fi
+            git add -A && git commit -q -m checkpoint || exit 2
+            ;;
         1) git reset --hard -q && git clean -fdq || exit 2 ;;
         *) exit 2 ;;
     esac
@@ -90,7 +97,9 @@ impl Contender {
     pub(crate) fn run(self, repository: &Repository, place: &Place, git: Git) -> Result<Run> {
         place.renew()?;
         let log = place.beside("log");
-        let mut command = self.command(place, &agent::command_line(repository, &log)?)?;
+        let agent = agent::command_line(repository, &log)?;
+        let gate = repository.has_gate.then_some(GATE);
+        let mut command = self.command(place, &agent, gate)?;
         if git == Git::Logged {
             command.env("PATH", logging_git(place, &log)?);
         }
@@ -126,24 +135,26 @@ impl Contender {
         Ok(run)
     }
 
-    fn command(self, place: &Place, agent: &[OsString]) -> Result<Command> {
-        match self {
+    fn command(self, place: &Place, agent: &[OsString], gate: Option<&str>) -> Result<Command> {
+        let mut command = match self {
             Self::Shell => {
                 let mut command = place.command("sh");
-                command.args(["-c", SHELL_LOOP, "loop", TASKS]).args(agent);
-                Ok(command)
+                let gate = gate.unwrap_or_default();
+                command.args(["-c", SHELL_LOOP, "loop", TASKS, gate]);
+                command.args(agent);
+                return Ok(command);
             }
-            Self::Ralphtool => ralphtool_loop(place, agent, "text"),
             Self::Other => {
                 let program = std::env::var_os(OTHER_PROGRAM).unwrap_or_default();
-                loop_of(&program, place, agent, "text")
+                loop_of(&program, place, agent, "text")?
             }
-            Self::Unsynced => {
-                let mut command = ralphtool_loop(place, agent, "text")?;
-                command.env("RALPHTOOL_UNSYNCED_BENCHMARK", "1");
-                Ok(command)
-            }
+            Self::Ralphtool | Self::Unsynced => ralphtool_loop(place, agent, "text")?,
+        };
+        if self == Self::Unsynced {
+            command.env("RALPHTOOL_UNSYNCED_BENCHMARK", "1");
         }
+        command.args(gate.iter().flat_map(|gate| ["--gate", gate]));
+        Ok(command)
     }
 
     /// One commit a story and nothing left over, or the figures mean nothing.

@@ -26,6 +26,7 @@ How much:
   --stories N            stories that are done at once, in each run
   --restores N           further stories whose first attempt fails, in each run
   --runs N               runs of each contender, in turns
+  --gate                 each repository once more with a gate that passes at once, which both loops run
   --git                  also list the git processes of a story and of a restore, in runs of their own
 
 What agents say, taken in without a screen; `cargo bench --bench screen` measures it with one:
@@ -73,6 +74,7 @@ impl Options {
             folder: std::env::temp_dir(),
         };
         let (mut stories, mut restores, mut runs) = (None, None, None);
+        let mut gate = false;
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let flag = arg.to_string_lossy();
@@ -85,6 +87,7 @@ impl Options {
                 "--bench" => options.is_bench = true,
                 "--repo" => options.add(value()?.split(','))?,
                 "--all" => options.add(Repository::ALL.iter().copied())?,
+                "--gate" => gate = true,
                 "--git" => options.count_git = true,
                 "--stories" => stories = Some(number(&value()?)?),
                 "--restores" => restores = Some(number(&value()?)?),
@@ -114,6 +117,10 @@ impl Options {
             if repository.stories < 2 || repository.runs == 0 {
                 return Err("there must be two stories and one run at the least".into());
             }
+        }
+        if gate {
+            let pairs = options.repositories.iter();
+            options.repositories = pairs.flat_map(|it| [it.clone(), it.with_gate()]).collect();
         }
         Ok(Some(options))
     }

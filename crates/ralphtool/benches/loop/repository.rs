@@ -28,6 +28,8 @@ pub(crate) struct Repository {
     pub(crate) restores: usize,
     /// Runs of each contender.
     pub(crate) runs: usize,
+    /// Every story is judged by a gate, which passes at once.
+    pub(crate) has_gate: bool,
     layout: Layout,
 }
 
@@ -56,6 +58,7 @@ impl Repository {
             stories: 50,
             restores: 20,
             runs: 5,
+            has_gate: false,
             layout: Layout::Wide,
         };
         Ok(match name {
@@ -93,14 +96,26 @@ impl Repository {
         }
     }
 
+    /// The same, with a gate.
+    pub(crate) fn with_gate(&self) -> Self {
+        Self {
+            has_gate: true,
+            ..self.clone()
+        }
+    }
+
     /// What it is, in words.
     pub(crate) fn described(&self) -> String {
         let files = thousands(self.files);
-        match (self.layout, self.rewritten) {
+        let mut text = match (self.layout, self.rewritten) {
             (Layout::Deep, _) => format!("{files} files, {LEVELS} folders deep"),
             (Layout::Wide, 0) => format!("{files} files"),
             (Layout::Wide, many) => format!("{files} files, {} changed", thousands(many)),
+        };
+        if self.has_gate {
+            text.push_str(", a gate");
         }
+        text
     }
 
     /// Where a file lies.

@@ -4,8 +4,6 @@
 //! is for git to answer, as is everything odd (a link on the way, a repository inside, a rule that is
 //! written strangely, a file that cannot be read).
 
-mod wildmatch;
-
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,10 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use wildmatch::{Outcome, wildmatch};
+use gix_ignore::glob::pattern::Case;
+use gix_ignore::glob::search::pattern::List;
+use gix_ignore::search::{Ignore, pattern_matching_relative_path};
 
 use crate::paths::absolute;
-use ralph_base::files::read_plain;
 
 /// A list that is larger has no rules. Newer versions of git ignore it, older ones fail on it.
 const LARGEST_LIST: u64 = 100 << 20;
@@ -24,8 +23,9 @@ const LARGEST_LIST: u64 = 100 << 20;
 /// The rules of one work tree, with every folder looked at once.
 pub(crate) struct IgnoreRules<'a> {
     top: &'a Path,
+    case: Case,
     /// The lists for all folders, the weaker first.
-    common: Vec<Rc<Vec<Rule>>>,
+    common: Vec<Rc<List<Ignore>>>,
     folders: HashMap<Vec<u8>, Rc<Folder>>,
 }
 
@@ -33,43 +33,40 @@ pub(crate) struct IgnoreRules<'a> {
 struct Folder {
     is_ignored: bool,
     /// The lists of the folders from the top to this one.
-    lists: Vec<Rc<Vec<Rule>>>,
+    lists: Vec<Rc<List<Ignore>>>,
 }
 
-/// One line of a list.
-struct Rule {
-    /// The folder its list is in, with a slash at the end; empty for the top.
-    base: Vec<u8>,
-    pattern: Vec<u8>,
-    /// How many bytes of the pattern stand for themselves.
-    literal: usize,
-    is_negative: bool,
-    folders_only: bool,
-    /// Matched against the name alone.
-    by_name: bool,
+/// What the configuration says of ignore rules.
+#[derive(Debug, Default)]
+pub(crate) struct IgnoreSettings {
+    /// `core.excludesFile`.
+    pub excludes_file: Option<String>,
+    /// Names that differ in case only are the same.
+    pub folds_case: bool,
 }
 
 impl<'a> IgnoreRules<'a> {
-    /// The rules of a work tree under a git directory with a flat configuration; none where they
-    /// are for git alone to read.
-    pub(crate) fn read(top: &'a Path, git_dir: &Path) -> Option<Self> {
-        // There git folds case, and a sparse checkout may have rules that are only in the index.
-        if cfg!(target_os = "macos") || git_dir.join("info/sparse-checkout").exists() {
+    /// The rules of a work tree; none where they are for git alone to read.
+    pub(crate) fn read(top: &'a Path, git_dir: &Path, settings: &IgnoreSettings) -> Option<Self> {
+        // A sparse checkout may have rules that are only in the index.
+        if git_dir.join("info/sparse-checkout").exists() {
             return None;
         }
-        let config = String::from_utf8(read_plain(&git_dir.join("config")).ok()?).ok()?;
+        let excludes = match settings.excludes_file.as_deref() {
+            Some(path) => Some(excludes_file(path)?),
+            None => default_excludes(),
+        };
         let mut common = Vec::new();
-        let mut files = vec![git_dir.join("info/exclude")];
-        match configured(&config) {
-            Excludes::Default => files.extend(default_excludes()),
-            Excludes::At(path) => files.push(path),
-            Excludes::Unclear => return None,
-        }
-        for path in files.into_iter().rev() {
-            common.push(Rc::new(parse(&bytes_of(File::open(&path))?, b"")?));
+        for path in excludes.into_iter().chain([git_dir.join("info/exclude")]) {
+            common.push(Rc::new(parse(&bytes_of(File::open(&path))?, path, None)?));
         }
         Some(Self {
             top,
+            case: if settings.folds_case {
+                Case::Fold
+            } else {
+                Case::Sensitive
+            },
             common,
             folders: HashMap::new(),
         })
@@ -111,12 +108,10 @@ impl<'a> IgnoreRules<'a> {
             folder.lists.clone_from(&above.lists);
         }
         if !folder.is_ignored {
-            let bytes = own_rules(&full.join(".gitignore"))?;
-            let mut base = path.to_vec();
-            if !base.is_empty() {
-                base.push(b'/');
-            }
-            folder.lists.push(Rc::new(parse(&bytes, &base)?));
+            let source = full.join(".gitignore");
+            let bytes = own_rules(&source)?;
+            let list = parse(&bytes, source, Some(self.top))?;
+            folder.lists.push(Rc::new(list));
         }
         let folder = Rc::new(folder);
         self.folders.insert(path.to_vec(), Rc::clone(&folder));
@@ -124,33 +119,15 @@ impl<'a> IgnoreRules<'a> {
     }
 
     /// The last rule that matches decides: of the nearest list, then of those above, then of all.
-    fn is_matched(&self, lists: &[Rc<Vec<Rule>>], path: &[u8], is_folder: bool) -> bool {
-        let lists = self.common.iter().chain(lists).rev();
-        lists
-            .flat_map(|list| list.iter().rev())
-            .find(|rule| rule.matches(path, is_folder))
-            .is_some_and(|rule| !rule.is_negative)
-    }
-}
-
-impl Rule {
-    fn matches(&self, path: &[u8], is_folder: bool) -> bool {
-        if self.folders_only && !is_folder {
-            return false;
-        }
-        if self.by_name {
-            let start = path.iter().rposition(|byte| *byte == b'/');
-            return wildmatch(&self.pattern, &path[start.map_or(0, |at| at + 1)..])
-                == Outcome::Match;
-        }
-        let Some(below) = path.strip_prefix(self.base.as_slice()) else {
-            return false;
+    fn is_matched(&self, lists: &[Rc<List<Ignore>>], path: &[u8], is_folder: bool) -> bool {
+        let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
+        let matching = |list| {
+            pattern_matching_relative_path(list, path.into(), name, Some(is_folder), self.case)
         };
-        let (literal, wild) = self.pattern.split_at(self.literal);
-        below.strip_prefix(literal).is_some_and(|rest| {
-            // As git does: two stars right after the literal part count as if after a slash.
-            wildmatch(wild, rest) == Outcome::Match
-        })
+        let mut lists = self.common.iter().chain(lists).rev();
+        lists
+            .find_map(|list| matching(list))
+            .is_some_and(|rule| !rule.pattern.is_negative())
     }
 }
 
@@ -181,96 +158,38 @@ fn own_rules(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Reads a list; none where it holds what only git should read.
-fn parse(bytes: &[u8], base: &[u8]) -> Option<Vec<Rule>> {
-    if bytes.contains(&0) {
+fn parse(bytes: &[u8], source: PathBuf, root: Option<&Path>) -> Option<List<Ignore>> {
+    // Git drops a carriage return at the end, too.
+    if bytes.contains(&0) || bytes.ends_with(b"\r") {
         return None;
     }
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let lines = text.split(|byte| *byte == b'\n');
-    lines
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !line.starts_with(b"#"))
-        .map(trimmed)
-        .filter(|line| !line.is_empty())
-        .map(|line| rule(line, base))
-        .collect()
-}
-
-/// Without the spaces at the end that no backslash holds.
-fn trimmed(line: &[u8]) -> &[u8] {
-    let mut end = None;
-    let mut at = 0;
-    while at < line.len() {
-        match line[at] {
-            b' ' => {
-                end.get_or_insert(at);
-            }
-            b'\\' if at + 1 == line.len() => return line,
-            b'\\' => {
-                at += 1;
-                end = None;
-            }
-            _ => end = None,
-        }
-        at += 1;
-    }
-    &line[..end.unwrap_or(line.len())]
-}
-
-fn rule(line: &[u8], base: &[u8]) -> Option<Rule> {
-    let is_negative = line.starts_with(b"!");
-    let line = line.strip_prefix(b"!").unwrap_or(line);
-    let pattern = line.strip_suffix(b"/").unwrap_or(line);
-    let by_name = !pattern.contains(&b'/');
-    let rooted = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    // Named classes, and what is left of a rule that is only slashes.
-    if rooted.windows(2).any(|two| two == b"[:") || rooted.is_empty() || rooted.starts_with(b"/") {
-        return None;
-    }
-    let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
-    Some(Rule {
-        base: base.to_vec(),
-        literal: rooted.iter().position(is_special).unwrap_or(rooted.len()),
-        pattern: rooted.to_vec(),
-        is_negative,
-        folders_only: pattern.len() < line.len(),
-        by_name,
-    })
-}
-
-/// What a configuration says of the list for all repositories.
-enum Excludes {
-    /// Nothing.
-    Default,
-    /// Where it is.
-    At(PathBuf),
-    /// Something that git must read.
-    Unclear,
-}
-
-/// Reads the flat configuration a run works with.
-fn configured(config: &str) -> Excludes {
-    let mut found = None;
-    let mut section = "";
-    for line in config.lines() {
-        if line.starts_with('[') {
-            section = line;
-        } else if section == "[core]" && line.trim_start().starts_with("excludesfile") {
-            found = Some(line);
-        }
-    }
-    let Some(line) = found else {
-        return Excludes::Default;
+    let list = List::from_bytes(bytes, source, root, Ignore::default()).ok()?;
+    let is_reversed = |text: &[u8]| text.windows(3).any(|it| it[1] == b'-' && it[0] > it[2]);
+    let is_odd = |text: &[u8]| {
+        has_glued_stars(text)
+            || text.windows(2).any(|two| two == b"//")
+            // A class whose range ends before it begins.
+            || text.contains(&b'[') && is_reversed(text)
     };
-    let value = line.strip_prefix("\texcludesfile = \"");
-    let value = value.and_then(|value| value.strip_suffix('"'));
-    let value = value.filter(|value| !value.contains(['\\', '"']));
-    let path = value.and_then(|value| match value.strip_prefix("~/") {
-        Some(rest) => Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)),
-        None => Some(PathBuf::from(value)),
-    });
-    path.filter(|path| path.is_absolute())
-        .map_or(Excludes::Unclear, Excludes::At)
+    let mut patterns = list.patterns.iter().map(|it| it.pattern.text.as_slice());
+    (!patterns.any(is_odd)).then_some(list)
+}
+
+/// True where two stars stand beside something other than a slash, which is not matched as git does it.
+fn has_glued_stars(pattern: &[u8]) -> bool {
+    let parts = pattern.split(|byte| *byte == b'/');
+    parts
+        .filter(|part| part.windows(2).any(|two| two == b"**"))
+        .any(|part| part != b"**")
+}
+
+/// Where a configured list is; none where git must find out.
+fn excludes_file(path: &str) -> Option<PathBuf> {
+    let path = match path.strip_prefix("~/") {
+        Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
+        None => PathBuf::from(path),
+    };
+    path.is_absolute().then_some(path)
 }
 
 /// The list git reads where none is configured.

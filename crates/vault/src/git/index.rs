@@ -9,10 +9,14 @@ mod entries;
 mod trees;
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
 
-use entries::{Entries, Writer};
+pub(crate) use entries::Flags;
+use entries::{Index, Writer};
 use trees::{Trees, optional, parse_trees};
 
+use super::access::Reason;
 use super::object_id::{ObjectFormat, ObjectId};
 use crate::stat::Stat;
 
@@ -43,6 +47,19 @@ pub(crate) struct StagedStat {
 }
 
 impl StagedStat {
+    /// The fields of a file.
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let pair =
+            |seconds: i64, rest: i64| (cut(seconds.cast_unsigned()), cut(rest.cast_unsigned()));
+        Self {
+            changed: pair(metadata.ctime(), metadata.ctime_nsec()),
+            modified: pair(metadata.mtime(), metadata.mtime_nsec()),
+            place: (cut(metadata.dev()), cut(metadata.ino())),
+            owner: (metadata.uid(), metadata.gid()),
+            size: cut(metadata.size()),
+        }
+    }
+
     /// True where these are the fields of a file that was looked at, to the nanosecond.
     pub(crate) fn is_of(&self, stat: &Stat) -> bool {
         self.changed == split(stat.changed_ns)
@@ -91,46 +108,60 @@ pub(crate) struct Edited {
     pub root: ObjectId,
 }
 
-/// True where an index holds whole entries and nothing that is in conflict or only announced.
-pub(crate) fn is_ordinary(index: &[u8], format: ObjectFormat) -> bool {
-    let read_all = || {
-        let mut entries = Entries::new(index, format)?;
-        optional(entries.extensions()?)?;
-        while !entries.is_over() {
-            entries.advance()?;
-        }
-        Some(())
-    };
-    read_all().is_some()
+/// One entry of an index.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub path: Vec<u8>,
+    pub staged: Staged,
+    pub flags: Flags,
 }
 
-/// All paths of an index with what it says of them. None where it says more than that: then git has
-/// to be asked.
-pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<(Vec<u8>, Staged)>> {
-    let mut entries = Entries::new(index, format)?;
-    optional(entries.extensions()?)?;
-    let mut all = Vec::new();
-    while !entries.is_over() {
-        let entry = entries.advance()?;
-        let staged = Staged {
-            mode: entry.mode,
-            id: entry.id,
-            stat: entry.looked_at()?,
-        };
-        all.push((entries.path().to_vec(), staged));
-    }
-    Some(all)
+/// Reads an index whose entries are all in it: not those of a split or sparse one.
+fn parse(index: &[u8], format: ObjectFormat) -> Option<Index<'_>> {
+    let index = Index::parse(index, format)?;
+    optional(index.extensions)?;
+    Some(index)
 }
 
-/// Applies edits to an index. None where git has to be asked.
-pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
-    let mut entries = Entries::new(old, format)?;
-    let mut trees = Trees::new(parse_trees(entries.extensions()?, format)?, edits);
-    let mut writer = Writer::new(entries.version(), format, old.len());
+/// True where paths are in conflict. None where git has to be asked.
+pub(crate) fn has_conflicts(index: &[u8], format: ObjectFormat) -> Option<bool> {
+    let entries = parse(index, format)?.entries;
+    Some(entries.iter().any(|entry| entry.flags.is_conflict()))
+}
+
+/// Everything an index says of its paths. None where git has to be asked.
+pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<Listed>> {
+    let entries = parse(index, format)?.entries.into_iter();
+    let listed = entries.map(|entry| {
+        let stat = entry.stat()?;
+        Some(Listed {
+            path: entry.path.into_owned(),
+            staged: Staged {
+                mode: entry.mode,
+                id: entry.id,
+                stat,
+            },
+            flags: entry.flags,
+        })
+    });
+    listed.collect()
+}
+
+/// Applies edits to an index.
+pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Result<Edited, Reason> {
+    try_edit(old, format, edits).ok_or(Reason::OddIndex)
+}
+
+fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
+    let index = Index::parse(old, format)?;
+    let mut trees = Trees::new(parse_trees(index.extensions, format)?, edits);
+    let mut writer = Writer::new(index.version, format, old.len());
     let mut pending = edits.iter().peekable();
-    while !entries.is_over() {
-        let entry = entries.advance()?;
-        let here = entries.path();
+    for entry in &index.entries {
+        if entry.flags.is_conflict() || entry.flags.is_intended() {
+            return None;
+        }
+        let here = &*entry.path;
         while let Some((path, staged)) = pending.next_if(|(path, _)| path.as_slice() < here) {
             if let Some(staged) = staged {
                 trees.add(path, staged.mode, staged.id)?;
@@ -140,7 +171,7 @@ pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Ed
         match pending.next_if(|(path, _)| path.as_slice() == here) {
             None => {
                 trees.keep(here, entry.mode, entry.id);
-                writer.copy(entry, here)?;
+                writer.copy(entry)?;
             }
             Some((path, None)) => trees.remove(path)?,
             Some((path, Some(staged))) => {

@@ -8,10 +8,12 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
 use flate2::read::ZlibDecoder;
-use flate2::{Compress, Compression, FlushCompress};
+use flate2::write::ZlibEncoder;
 
 use super::object_id::{ObjectFormat, ObjectId};
+use ralph_base::durability;
 use ralph_base::files::{FileError, Tried, read_if_present};
 use ralph_base::kill_point::{Point, reached};
 
@@ -68,7 +70,8 @@ pub(crate) fn is_damaged(file: &Path, id: &ObjectId, format: ObjectFormat) -> bo
 /// Writes objects one after the other; what it takes to deflate one is used for the next.
 pub(crate) struct Writer<'a> {
     objects: &'a Path,
-    deflate: Compress,
+    deflate: ZlibEncoder<Vec<u8>>,
+    syncs: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -76,8 +79,14 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(objects: &'a Path) -> Self {
         Self {
             objects,
-            deflate: Compress::new(Compression::fast(), true),
+            deflate: ZlibEncoder::new(Vec::new(), Compression::fast()),
+            syncs: false,
         }
+    }
+
+    /// Makes each object durable before it has its name, or leaves that to the caller.
+    pub(crate) fn syncing(self, syncs: bool) -> Self {
+        Self { syncs, ..self }
     }
 
     /// Writes an object whose id is known, where it is not there already.
@@ -110,9 +119,12 @@ impl<'a> Writer<'a> {
     fn replace(&mut self, (id, kind): (&ObjectId, &str), bytes: &[u8]) -> Result<(), FileError> {
         let target = path(self.objects, id);
         let header = format!("{kind} {}\0", bytes.len());
-        let deflated = self.deflated(&[header.as_bytes(), bytes]);
-        let deflated = deflated.tried("write", &target)?;
-        self.place(&target, &deflated)
+        let deflated = self
+            .deflate
+            .write_all(header.as_bytes())
+            .and_then(|()| self.deflate.write_all(bytes))
+            .and_then(|()| self.deflate.reset(Vec::new()));
+        self.place(&target, &deflated.tried("write", &target)?)
     }
 
     /// Writes what another repository has in a file of its own, where it is not there already; false
@@ -133,7 +145,7 @@ impl<'a> Writer<'a> {
         let folder = target.parent().unwrap_or(self.objects);
         let mut tries = TRIES;
         loop {
-            match place_once(folder, target, deflated) {
+            match self.place_once(folder, target, deflated) {
                 // `git gc` removes folders that it finds empty, and files that look left over.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && tries > 0 => tries -= 1,
                 other => return other,
@@ -141,58 +153,28 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn deflated(&mut self, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
-        self.deflate.reset();
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut out = Vec::with_capacity(length / 2 + 128);
-        for (number, part) in parts.iter().enumerate() {
-            let flush = if number + 1 == parts.len() {
-                FlushCompress::Finish
-            } else {
-                FlushCompress::None
-            };
-            let begin = self.deflate.total_in();
-            loop {
-                let taken = usize::try_from(self.deflate.total_in() - begin).unwrap_or(part.len());
-                if out.len() == out.capacity() {
-                    out.reserve(out.capacity());
-                }
-                let status = self
-                    .deflate
-                    .compress_vec(&part[taken..], &mut out, flush)
-                    .map_err(io::Error::other)?;
-                let all_taken = self.deflate.total_in() - begin == part.len() as u64;
-                let is_over = match flush {
-                    FlushCompress::Finish => status == flate2::Status::StreamEnd,
-                    _ => all_taken,
-                };
-                if is_over {
-                    break;
-                }
-            }
+    fn place_once(&self, folder: &Path, target: &Path, deflated: &[u8]) -> Result<(), FileError> {
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).tried("create", folder)?;
         }
-        Ok(out)
+        // The name by which git finds and removes what a dead process left.
+        let mut temporary = tempfile::Builder::new()
+            .prefix("tmp_obj_")
+            .permissions(fs::Permissions::from_mode(0o444))
+            .tempfile_in(folder)
+            .tried("write into", folder)?;
+        let written = temporary.as_file_mut().write_all(deflated);
+        written.tried("write", target)?;
+        if self.syncs && durability::is_on() {
+            temporary.as_file().sync_all().tried("sync", target)?;
+        }
+        reached(Point::Rename);
+        let placed = temporary.persist(target);
+        reached(Point::Renamed);
+        placed
+            .map(drop)
+            .map_err(|error| FileError::new("write", target, error.error))
     }
-}
-
-fn place_once(folder: &Path, target: &Path, deflated: &[u8]) -> Result<(), FileError> {
-    if !folder.is_dir() {
-        fs::create_dir_all(folder).tried("create", folder)?;
-    }
-    // The name by which git finds and removes what a dead process left.
-    let mut temporary = tempfile::Builder::new()
-        .prefix("tmp_obj_")
-        .permissions(fs::Permissions::from_mode(0o444))
-        .tempfile_in(folder)
-        .tried("write into", folder)?;
-    let written = temporary.as_file_mut().write_all(deflated);
-    written.tried("write", target)?;
-    reached(Point::Rename);
-    let placed = temporary.persist(target);
-    reached(Point::Renamed);
-    placed
-        .map(drop)
-        .map_err(|error| FileError::new("write", target, error.error))
 }
 
 /// One without bytes is what a power cut leaves.

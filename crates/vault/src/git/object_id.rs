@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
-use sha1::Digest;
+use sha1::digest::DynDigest;
 
 /// How a repository names its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,14 +36,26 @@ impl ObjectFormat {
         }
     }
 
+    /// How many bytes an id has.
+    pub const fn id_length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+        }
+    }
+
     /// The id that stands for "does not exist" in ref updates.
-    pub fn zero(self) -> ObjectId {
+    pub const fn zero(self) -> ObjectId {
         ObjectId {
-            length: match self {
-                Self::Sha1 => 20,
-                Self::Sha256 => 32,
-            },
+            length: self.id_length(),
             bytes: [0; 32],
+        }
+    }
+
+    fn hasher(self) -> Box<dyn DynDigest> {
+        match self {
+            Self::Sha1 => Box::new(sha1::Sha1::default()),
+            Self::Sha256 => Box::new(sha2::Sha256::default()),
         }
     }
 }
@@ -51,14 +63,13 @@ impl ObjectFormat {
 /// One object's name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId {
-    length: u8,
+    length: usize,
     bytes: [u8; 32],
 }
 
 impl ObjectId {
     /// Reads a full hexadecimal id.
     pub fn parse(hex: &[u8]) -> Option<Self> {
-        let length = hex.len() / 2;
         if hex.len() != 40 && hex.len() != 64 {
             return None;
         }
@@ -66,15 +77,12 @@ impl ObjectId {
         for (slot, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
             *slot = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
         }
-        Some(Self {
-            length: u8::try_from(length).ok()?,
-            bytes,
-        })
+        Self::from_bytes(&bytes[..hex.len() / 2])
     }
 
     /// The bytes of the id.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
+        &self.bytes[..self.length]
     }
 
     /// An id from its bytes.
@@ -85,7 +93,7 @@ impl ObjectId {
         let mut bytes = [0; 32];
         bytes[..raw.len()].copy_from_slice(raw);
         Some(Self {
-            length: u8::try_from(raw.len()).ok()?,
+            length: raw.len(),
             bytes,
         })
     }
@@ -97,81 +105,53 @@ impl ObjectId {
 
     /// The id of `length` bytes read from `reader`, as a blob; an error when the length is not right.
     pub fn of_blob(format: ObjectFormat, length: u64, reader: impl Read) -> io::Result<Self> {
-        match format {
-            ObjectFormat::Sha1 => Self::hash_blob::<sha1::Sha1>(length, reader),
-            ObjectFormat::Sha256 => Self::hash_blob::<sha2::Sha256>(length, reader),
+        let mut hasher = format.hasher();
+        hasher.update(format!("blob {length}\0").as_bytes());
+        if feed(&mut *hasher, reader)? != length {
+            return Err(io::Error::other("the file changed while it was read"));
         }
+        Ok(Self::finished(format, hasher))
     }
 
     /// The id of an object of any kind.
     pub fn of_object(format: ObjectFormat, kind: &str, bytes: &[u8]) -> Self {
-        let header = format!("{kind} {}\0", bytes.len());
-        Self::digest(format, &[header.as_bytes(), bytes])
+        let mut hasher = format.hasher();
+        hasher.update(format!("{kind} {}\0", bytes.len()).as_bytes());
+        hasher.update(bytes);
+        Self::finished(format, hasher)
     }
 
     /// The checksum git puts at the end of its files.
     pub fn checksum(format: ObjectFormat, bytes: &[u8]) -> Self {
-        Self::digest(format, &[bytes])
+        let mut hasher = format.hasher();
+        hasher.update(bytes);
+        Self::finished(format, hasher)
     }
 
     /// The digest of everything a reader gives: of an inflated object, its id.
     pub fn of_stream(format: ObjectFormat, reader: impl Read) -> io::Result<Self> {
-        match format {
-            ObjectFormat::Sha1 => Self::hash_stream(sha1::Sha1::new(), reader),
-            ObjectFormat::Sha256 => Self::hash_stream(sha2::Sha256::new(), reader),
-        }
+        let mut hasher = format.hasher();
+        feed(&mut *hasher, reader)?;
+        Ok(Self::finished(format, hasher))
     }
 
-    fn hash_stream<D: Digest>(mut digest: D, mut reader: impl Read) -> io::Result<Self> {
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            let count = reader.read(&mut buffer)?;
-            if count == 0 {
-                break;
-            }
-            digest.update(&buffer[..count]);
-        }
-        Self::from_bytes(&digest.finalize())
-            .ok_or_else(|| io::Error::other("unexpected digest length"))
+    fn finished(format: ObjectFormat, hasher: Box<dyn DynDigest>) -> Self {
+        let digest = hasher.finalize();
+        Self::from_bytes(&digest).unwrap_or(format.zero())
     }
+}
 
-    fn digest(format: ObjectFormat, parts: &[&[u8]]) -> Self {
-        match format {
-            ObjectFormat::Sha1 => Self::digest_with::<sha1::Sha1>(format, parts),
-            ObjectFormat::Sha256 => Self::digest_with::<sha2::Sha256>(format, parts),
+/// Hashes everything a reader gives; how many bytes that were.
+fn feed(hasher: &mut dyn DynDigest, mut reader: impl Read) -> io::Result<u64> {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut total = 0;
+    loop {
+        let count = reader.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(total);
         }
-    }
-
-    fn digest_with<D: Digest>(format: ObjectFormat, parts: &[&[u8]]) -> Self {
-        let mut digest = D::new();
-        for part in parts {
-            digest.update(part);
-        }
-        let mut id = format.zero();
-        for (slot, byte) in id.bytes.iter_mut().zip(digest.finalize()) {
-            *slot = byte;
-        }
-        id
-    }
-
-    fn hash_blob<D: Digest>(length: u64, mut reader: impl Read) -> io::Result<Self> {
-        let mut digest = D::new();
-        digest.update(format!("blob {length}\0").as_bytes());
-        let mut buffer = vec![0; 64 * 1024];
-        let mut seen = 0;
-        loop {
-            let count = reader.read(&mut buffer)?;
-            if count == 0 {
-                break;
-            }
-            seen += count as u64;
-            digest.update(&buffer[..count]);
-        }
-        if seen != length {
-            return Err(io::Error::other("the file changed while it was read"));
-        }
-        Self::from_bytes(&digest.finalize())
-            .ok_or_else(|| io::Error::other("unexpected digest length"))
+        total += count as u64;
+        hasher.update(&buffer[..count]);
     }
 }
 

@@ -29,7 +29,7 @@ impl PackIndexes {
         let with_pack = indexes.filter(|path| path.with_extension("pack").exists());
         Self {
             files: with_pack.filter_map(|path| File::open(path).ok()).collect(),
-            length: length(format),
+            length: format.id_length(),
         }
     }
 
@@ -70,20 +70,12 @@ pub(crate) fn object_ids(index: &[u8], format: ObjectFormat) -> Option<Vec<Objec
     let rest = index.strip_prefix(&MAGIC)?;
     let (fanout, rest) = rest.split_at_checked(FANOUT)?;
     let count = u32::from_be_bytes(*fanout.last_chunk::<4>()?);
-    let length = length(format);
+    let length = format.id_length();
     let names = rest.get(..usize::try_from(count).ok()?.checked_mul(length)?)?;
     names
         .chunks_exact(length)
         .map(ObjectId::from_bytes)
         .collect()
-}
-
-/// How many bytes an id has.
-fn length(format: ObjectFormat) -> usize {
-    match format {
-        ObjectFormat::Sha1 => 20,
-        ObjectFormat::Sha256 => 32,
-    }
 }
 
 #[cfg(test)]

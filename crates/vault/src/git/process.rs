@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use super::object_id::ObjectId;
 use super::ref_log::Committer;
 use ralph_base::durability;
 use ralph_base::kill_point::{Point, reached};
@@ -45,6 +46,11 @@ pub struct Git {
     attributes: Option<&'static str>,
 }
 
+/// The arguments of a git command.
+pub trait Args: IntoIterator<Item: AsRef<OsStr>> {}
+
+impl<T: IntoIterator<Item: AsRef<OsStr>>> Args for T {}
+
 /// What a finished git process said.
 #[derive(Debug)]
 pub struct GitOutput {
@@ -54,6 +60,20 @@ pub struct GitOutput {
     pub stdout: Vec<u8>,
     /// Everything it complained about, trimmed.
     pub stderr: String,
+}
+
+impl GitOutput {
+    /// Everything it printed; anything but exit code 0 is an error.
+    pub(crate) fn answer(self, command: String) -> Result<Vec<u8>, GitError> {
+        if self.status.success() {
+            return Ok(self.stdout);
+        }
+        Err(GitError::Failed {
+            command,
+            status: self.status,
+            stderr: self.stderr,
+        })
+    }
 }
 
 /// A git process that was started.
@@ -68,15 +88,7 @@ impl Started {
     /// Waits for the whole answer; anything but exit code 0 is an error.
     pub fn answer(self) -> Result<Vec<u8>, GitError> {
         let command = self.command.clone();
-        let output = self.finish(&[], u64::MAX)?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        Err(GitError::Failed {
-            command,
-            status: output.status,
-            stderr: output.stderr,
-        })
+        self.finish(&[], u64::MAX)?.answer(command)
     }
 
     /// Gives git its input and waits for its answer, of which at most so many bytes are read.
@@ -113,17 +125,9 @@ impl Git {
     /// Git on a repository with a work tree.
     pub fn on_work_tree(git_dir: &Path, work_tree: &Path, timeout: Duration) -> Self {
         Self {
-            directory: git_dir.to_owned(),
             work_tree: Some(work_tree.to_owned()),
             current_dir: work_tree.to_owned(),
-            index: None,
-            object_directory: None,
-            timeout,
-            marker: None,
-            own_config: false,
-            synced: true,
-            committer: None,
-            attributes: None,
+            ..Self::on_bare(git_dir, timeout)
         }
     }
 
@@ -144,6 +148,12 @@ impl Git {
         }
     }
 
+    fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut git = self.clone();
+        change(&mut git);
+        git
+    }
+
     /// The git directory it works on.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -157,19 +167,13 @@ impl Git {
     /// The same with another index file.
     #[must_use]
     pub fn with_index(&self, index: &Path) -> Self {
-        Self {
-            index: Some(index.to_owned()),
-            ..self.clone()
-        }
+        self.with(|git| git.index = Some(index.to_owned()))
     }
 
     /// The same, but objects are written to `own`, and read from `also` too where one is given.
     #[must_use]
     pub fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {
-        Self {
-            object_directory: Some((own.to_owned(), also.map(Path::to_owned))),
-            ..self.clone()
-        }
+        self.with(|git| git.object_directory = Some((own.to_owned(), also.map(Path::to_owned))))
     }
 
     /// Where it writes objects.
@@ -183,20 +187,14 @@ impl Git {
     /// The same, but only the repository's own configuration is read.
     #[must_use]
     pub fn with_own_config(&self) -> Self {
-        Self {
-            own_config: true,
-            ..self.clone()
-        }
+        self.with(|git| git.own_config = true)
     }
 
     /// The same, but what it writes is not synced: for what a barrier follows before anything leans
     /// on it. Never for refs and HEAD of the user's: those must not be empty after an outage.
     #[must_use]
     pub fn unsynced(&self) -> Self {
-        Self {
-            synced: false,
-            ..self.clone()
-        }
+        self.with(|git| git.synced = false)
     }
 
     /// The same with another timeout.
@@ -211,99 +209,73 @@ impl Git {
     /// The same with more time, for steps whose cost grows with the work tree.
     #[must_use]
     pub fn patient(&self) -> Self {
-        Self {
-            timeout: self.timeout.saturating_mul(40),
-            ..self.clone()
-        }
+        self.with(|git| git.timeout = git.timeout.saturating_mul(40))
     }
 
     /// The same, but what it writes names this committer.
     #[must_use]
     pub fn with_committer(&self, committer: Committer) -> Self {
-        Self {
-            committer: Some(committer),
-            ..self.clone()
-        }
+        self.with(|git| git.committer = Some(committer))
     }
 
     /// The same, but attributes come from a tree, and not from files.
     #[must_use]
     pub fn with_attributes_of(&self, tree: &'static str) -> Self {
-        Self {
-            attributes: Some(tree),
-            ..self.clone()
-        }
+        self.with(|git| git.attributes = Some(tree))
     }
 
     /// The same with the marker that lets the next start find processes of a crashed run.
     #[must_use]
     pub fn with_marker(&self, run: &str) -> Self {
-        Self {
-            marker: Some(run.to_owned()),
-            ..self.clone()
-        }
+        self.with(|git| git.marker = Some(run.to_owned()))
     }
 
     /// Runs git; anything but exit code 0 is an error.
-    pub fn run<I, S>(&self, args: I) -> Result<Vec<u8>, GitError>
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
+    pub fn run(&self, args: impl Args) -> Result<Vec<u8>, GitError> {
         self.succeed(&own(args), &[])
     }
 
     /// Runs git with bytes on stdin; anything but exit code 0 is an error.
-    pub fn run_with_input<I, S>(&self, args: I, input: &[u8]) -> Result<Vec<u8>, GitError>
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
+    pub fn run_with_input(&self, args: impl Args, input: &[u8]) -> Result<Vec<u8>, GitError> {
         self.succeed(&own(args), input)
     }
 
     fn succeed(&self, args: &[OsString], input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let output = self.output(args, input)?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(GitError::Failed {
-                command: shown(args),
-                status: output.status,
-                stderr: output.stderr,
-            })
-        }
+        self.output(args, input)?.answer(shown(args))
     }
 
     /// Runs git and gives its one-line answer.
-    pub fn line<I, S>(&self, args: I) -> Result<String, GitError>
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
+    pub fn line(&self, args: impl Args) -> Result<String, GitError> {
         let answer = self.succeed(&own(args), &[])?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 
+    /// Runs git and gives the object id it answers.
+    pub fn id(&self, args: impl Args) -> Result<ObjectId, GitError> {
+        self.id_with_input(args, &[])
+    }
+
+    /// The same with bytes on stdin.
+    pub fn id_with_input(&self, args: impl Args, input: &[u8]) -> Result<ObjectId, GitError> {
+        let args = own(args);
+        let answer = self.succeed(&args, input)?;
+        ObjectId::parse(answer.trim_ascii()).ok_or_else(|| GitError::Unexpected {
+            command: shown(&args),
+            answer: String::from_utf8_lossy(&answer).trim_end().to_owned(),
+        })
+    }
+
     /// Runs git and gives at most so many bytes of its answer, and whether there was more.
-    pub fn run_up_to<I, S>(&self, args: I, most: usize) -> Result<(Vec<u8>, bool), GitError>
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
+    pub fn run_up_to(&self, args: impl Args, most: usize) -> Result<(Vec<u8>, bool), GitError> {
         let args = own(args);
         let mut output = self.output_up_to(&args, &[], most as u64 + 1)?;
         // Git ends with an error when nobody listens any more.
         let is_cut = output.stdout.len() > most;
-        if !is_cut && !output.status.success() {
-            return Err(GitError::Failed {
-                command: shown(&args),
-                status: output.status,
-                stderr: output.stderr,
-            });
+        if !is_cut {
+            return Ok((output.answer(shown(&args))?, false));
         }
         output.stdout.truncate(most);
-        Ok((output.stdout, is_cut))
+        Ok((output.stdout, true))
     }
 
     /// Runs git and gives back whatever happened, so that the caller can tell exit codes apart.
@@ -321,11 +293,7 @@ impl Git {
     }
 
     /// Starts git and returns at once; [`Started::answer`] waits for its answer.
-    pub fn start<I, S>(&self, args: I) -> Result<Started, GitError>
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
+    pub fn start(&self, args: impl Args) -> Result<Started, GitError> {
         let args = own(args);
         let child = self.command(&args).spawn().map_err(GitError::Spawn)?;
         reached(Point::GitStarted);
@@ -473,11 +441,7 @@ fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<Ex
     }
 }
 
-fn own<I, S>(args: I) -> Vec<OsString>
-where
-    I: IntoIterator<Item = S>,
-    S: AsRef<OsStr>,
-{
+fn own(args: impl Args) -> Vec<OsString> {
     args.into_iter()
         .map(|arg| arg.as_ref().to_owned())
         .collect()

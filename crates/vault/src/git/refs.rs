@@ -1,22 +1,25 @@
-//! The refs as their files say them: what `git for-each-ref` answers, without a process.
+//! The refs as their files say them: what `git for-each-ref` answers, and what `git update-ref` and
+//! `git symbolic-ref` do, without a process.
 //!
-//! Only where everything is as it mostly is. Git is asked where something is odd (a file that is no
-//! ref, a link, a name git would refuse, another ref storage), and where the configuration is not
-//! byte for byte the one git last answered with: that git cannot read it is how damage is noticed.
+//! Git is asked where something is odd (a file that is no ref, a link, a name git would refuse, another
+//! ref storage), and where the configuration is not byte for byte the one git last answered with: that
+//! git cannot read it is how damage is noticed.
 
 mod moving;
 
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::access::{Direct, NotDirect, Reason};
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
-use ralph_base::files::{read_line_file, read_plain};
+use ralph_base::files::{FileError, Tried, absent, read_if_present, read_line_file, read_plain};
 
-pub(crate) use moving::{BranchMove, HeadMove, NewBranch};
+pub(crate) use moving::{RefChange, RefUpdate};
 
 /// Folders below `refs/` of which every work tree has its own.
 const PER_WORK_TREE: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
@@ -32,23 +35,17 @@ const RACY_NS: i128 = 2_000_000_000;
 
 /// Reads refs, and remembers with which configuration git did, and what the packed ones are.
 #[derive(Debug, Default)]
-pub(crate) struct RefReader {
+pub(crate) struct RefFiles {
+    /// The configuration git last answered with.
     accepted: Option<Setup>,
+    /// The one that was there when refs were last read.
+    seen: Option<Setup>,
     packed: Option<Packed>,
-}
-
-/// What a look at the files gave.
-#[derive(Debug)]
-pub(crate) enum Read {
-    /// All refs.
-    Refs(Refs),
-    /// Git is to be asked; where it answers, this is what it answered with.
-    AskGit(Option<Setup>),
 }
 
 /// The files that decide how git reads a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setup {
+struct Setup {
     files: [Option<Vec<u8>>; 3],
 }
 
@@ -68,34 +65,45 @@ struct Stamp {
     changed_ns: i128,
 }
 
-impl RefReader {
-    /// Reads all refs but HEAD, where nothing is out of the ordinary.
-    pub(crate) fn read(&mut self, repository: &Repository) -> Read {
-        let setup = Setup::read(repository);
-        let is_known = setup.is_some() && setup == self.accepted;
-        let refs = is_known.then(|| self.all(repository)).flatten();
-        refs.map_or(Read::AskGit(setup), Read::Refs)
-    }
-
-    /// True where the configuration is the one git last answered with.
-    pub(crate) fn is_accepted(&self, repository: &Repository) -> bool {
-        let setup = Setup::read(repository);
-        setup.is_some() && setup == self.accepted
-    }
-
+impl RefFiles {
     /// Remembers the present configuration as one git has just answered with.
     pub(crate) fn accept_present(&mut self, repository: &Repository) {
-        self.accepted = Setup::read(repository);
+        self.accepted = Setup::read(repository).ok();
     }
 
-    /// Remembers what git answered with.
-    pub(crate) fn accept(&mut self, setup: Option<Setup>) {
-        self.accepted = setup;
+    /// Remembers that git has answered since refs could not be read.
+    pub(crate) fn git_answered(&mut self) {
+        self.accepted = self.seen.take();
     }
 
-    fn all(&mut self, repository: &Repository) -> Option<Refs> {
-        if !is_head_fine(repository) || !repository.objects().is_dir() {
-            return None;
+    /// Refuses to be direct with a configuration git has not answered with.
+    fn check_setup(&mut self, repository: &Repository) -> Direct<()> {
+        self.seen = None;
+        let setup = Setup::read(repository)?;
+        if self.accepted.as_ref() == Some(&setup) {
+            return Ok(());
+        }
+        self.seen = Some(setup);
+        Err(Reason::Config.into())
+    }
+
+    /// All refs but HEAD.
+    pub(crate) fn list(&mut self, repository: &Repository) -> Direct<Refs> {
+        self.check_setup(repository)?;
+        let listed = self.all(repository);
+        if listed.is_err() {
+            self.seen.clone_from(&self.accepted);
+        }
+        listed
+    }
+
+    fn all(&mut self, repository: &Repository) -> Direct<Refs> {
+        if !repository.objects().is_dir() {
+            return Err(Reason::OddRef("objects".to_owned()).into());
+        }
+        let head = read_ref(&repository.git_dir.join("HEAD"), "HEAD")?;
+        if target_in(&head).is_none() && id_in(&head, repository.format).is_none() {
+            return Err(Reason::OddRef("HEAD".to_owned()).into());
         }
         // As git does: a ref that is being packed is in both before it is in one.
         let mut loose = Loose::default();
@@ -109,64 +117,76 @@ impl RefReader {
         }
         let mut refs = Refs::clone(&*self.packed(repository)?);
         refs.extend(loose.refs);
-        let resolved: Option<Vec<_>> = loose
-            .symbolic
-            .iter()
-            .map(|(name, _)| Some((name.clone(), resolve(name, &loose.symbolic, &refs)?)))
-            .collect();
-        refs.extend(resolved?);
-        Some(refs)
+        let mut resolved = Vec::new();
+        for (name, _) in &loose.symbolic {
+            let id = resolve(name, &loose.symbolic, &refs);
+            let id = id.ok_or_else(|| Reason::OddRef(name.clone()))?;
+            resolved.push((name.clone(), id));
+        }
+        refs.extend(resolved);
+        Ok(refs)
     }
 
-    fn packed(&mut self, repository: &Repository) -> Option<Arc<Refs>> {
+    fn packed(&mut self, repository: &Repository) -> Direct<Arc<Refs>> {
         let path = repository.common_dir.join("packed-refs");
+        let odd = || Reason::OddRef("packed-refs".to_owned());
         let metadata = match fs::symlink_metadata(&path) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Some(Arc::default());
-            }
-            Err(_) => return None,
+            Ok(metadata) if metadata.is_file() => metadata,
+            Ok(_) => return Err(odd().into()),
+            Err(error) if absent(&error) => return Ok(Arc::default()),
+            Err(error) => return Err(FileError::new("read", &path, error).into()),
         };
-        if !metadata.is_file() {
-            return None;
-        }
         let stamp = Stamp::of(&metadata);
         if let Some(known) = self.packed.as_ref().filter(|known| known.stamp == stamp) {
-            return Some(Arc::clone(&known.refs));
+            return Ok(Arc::clone(&known.refs));
         }
         let at_ns = now_ns();
-        let refs = Arc::new(parse_packed(&read_plain(&path).ok()?, repository.format)?);
+        let bytes = read_plain(&path).tried("read", &path)?;
+        let refs = Arc::new(parse_packed(&bytes, repository.format).ok_or_else(odd)?);
         let is_still = at_ns - stamp.changed_ns.max(stamp.modified_ns) > RACY_NS;
         self.packed = is_still.then(|| Packed {
             stamp,
             refs: Arc::clone(&refs),
         });
-        Some(refs)
+        Ok(refs)
     }
 }
 
 impl Setup {
-    /// Reads the files; none where one cannot be read, or where one says something unusual.
-    fn read(repository: &Repository) -> Option<Self> {
+    fn read(repository: &Repository) -> Direct<Self> {
         let (own, shared) = (&repository.git_dir, &repository.common_dir);
-        let is_reftable = |folder: &Path| fs::symlink_metadata(folder.join("reftable")).is_ok();
-        if is_reftable(own) || is_reftable(shared) {
-            return None;
+        if repository.has_reftable() {
+            return Err(Reason::RefTable.into());
         }
+        // What cannot be read is for git to complain about.
+        let config = read_plain(&shared.join("config")).map_err(|_| Reason::Config)?;
         let files = [
-            Some(read_plain(&shared.join("config")).ok()?),
-            ralph_base::files::read_if_present(&own.join("config.worktree")).ok()?,
-            ralph_base::files::read_if_present(&own.join("commondir")).ok()?,
+            Some(config),
+            read_if_present(&own.join("config.worktree")).map_err(|_| Reason::Config)?,
+            read_if_present(&own.join("commondir")).map_err(|_| Reason::Config)?,
         ];
         let says = |bytes: &[u8], word: &[u8]| {
             let mut starts = bytes.windows(word.len());
             starts.any(|part| part.eq_ignore_ascii_case(word))
         };
-        let is_ordinary = files
-            .iter()
-            .flatten()
-            .all(|bytes| !NOT_ORDINARY.iter().any(|word| says(bytes, word)));
-        is_ordinary.then_some(Self { files })
+        let mut present = files.iter().flatten();
+        if present.any(|bytes| NOT_ORDINARY.iter().any(|word| says(bytes, word))) {
+            return Err(Reason::Config.into());
+        }
+        Ok(Self { files })
+    }
+}
+
+/// What the file of a ref says; what is no plain file is odd.
+fn read_ref(path: &Path, name: &str) -> Direct<Vec<u8>> {
+    let odd = || NotDirect::AskGit(Reason::OddRef(name.to_owned()));
+    match fs::symlink_metadata(path)
+        .and_then(|it| it.is_file().then(|| read_line_file(path)).transpose())
+    {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(odd()),
+        Err(error) if absent(&error) || error.kind() == io::ErrorKind::FileTooLarge => Err(odd()),
+        Err(error) => Err(FileError::new("read", path, error).into()),
     }
 }
 
@@ -190,8 +210,8 @@ struct Loose {
 }
 
 impl Loose {
-    /// Lists a folder with all below it; none where something is odd.
-    fn list(&mut self, repository: &Repository, folder: &str) -> Option<()> {
+    /// Lists a folder with all below it.
+    fn list(&mut self, repository: &Repository, folder: &str) -> Direct<()> {
         let is_linked = repository.git_dir != repository.common_dir;
         let is_own = |name: &str| {
             PER_WORK_TREE.iter().any(|own| {
@@ -205,40 +225,38 @@ impl Loose {
             &repository.common_dir
         };
         let path = root.join(folder);
+        let odd = |name: &str| NotDirect::AskGit(Reason::OddRef(name.to_owned()));
         // A link in its place is followed by git; what is behind it is for git to say.
-        if !fs::symlink_metadata(&path).ok()?.is_dir() {
-            return None;
+        if !fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()) {
+            return Err(odd(folder));
         }
-        for entry in fs::read_dir(&path).ok()? {
-            let entry = entry.ok()?;
+        for entry in fs::read_dir(&path).tried("list", &path)? {
+            let entry = entry.tried("list", &path)?;
             let file = entry.file_name();
-            let file = file.to_str()?;
+            let file = file.to_str().ok_or_else(|| odd(folder))?;
             if file.starts_with('.') || is_lock(file) {
                 continue;
             }
             let name = format!("{folder}/{file}");
-            let kind = entry.file_type().ok()?;
+            let kind = entry.file_type().tried("read", &entry.path())?;
             if kind.is_dir() {
                 if !(is_linked && folder == "refs" && is_own(&name)) {
                     self.list(repository, &name)?;
                 }
-            } else if kind.is_file() && is_plain_name(&name) {
-                self.take(&entry.path(), name, repository.format)?;
+                continue;
+            }
+            if !is_plain_name(&name) {
+                return Err(odd(&name));
+            }
+            let bytes = read_ref(&entry.path(), &name)?;
+            if let Some(id) = id_in(&bytes, repository.format) {
+                self.refs.insert(name, id);
             } else {
-                return None;
+                let target = target_in(&bytes).ok_or_else(|| odd(&name))?;
+                self.symbolic.push((name, target));
             }
         }
-        Some(())
-    }
-
-    fn take(&mut self, path: &Path, name: String, format: ObjectFormat) -> Option<()> {
-        let bytes = read_line_file(path).ok()?;
-        if let Some(id) = id_in(&bytes, format) {
-            self.refs.insert(name, id);
-        } else {
-            self.symbolic.push((name, target_in(&bytes)?));
-        }
-        Some(())
+        Ok(())
     }
 }
 
@@ -270,16 +288,6 @@ fn resolve(name: &str, symbolic: &[(String, String)], refs: &Refs) -> Option<Obj
         }
     }
     None
-}
-
-/// True where HEAD is such that git takes the folder for a repository with files for refs.
-fn is_head_fine(repository: &Repository) -> bool {
-    let path = repository.git_dir.join("HEAD");
-    if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
-        return false;
-    }
-    let bytes = read_line_file(&path).unwrap_or_default();
-    target_in(&bytes).is_some() || id_in(&bytes, repository.format).is_some()
 }
 
 /// Reads the file of packed refs; none where a line is not as git writes it.

@@ -258,13 +258,8 @@ impl Repository {
             let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             return Ok(branch_head(&name, refs));
         }
-        let answer = git.line(["rev-parse", "--verify", "HEAD"])?;
-        ObjectId::parse(answer.as_bytes())
-            .map(|commit| Head::Detached { commit })
-            .ok_or(GitError::Unexpected {
-                command: "rev-parse HEAD".to_owned(),
-                answer,
-            })
+        let commit = git.id(["rev-parse", "--verify", "HEAD"])?;
+        Ok(Head::Detached { commit })
     }
 }
 

@@ -1,26 +1,25 @@
 //! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Notice, Result};
+use crate::git::access::Reason;
+use crate::git::index::Listed;
 use crate::git::object_id::ObjectId;
-use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{BeginIntent, Step};
+use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
-use crate::repo::first_index::Listed;
-use crate::repo::plain_commit::Order;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::write_tree;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::session::{AfterRecovery, Checkpoints};
 use crate::tree::manifest::{Content, Kind, Manifest};
 use crate::tree::scanned::Taken;
-use ralph_base::files::{copy_with_time, create_private_folder};
+use ralph_base::files::copy_with_time;
 use ralph_base::ids::RunId;
 
 /// A run that is to begin.
@@ -82,7 +81,7 @@ impl Checkpoints {
                 intent: Box::new(intent.clone()),
             },
         )?;
-        let carried_out = self.repo.carry_out_begin(&intent, &prepared.refs, head);
+        let carried_out = self.repo.carry_out_begin(&intent, &prepared.refs, &head);
         self.repo.ready_branch = None;
         if let Err(error) = carried_out {
             // Half a begin helps nobody; should this fail too, the next start does it.
@@ -122,7 +121,6 @@ impl Checkpoints {
             .tree
             .snapshot(start_id, &taken, control.clone(), &submodules);
 
-        let git = self.repo.work.patient().with_index(&index);
         let mut paths = to_update(&taken.manifest, &tracked, &skipped);
         // Git would not store them either.
         paths.retain(|path| !clean_to_git.is_clean(path, &taken.manifest));
@@ -132,16 +130,32 @@ impl Checkpoints {
             &taken.manifest,
             &paths,
         )?;
-        let (tree, mut notices) =
-            self.repo
-                .first_tree(&git, (&control, &submodules), &index, (paths, &taken))?;
+        let (tree, mut notices) = self.repo.write_tree(&TreeOrder {
+            base: None,
+            id: &first_id,
+            taken: &taken,
+            by_git: if control.is_sparse() {
+                Some(Reason::Sparse)
+            } else {
+                (!submodules.is_empty()).then_some(Reason::Submodules)
+            },
+            paths: &paths,
+            modules: &[],
+            unstaged: &[],
+            destination: Destination::Repository,
+        })?;
         notices.extend(self.tree.tell_kept_out(&taken));
         notices.extend(self.tree.tell_users_secrets(&self.repo, &tracked, &head)?);
         notices.extend(taken.notices);
         self.repo.link_module_objects(&taken.manifest)?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
         let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
-        let commit = self.repo.commit(&git, (tree, &parents), &message)?;
+        let commit = self.repo.commit(&NewCommit {
+            tree,
+            parents: &parents,
+            message: &message,
+            destination: Destination::Repository,
+        })?;
         self.repo.link_objects()?;
 
         let branch = format!("refs/heads/ralph/{change}");
@@ -196,30 +210,6 @@ impl Checkpoints {
 }
 
 impl Repo {
-    /// The tree of the first commit, and what git could not store of it.
-    fn first_tree(
-        &self,
-        git: &Git,
-        (control, submodules): (&Control, &[Vec<u8>]),
-        index: &std::path::Path,
-        (paths, taken): (Vec<Vec<u8>>, &Taken),
-    ) -> Result<(ObjectId, Vec<Notice>)> {
-        if submodules.is_empty() && !control.is_sparse() {
-            let order = Order {
-                from: index.to_owned(),
-                to: Some(index.to_owned()),
-                objects: self.places.repository.objects(),
-                paths: paths.clone(),
-                manifest: Arc::clone(&taken.manifest),
-            };
-            if let Some(tree) = self.plain_tree(&order)? {
-                return Ok((tree, Vec::new()));
-            }
-        }
-        let notices = self.update_index(git, &paths)?;
-        Ok((write_tree(git)?, notices))
-    }
-
     /// The user's index as it is, and a private copy to work on, both with its time.
     pub(crate) fn copy_index(
         &self,
@@ -230,23 +220,9 @@ impl Repo {
         let kept = Snapshot::index(&places.vault, start);
         let private = Snapshot::index(&places.vault, first);
         for path in [&kept, &private] {
-            if let Some(folder) = path.parent() {
-                create_private_folder(folder)?;
-            }
-            copy_with_time(&places.repository.index(), path)?;
-        }
-        let git_dir = &places.repository.git_dir;
-        let split = copy_shared_index(git_dir, &places.vault.scratch("work"))?;
-        if split {
-            // A split index is half an index; the copies are made whole.
-            for copy in [&kept, &private] {
-                self.work
-                    .with_index(copy)
-                    .run(["update-index", "--no-split-index"])?;
-            }
+            self.copy_user_index(path)?;
         }
         let listed = self.list_index(&private)?;
-        self.clear_flags(&private, &listed)?;
         Ok((private, listed))
     }
 
@@ -260,18 +236,14 @@ impl Repo {
     }
 
     /// Moves branch, HEAD and index.
-    fn carry_out_begin(&mut self, intent: &BeginIntent, refs: &Refs, head: PathBuf) -> Result<()> {
+    fn carry_out_begin(&mut self, intent: &BeginIntent, refs: &Refs, head: &Path) -> Result<()> {
         let trash = self.new_trash("begin");
         let target = Head::Branch {
             name: intent.branch.clone(),
             commit: Some(intent.commit),
         };
         self.move_to_new_commit(&intent.branch, refs, intent.commit)?;
-        let (branch, at) = (&intent.branch, intent.commit);
-        let is_there = matches!(&intent.head, Head::Branch { name, .. } if name == branch);
-        if is_there || !self.move_head(&intent.head, (branch, at), Some(head)) {
-            self.point_head(&target, &intent.head)?;
-        }
+        self.point_head_by(&target, &intent.head, Some(head))?;
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
         self.swap_index(&index, &trash)
     }

@@ -10,18 +10,17 @@ use super::parked_diff::{StartedDiff, no_diff};
 use super::save::changed_refs;
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{ParkedNote, Step};
 use crate::outcome::FailureKind;
 use crate::paths::absolute;
 use crate::repair::directory::Mended;
+use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::objects::fan_out;
-use crate::repo::plain_commit::Order;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
+use crate::repo::visible::visible_paths;
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
 use crate::session::Checkpoints;
@@ -156,7 +155,6 @@ impl Checkpoints {
         notices.extend(self.tree.tell_kept_out(&taken));
         self.repo.link_module_objects(&taken.manifest)?;
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let hidden = to_forget(&base, &taken);
         let room = self.tree.check_room_for(
             &self.repo,
             &self.repo.places.vault.store(),
@@ -165,15 +163,17 @@ impl Checkpoints {
         );
         let committed = match room {
             Ok(()) => {
-                let order = Order {
-                    from: base_index,
-                    to: None,
-                    objects: self.repo.places.vault.store().join("objects"),
-                    paths: paths.clone(),
-                    manifest: Arc::clone(&taken.manifest),
+                let order = TreeOrder {
+                    base: Some(&base),
+                    id: &id,
+                    taken: &taken,
+                    by_git: None,
+                    paths: &paths,
+                    modules: &[],
+                    unstaged: &[],
+                    destination: Destination::Store,
                 };
-                let names = (label, base.id.as_str(), id.as_str());
-                self.repo.commit_order(&current, names, &order, &hidden)
+                self.repo.commit_parked(&current, label, &order)
             }
             Err(error) => Err(error),
         };
@@ -263,39 +263,21 @@ impl Repo {
         Ok(snapshot)
     }
 
-    /// Commits what an attempt left, without git where git would do nothing else.
-    fn commit_order(
-        &self,
-        current: &Current,
-        (label, base, id): (&str, &str, &str),
-        order: &Order,
-        hidden: &[Vec<u8>],
-    ) -> Result<Option<ObjectId>> {
-        let store = self.places.vault.store().join("objects");
-        let objects = self.places.repository.objects();
-        let git = self.work.patient().with_objects(&store, Some(&objects));
-        if let Some(tree) = self.plain_tree(order)? {
-            return self.commit_tree_parked(current, label, (&git, tree));
-        }
-        // Git does not write what the repository has, which may not have it for long.
-        self.link_objects()?;
-        let index = self.derive_index(base, id)?;
-        let git = self.without_piped_attributes(&git.with_index(&index), &order.paths);
-        forget(&git, hidden)?;
-        self.update_index(&git, &order.paths)?;
-        let tree = write_tree(&git)?;
-        self.commit_tree_parked(current, label, (&git, tree))
-    }
-
-    /// A commit in the store, with a name.
-    fn commit_tree_parked(
+    /// A commit of what an attempt left, in the store, with a name.
+    fn commit_parked(
         &self,
         current: &Current,
         label: &str,
-        (git, tree): (&Git, ObjectId),
+        order: &TreeOrder<'_>,
     ) -> Result<Option<ObjectId>> {
+        let (tree, _) = self.write_tree(order)?;
         let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
-        let commit = self.commit(git, (tree, &[current.commit]), &message)?;
+        let commit = self.commit(&NewCommit {
+            tree,
+            parents: &[current.commit],
+            message: &message,
+            destination: Destination::Store,
+        })?;
         // The store is ours alone, and was made with refs in files.
         let name = format!("refs/parked/{}/{label}", current.intent.run);
         let path = self.places.vault.store().join(name);

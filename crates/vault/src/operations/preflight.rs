@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Result};
-use crate::git::index::is_ordinary;
+use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
 use crate::repo::Repo;
@@ -265,11 +265,14 @@ fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {
 
 fn refuse_conflicts(repository: &Repository, git: &Git) -> Result<()> {
     let index = read_if_present(&repository.index())?;
-    if index.is_some_and(|index| is_ordinary(&index, repository.format)) {
-        return Ok(());
-    }
-    let unmerged = git.run(["ls-files", "--unmerged", "-z"])?;
-    if unmerged.is_empty() {
+    let known = index.map_or(Some(false), |index| {
+        has_conflicts(&index, repository.format)
+    });
+    let has_conflicts = match known {
+        Some(known) => known,
+        None => !git.run(["ls-files", "--unmerged", "-z"])?.is_empty(),
+    };
+    if !has_conflicts {
         return Ok(());
     }
     Err(CheckpointError::refused(

@@ -4,18 +4,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::error::{Notice, Result};
+use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
-use crate::git::process::{Git, GitError};
+use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
 use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::paths::{is_module_path, show};
 use crate::repair::directory::Mended;
-use crate::repo::plain_commit::Order;
+use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::{forget, to_forget, visible_paths, write_tree};
+use crate::repo::visible::visible_paths;
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
 use crate::scan::modules::new_repositories;
@@ -170,9 +171,12 @@ impl Checkpoints {
         );
         let commit = match checkpoint.when {
             Commit::WhereItDiffers if self.repo.tree_of(parent)? == tree => parent,
-            _ => self
-                .repo
-                .commit(&git, (tree, &[parent]), checkpoint.message)?,
+            _ => self.repo.commit(&NewCommit {
+                tree,
+                parents: &[parent],
+                message: checkpoint.message,
+                destination: Destination::Repository,
+            })?,
         };
         let snapshot = self.checkpoint_snapshot(
             id,
@@ -233,19 +237,6 @@ impl Repo {
     pub(crate) fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
         let control = &base.control;
         *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
-    }
-
-    /// The tree of a commit.
-    fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
-        let name = format!("{commit}^{{tree}}");
-        let answer = self.git.line(["rev-parse", "--verify", &name])?;
-        ObjectId::parse(answer.as_bytes()).ok_or_else(|| {
-            GitError::Unexpected {
-                command: "rev-parse".to_owned(),
-                answer,
-            }
-            .into()
-        })
     }
 
     /// Removes the index of a snapshot that no step needs any more; it can be made again.
@@ -342,29 +333,16 @@ impl Tree {
         let objects = repo.places.repository.objects();
         let to_store = [stored.paths, stored.modules].concat();
         self.check_room_for(repo, &objects, &taken.manifest, &to_store)?;
-        let index = Snapshot::index(&repo.places.vault, id);
-        let is_plain = stored.modules.is_empty() && stored.unstaged.is_empty();
-        if is_plain && !base.control.is_sparse() {
-            let order = Order {
-                from: Snapshot::index(&repo.places.vault, &base.id),
-                to: Some(index.clone()),
-                objects,
-                paths: to_store.clone(),
-                manifest: Arc::clone(&taken.manifest),
-            };
-            if let Some(tree) = repo.plain_tree(&order)? {
-                return Ok((tree, Vec::new()));
-            }
-        }
-        repo.derive_index(&base.id, id)?;
-        let git = repo.work.patient().with_index(&index);
-        let git = repo.without_piped_attributes(&git, &to_store);
-        forget(&git, stored.unstaged)?;
-        forget(&git, &to_forget(base, taken))?;
-        let notices = repo.update_index(&git, &to_store)?;
-        let tree = write_tree(&git)?;
-        repo.link_objects()?;
-        Ok((tree, notices))
+        repo.write_tree(&TreeOrder {
+            base: Some(base),
+            id,
+            taken,
+            by_git: base.control.is_sparse().then_some(Reason::Sparse),
+            paths: stored.paths,
+            modules: stored.modules,
+            unstaged: stored.unstaged,
+            destination: Destination::Repository,
+        })
     }
 }
 

@@ -7,11 +7,10 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::conversions::{Converted, Folders, LineEndings};
+use super::settings::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
-use crate::error::Result;
-use crate::git::index::{self, Staged, StagedStat};
-use crate::git::object_id::ObjectId;
+use crate::error::{CheckpointError, Result};
+use crate::git::index::{Listed, Staged, list};
 use crate::git::process::{Git, nul_separated};
 use crate::paths::absolute;
 use crate::repo::Repo;
@@ -28,24 +27,6 @@ const SUBMODULE: u32 = 0o160_000;
 /// How many files are read to see whether lines end with a carriage return.
 const SAMPLE: usize = 64;
 
-/// One entry of an index.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    tag: Tag,
-    staged: Staged,
-    path: Vec<u8>,
-}
-
-/// Who listed an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tag {
-    /// It was read from the index, of which every entry is plain.
-    Plain,
-    /// Git, which says `S` where it is not meant to be in the tree, and writes it small where edits
-    /// of it are not looked for.
-    Git(u8),
-}
-
 impl Repo {
     /// Reads a private index copied from the user's: which paths are tracked, which are clean.
     pub(crate) fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
@@ -57,18 +38,22 @@ impl Repo {
             ..Known::default()
         };
         let mut files = Vec::new();
-        for Listed { staged, path, .. } in listed {
+        for Listed {
+            staged,
+            path,
+            flags,
+        } in listed
+        {
             if staged.mode == SUBMODULE {
                 known.submodules.insert(path.clone());
             } else {
                 known.tracked.insert(path.clone());
-                if staged.mode & KIND == FILE {
+                if staged.mode & KIND == FILE && !flags.is_intended() {
                     files.push((path.clone(), *staged));
                 }
             }
         }
-        let is_compared_here =
-            listed.iter().all(|it| it.tag == Tag::Plain) && !self.conversions().always;
+        let is_compared_here = self.settings().odd.is_none();
         known.may_be_converted = self.was_converting(&known.tracked);
         let mut unclean = self.converted(&git, &known.tracked)?;
         if !is_compared_here {
@@ -90,7 +75,7 @@ impl Repo {
     /// are not known: they leave line endings, objects of Git LFS, or attributes that were edited.
     fn was_converting(&self, tracked: &BTreeSet<Vec<u8>>) -> bool {
         let repository = &self.places.repository;
-        if self.conversions().line_endings != LineEndings::Unsaid
+        if self.settings().line_endings != LineEndings::Unsaid
             || repository.common_dir.join("lfs").exists()
         {
             return true;
@@ -101,61 +86,54 @@ impl Repo {
         sample.any(|path| starts_with_returns(&absolute(top, path)))
     }
 
-    /// Clears flags that hide edits from git, in a private index.
-    pub(crate) fn clear_flags(&self, index: &Path, listed: &[Listed]) -> Result<()> {
+    /// Everything in a private index, in which no flag hides edits from git any more.
+    pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
         let git = self.work.patient().with_index(index);
-        let mut assumed = Vec::new();
-        let mut skipped = Vec::new();
-        for Listed { tag, path, .. } in listed {
-            let Tag::Git(tag) = tag else {
-                continue;
-            };
-            if tag.is_ascii_lowercase() {
-                assumed.extend_from_slice(path);
-                assumed.push(0);
-            }
-            // Files outside a sparse checkout are not on disk and must stay as they are.
-            if tag.eq_ignore_ascii_case(&b's') && self.is_on_disk(path) {
-                skipped.extend_from_slice(path);
-                skipped.push(0);
-            }
+        let mut listed = self.read_entries(index)?;
+        if listed.is_none() {
+            // Half of it is elsewhere; git makes it whole.
+            git.run(["update-index", "--no-split-index", "--force-write-index"])?;
+            listed = self.read_entries(index)?;
+        }
+        let listed = listed.ok_or_else(|| {
+            CheckpointError::failed(
+                "the index cannot be read",
+                "`git status` says what is wrong with it",
+            )
+        })?;
+        let paths = |is_meant: &dyn Fn(&Listed) -> bool| {
+            let paths = listed.iter().filter(|it| is_meant(it));
+            paths.map(|it| it.path.clone()).collect::<Vec<_>>()
+        };
+        let assumed = paths(&|it| it.flags.is_assumed());
+        // Files outside a sparse checkout are not on disk and must stay as they are.
+        let skipped = paths(&|it| it.flags.is_skipped() && self.is_on_disk(&it.path));
+        if assumed.is_empty() && skipped.is_empty() {
+            return Ok(listed);
         }
         for (flag, paths) in [
             ("--no-assume-unchanged", assumed),
             ("--no-skip-worktree", skipped),
         ] {
-            if !paths.is_empty() {
-                git.run_with_input(["update-index", flag, "-z", "--stdin"], &paths)?;
-            }
+            let args = ["update-index", flag, "-z", "--stdin"];
+            git.run_with_input(args, &nul_joined(&paths))?;
         }
-        Ok(())
+        // Git notes which files it must read again when it writes an index.
+        Ok(self.read_entries(index)?.unwrap_or(listed))
     }
 
-    /// Everything in an index.
-    pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
+    /// The entries of an index; none where some are not in it.
+    fn read_entries(&self, index: &Path) -> Result<Option<Vec<Listed>>> {
         let bytes = read_if_present(index)?;
         let format = self.places.repository.format;
-        if let Some(plain) = bytes.and_then(|bytes| index::list(&bytes, format)) {
-            let plain = plain.into_iter().map(|(path, staged)| Listed {
-                tag: Tag::Plain,
-                staged,
-                path,
-            });
-            return Ok(plain.collect());
-        }
-        let git = self.work.patient().with_index(index);
-        let listing = git.run(["ls-files", "-v", "--stage", "-z"])?;
-        Ok(nul_separated(&listing).filter_map(listed).collect())
+        Ok(bytes.map_or(Some(Vec::new()), |bytes| list(&bytes, format)))
     }
 
     /// Tracked paths outside a sparse checkout.
     pub(crate) fn skipped(&self, listed: &[Listed]) -> HashSet<Vec<u8>> {
-        let is_skipped =
-            |it: &&Listed| matches!(it.tag, Tag::Git(tag) if tag.eq_ignore_ascii_case(&b's'));
         listed
             .iter()
-            .filter(is_skipped)
-            .filter(|it| !self.is_on_disk(&it.path))
+            .filter(|it| it.flags.is_skipped() && !self.is_on_disk(&it.path))
             .map(|it| it.path.clone())
             .collect()
     }
@@ -167,8 +145,8 @@ impl Repo {
 
     /// Tracked paths that git converts on the way in or out: their object is not their bytes.
     fn converted(&self, git: &Git, tracked: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
-        let conversions = self.conversions();
-        if conversions.line_endings == LineEndings::Converted {
+        let settings = self.settings();
+        if settings.line_endings == LineEndings::Converted {
             return Ok(tracked.clone());
         }
         // Where such a file is only in the index, git goes by that.
@@ -179,7 +157,7 @@ impl Repo {
             let top = &self.places.repository.work_tree;
             let mut seen = Folders::default();
             let mut may_be =
-                |path: &&Vec<u8>| conversions.of(top, path, &mut seen) != Converted::Never;
+                |path: &&Vec<u8>| settings.of(top, path, &mut seen) != Converted::Never;
             tracked
                 .iter()
                 .filter(|path| may_be(path))
@@ -227,25 +205,6 @@ fn starts_with_returns(file: &Path) -> bool {
     is_file
         && fs::File::open(file).ok().and_then(read).is_some()
         && start.windows(2).any(|pair| pair == b"\r\n")
-}
-
-/// Splits `TAG MODE ID STAGE<TAB>PATH`; conflicts have other stages and are refused before.
-fn listed(line: &[u8]) -> Option<Listed> {
-    let tab = line.iter().position(|byte| *byte == b'\t')?;
-    let (head, path) = (&line[..tab], &line[tab + 1..]);
-    let mut words = head.split(|byte| *byte == b' ');
-    let tag = Tag::Git(*words.next()?.first()?);
-    let mode = std::str::from_utf8(words.next()?).ok()?;
-    let staged = Staged {
-        mode: u32::from_str_radix(mode, 8).ok()?,
-        id: ObjectId::parse(words.next()?)?,
-        stat: StagedStat::default(),
-    };
-    Some(Listed {
-        tag,
-        staged,
-        path: path.to_vec(),
-    })
 }
 
 /// Tracked paths that git takes for modified.

@@ -16,7 +16,7 @@ use crate::git::object_id::ObjectId;
 use crate::repo::Places;
 use crate::stat::{changed_ns, clock_slack_ns};
 use crate::tree::lock;
-use ralph_base::files::{Tried, absent, create_private_folder, read_plain, write_whole};
+use ralph_base::files::{FileError, Tried, absent, create_private_folder, read_plain, write_whole};
 use ralph_base::sparse;
 
 /// How often a link is made again whose folder git removed meanwhile.
@@ -112,7 +112,7 @@ pub(crate) fn fan_out(objects: &Path) {
 
 /// Links one file; where links do not work, copies it. One that is gone is no error: git may have
 /// packed it.
-pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn link(from: &Path, to: &Path) -> Result<(), FileError> {
     let mut tries = TRIES;
     loop {
         match link_once(from, to) {
@@ -124,7 +124,7 @@ pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
                 }
             }
             Err(error) if absent(&error) => return Ok(()),
-            other => return other.tried("link", to).map_err(Into::into),
+            other => return other.tried("link", to),
         }
     }
 }
@@ -241,9 +241,9 @@ impl ObjectListings {
 }
 
 /// Opens the plain copy of a blob.
-pub(crate) fn open_raw(places: &Places, id: &ObjectId) -> Result<File> {
+pub(crate) fn open_raw(places: &Places, id: &ObjectId) -> Result<File, FileError> {
     let path = raw_path(places, id);
-    Ok(File::open(&path).tried("read", &path)?)
+    File::open(&path).tried("read", &path)
 }
 
 /// Where the plain copy of a blob is.

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::stale_locks::held;
 use crate::error::Result;
+use crate::git::access::{Direct, Reason};
 use crate::git::object_id::ObjectId;
-use crate::git::refs::{BranchMove, HeadMove, NewBranch, Read};
+use crate::git::refs::{RefChange, RefUpdate};
 use crate::git::repository::{Head, Refs};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
@@ -33,15 +34,12 @@ impl Repo {
     /// Reads refs and HEAD.
     pub(crate) fn observe(&self) -> Result<(Refs, Head)> {
         let repository = &self.places.repository;
-        let read = self.ref_reader.borrow_mut().read(repository);
-        let refs = match read {
-            Read::Refs(refs) => refs,
-            Read::AskGit(setup) => {
-                let refs = repository.refs(&self.git)?;
-                self.ref_reader.borrow_mut().accept(setup);
-                refs
-            }
-        };
+        let direct = self.ref_files.borrow_mut().list(repository);
+        let refs = self.or_git("list refs", direct, || {
+            let refs = repository.refs(&self.git)?;
+            self.ref_files.borrow_mut().git_answered();
+            Ok(refs)
+        })?;
         let head = repository.head(&self.git, &refs)?;
         Ok((refs, head))
     }
@@ -52,105 +50,41 @@ impl Repo {
         if now == target {
             return Ok(());
         }
-        if now.is_none() {
-            self.clear_the_way(name, refs)?;
-        }
-        let is_moved = match (now, target) {
-            (Some(from), Some(to)) => self.move_file(name, from, to),
-            (None, Some(at)) => self.make_file(name, at),
-            (_, None) => false,
-        };
-        if is_moved {
+        let old = now.unwrap_or(self.places.repository.format.zero());
+        let old = old.to_string();
+        let Some(to) = target else {
+            self.git.run(["update-ref", "-d", name, &old])?;
             return Ok(());
-        }
-        let zero = self.places.repository.format.zero();
-        let old = now.unwrap_or(zero).to_string();
-        let message = MOVED;
-        let moved = match target {
-            Some(target) => {
-                let target = target.to_string();
-                self.git
-                    .run(["update-ref", "-m", message, name, &target, &old])
-            }
-            None => self.git.run(["update-ref", "-d", name, &old]),
         };
-        moved.map(drop).map_err(Into::into)
+        let change = if let Some(from) = now {
+            RefChange::Move { name, from, to }
+        } else {
+            self.clear_the_way(name, refs)?;
+            RefChange::Make { name, at: to }
+        };
+        let ready = self.ready_branch.as_ref().filter(|it| it.0 == to);
+        let direct = self.update_ref(change, MOVED, ready.map(|it| it.1.as_path()));
+        self.or_git("move a branch", direct, || {
+            let to = to.to_string();
+            let moved = self.git.run(["update-ref", "-m", MOVED, name, &to, &old]);
+            moved.map(drop).map_err(Into::into)
+        })
     }
 
-    /// Moves a branch without git; false where git is to do it.
-    fn move_file(&self, name: &str, from: ObjectId, to: ObjectId) -> bool {
-        let Some(committer) = self.committer() else {
-            return false;
-        };
-        let it = BranchMove {
-            name: name.to_owned(),
-            from,
-            to,
-            committer,
-            message: MOVED,
-            ready: self.ready_for(to),
-        };
-        let repository = &self.places.repository;
-        self.ref_reader.borrow_mut().is_accepted(repository) && it.carry_out(repository)
-    }
-
-    /// The file that becomes the branch once it is at a commit.
-    fn ready_for(&self, commit: ObjectId) -> Option<PathBuf> {
-        let ready = self.ready_branch.as_ref();
-        ready.filter(|it| it.0 == commit).map(|it| it.1.clone())
-    }
-
-    /// Makes a branch without git; false where git is to do it.
-    fn make_file(&self, name: &str, at: ObjectId) -> bool {
-        let Some(committer) = self.committer() else {
-            return false;
-        };
-        let conversions = self.conversions();
-        if conversions.always || !conversions.logs {
-            return false;
-        }
-        let it = NewBranch {
-            name: name.to_owned(),
-            at,
-            committer,
-            message: MOVED,
-            ready: self.ready_for(at),
-        };
-        it.carry_out(&self.places.repository, &mut self.ref_reader.borrow_mut())
-    }
-
-    /// Points HEAD at a branch without git, by a file that is ready where there is one; false where
-    /// git is to do it.
-    pub(crate) fn move_head(
+    fn update_ref(
         &self,
-        from: &Head,
-        (to, at): (&str, ObjectId),
-        ready: Option<PathBuf>,
-    ) -> bool {
-        let Some(committer) = self.committer() else {
-            return false;
-        };
-        let it = HeadMove {
-            from,
-            to,
-            at,
-            committer: &committer,
-            message: SWITCHED,
+        change: RefChange<'_>,
+        message: &'static str,
+        ready: Option<&Path>,
+    ) -> Direct<()> {
+        let update = RefUpdate {
+            change,
+            committer: &self.identity()?.committer,
+            message,
             ready,
         };
-        let repository = &self.places.repository;
-        self.ref_reader.borrow_mut().is_accepted(repository) && it.carry_out(repository)
-    }
-
-    /// Who moves refs, as `NAME <EMAIL>`; none where git would have to say what is missing.
-    fn committer(&self) -> Option<String> {
-        let ask = || {
-            let answer = self.git.line(["var", "GIT_COMMITTER_IDENT"]).ok()?;
-            // The time and the zone follow.
-            let mut words = answer.rsplitn(3, ' ');
-            words.nth(2).map(str::to_owned)
-        };
-        self.committer.get_or_init(ask).clone()
+        let files = &mut self.ref_files.borrow_mut();
+        update.carry_out(&self.places.repository, files)
     }
 
     /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.
@@ -175,16 +109,32 @@ impl Repo {
 
     /// Points HEAD at a branch or a commit.
     pub(crate) fn point_head(&self, target: &Head, now: &Head) -> Result<()> {
+        self.point_head_by(target, now, None)
+    }
+
+    /// The same, by a file that is ready to take its place.
+    pub(crate) fn point_head_by(
+        &self,
+        target: &Head,
+        now: &Head,
+        ready: Option<&Path>,
+    ) -> Result<()> {
         match (target, now) {
             (Head::Branch { name, .. }, Head::Branch { name: present, .. }) if name == present => {}
             (Head::Branch { name, commit }, _) => {
-                if let Some(at) = *commit
-                    && self.move_head(now, (name, at), None)
-                {
-                    return Ok(());
-                }
-                self.git
-                    .run(["symbolic-ref", "-m", SWITCHED, "HEAD", name])?;
+                let direct = commit.ok_or(Reason::NoLog("HEAD".to_owned()));
+                let direct = direct.map_err(Into::into).and_then(|at| {
+                    let change = RefChange::Head {
+                        from: now,
+                        to: name,
+                        at,
+                    };
+                    self.update_ref(change, SWITCHED, ready)
+                });
+                self.or_git("move HEAD", direct, || {
+                    let args = ["symbolic-ref", "-m", SWITCHED, "HEAD", name];
+                    self.git.run(args).map(drop).map_err(Into::into)
+                })?;
             }
             (Head::Detached { commit }, Head::Detached { commit: present })
                 if commit == present => {}

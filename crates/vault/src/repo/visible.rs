@@ -8,26 +8,18 @@ use std::path::Path;
 use std::{fs, io};
 
 use super::control::Control;
-use super::frozen_config::flat;
-use super::plain_commit::is_modules_file;
+use super::frozen_config::{flat, value_of};
+use super::settings::RawSettings;
 use crate::error::{Notice, Result};
-use crate::git::ignore::IgnoreRules;
-use crate::git::object_id::ObjectId;
+use crate::git::ignore::{IgnoreRules, IgnoreSettings};
 use crate::git::process::{Git, GitError, Started, nul_separated};
 use crate::paths::show;
 use crate::repo::Repo;
-use crate::repo::plain_commit::Settings;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
 use crate::tree::scanned::Taken;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
-
-/// The identity of commits where the user has configured none.
-const FALLBACK_IDENTITY: &[(&str, &str)] = &[
-    ("user.name", "ralphtool"),
-    ("user.email", "ralphtool@localhost"),
-];
 
 /// Git was asked for the settings; see [`Checkpoints::ask_settings`].
 #[derive(Debug)]
@@ -38,11 +30,11 @@ pub(crate) struct AskedSettings {
 
 impl AskedSettings {
     /// Waits for the answers.
-    pub(crate) fn answer(self) -> Result<Settings> {
+    pub(crate) fn answer(self) -> Result<RawSettings> {
         let config = self.config.answer()?;
         // Without an identity git refuses to list any, which a commit would say better.
         let variables = self.variables.answer().unwrap_or_default();
-        Ok(Settings {
+        Ok(RawSettings {
             config: flat(&config),
             variables: String::from_utf8_lossy(&variables).into_owned(),
         })
@@ -60,7 +52,7 @@ impl Repo {
 
     /// Makes the private git directory: the user's configuration as it was asked for, and ours over
     /// it.
-    pub(crate) fn prepare_work_dir(&self, settings: &Settings, control: &Control) -> Result<()> {
+    pub(crate) fn prepare_work_dir(&self, settings: &RawSettings, control: &Control) -> Result<()> {
         let format = self.places.repository.format;
         let config = format!(
             "{}[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsplitIndex = false\n\
@@ -69,8 +61,7 @@ impl Repo {
             settings.config,
             format.name()
         );
-        self.learn_conversions(&config, &settings.variables);
-        self.learn_committers(settings);
+        self.learn_settings(settings);
         let mut files = vec![
             ("config", config.into_bytes()),
             ("HEAD", b"ref: refs/heads/none\n".to_vec()),
@@ -152,47 +143,6 @@ impl Repo {
             )
         };
         links.map(notice).collect()
-    }
-
-    /// Writes a commit of a tree; objects go where `git` has them.
-    pub(crate) fn commit(
-        &self,
-        git: &Git,
-        (tree, parents): (ObjectId, &[ObjectId]),
-        message: &str,
-    ) -> Result<ObjectId> {
-        let objects = git.objects();
-        let plain = self.plain_commit(&objects, (tree, parents), message)?;
-        if let Some(commit) = plain {
-            return Ok(commit);
-        }
-        let mut args = vec!["commit-tree".to_owned(), tree.to_string()];
-        for parent in parents {
-            args.extend(["-p".to_owned(), parent.to_string()]);
-        }
-        let mut answer = git.run_with_input(&args, message.as_bytes());
-        if let Err(error) = &answer
-            && lacks_identity(error.stderr())
-        {
-            let mut with_identity = Vec::new();
-            for (key, value) in FALLBACK_IDENTITY {
-                with_identity.extend(["-c".to_owned(), format!("{key}={value}")]);
-            }
-            with_identity.extend(args);
-            answer = git.run_with_input(&with_identity, message.as_bytes());
-        }
-        let answer = answer?;
-        let Some(commit) = ObjectId::parse(answer.trim_ascii()) else {
-            return Err(GitError::Unexpected {
-                command: "commit-tree".to_owned(),
-                answer: show(&answer),
-            }
-            .into());
-        };
-        self.learn_identity(&objects, &commit);
-        // What git wrote is in the vault before anything leans on it.
-        self.link_objects()?;
-        Ok(commit)
     }
 }
 
@@ -277,13 +227,23 @@ pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u
 /// The paths a rule may ignore: whether they are tracked is for git to say.
 fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut paths = paths.to_vec();
-    let rules = git
-        .work_tree()
-        .and_then(|top| IgnoreRules::read(top, git.directory()));
-    if let Some(mut rules) = rules {
+    if let Some(top) = git.work_tree()
+        && let Ok(config) = fs::read_to_string(git.directory().join("config"))
+        && let Some(mut rules) = IgnoreRules::read(top, git.directory(), &ignore_settings(&config))
+    {
         paths.retain(|path| rules.ignores(path) != Some(false));
     }
     paths
+}
+
+fn ignore_settings(config: &str) -> IgnoreSettings {
+    let folds = value_of(config, "core.ignorecase");
+    let folds = folds.is_some_and(|value| !["false", "no", "off", "0"].contains(&value.as_str()));
+    IgnoreSettings {
+        excludes_file: value_of(config, "core.excludesfile"),
+        // Elsewhere git is told that names differ by case, whatever the configuration says.
+        folds_case: cfg!(target_os = "macos") && folds,
+    }
 }
 
 fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
@@ -299,17 +259,12 @@ fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
     }
     let output = git.output(&args, &input)?;
     // 1 means that none is ignored.
-    if !output.status.success() && output.status.code() != Some(1) {
-        return Err(GitError::Failed {
-            command: "check-ignore".to_owned(),
-            status: output.status,
-            stderr: output.stderr,
-        }
-        .into());
+    if output.status.code() == Some(1) {
+        return Ok(HashSet::new());
     }
-    Ok(nul_separated(&output.stdout)
-        .map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec())
-        .collect())
+    let ignored = output.answer("check-ignore".to_owned())?;
+    let plain = |path: &[u8]| path.strip_prefix(b"./").unwrap_or(path).to_vec();
+    Ok(nul_separated(&ignored).map(plain).collect())
 }
 
 /// True where a folder above the path is a symbolic link now.
@@ -374,19 +329,23 @@ fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
 
 /// Paths as git reads them, each with its end.
 pub(crate) fn nul_joined(paths: &[Vec<u8>]) -> Vec<u8> {
-    let mut joined = Vec::new();
-    for path in paths {
-        joined.extend_from_slice(path);
-        joined.push(0);
-    }
-    joined
+    paths
+        .iter()
+        .flat_map(|path| [path, &[0][..]].concat())
+        .collect()
+}
+
+/// True for a file that names submodules: git stores no link of that name.
+pub(super) fn is_modules_file(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b".gitmodules"))
 }
 
 fn is_disk_full(stderr: &str) -> bool {
     stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
 }
 
-fn lacks_identity(stderr: &str) -> bool {
+pub(super) fn lacks_identity(stderr: &str) -> bool {
     stderr.contains("tell me who you are")
         || stderr.contains("empty ident")
         || stderr.contains("no email was given")
@@ -427,18 +386,6 @@ fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
         Some(error) if stored == 0 => Err(error.into()),
         _ => Ok(notices),
     }
-}
-
-/// Writes the tree of a private index.
-pub(crate) fn write_tree(git: &Git) -> Result<ObjectId> {
-    let tree = git.line(["write-tree", "--missing-ok"])?;
-    ObjectId::parse(tree.as_bytes()).ok_or_else(|| {
-        GitError::Unexpected {
-            command: "write-tree".to_owned(),
-            answer: tree,
-        }
-        .into()
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! The entries of an index, read one after the other and written again.
+//! The entries of an index, read and written again.
+
+use std::borrow::Cow;
 
 use super::{Staged, StagedStat};
 use crate::git::object_id::{ObjectFormat, ObjectId};
@@ -10,31 +12,119 @@ const FIELDS: usize = 40;
 /// Where the mode is among them.
 const MODE: usize = 24;
 const EXTENDED: u16 = 0x4000;
-const STAGE: u16 = 0x3000;
 const NAME: u16 = 0x0fff;
-const INTENT_TO_ADD: u16 = 0x2000;
-const ASSUMED: u16 = 0x8000;
-const SKIPPED: u16 = 0x4000;
 
-/// One entry as it is in the file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawEntry<'a> {
-    /// Everything before the path.
-    head: &'a [u8],
-    pub(super) mode: u32,
-    pub(super) id: ObjectId,
+/// An index, read.
+pub(super) struct Index<'a> {
+    pub(super) version: u32,
+    pub(super) entries: Vec<Entry<'a>>,
+    /// The bytes after the entries, without the checksum.
+    pub(super) extensions: &'a [u8],
 }
 
-impl RawEntry<'_> {
-    /// The stat fields; none where edits of the file are not looked for, or it is not meant to be
-    /// there.
-    pub(super) fn looked_at(&self) -> Option<StagedStat> {
-        let flags_at = FIELDS + self.id.as_bytes().len();
-        let flags = short(self.head, flags_at)?;
-        let is_skipped = flags & EXTENDED != 0 && short(self.head, flags_at + 2)? & SKIPPED != 0;
-        if is_skipped || flags & ASSUMED != 0 {
+/// One entry.
+pub(super) struct Entry<'a> {
+    /// Everything before the path.
+    head: &'a [u8],
+    pub(super) path: Cow<'a, [u8]>,
+    pub(super) mode: u32,
+    pub(super) id: ObjectId,
+    pub(super) flags: Flags,
+}
+
+/// What else an index says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Flags {
+    basic: u16,
+    extended: u16,
+}
+
+impl Flags {
+    /// Which of several versions is right is not decided.
+    pub(crate) fn is_conflict(self) -> bool {
+        self.basic & 0x3000 != 0
+    }
+
+    /// Git does not look for edits of it.
+    pub(crate) fn is_assumed(self) -> bool {
+        self.basic & 0x8000 != 0
+    }
+
+    /// It is not meant to be in the work tree.
+    pub(crate) fn is_skipped(self) -> bool {
+        self.extended & 0x4000 != 0
+    }
+
+    /// It is only announced (`git add -N`).
+    pub(crate) fn is_intended(self) -> bool {
+        self.extended & 0x2000 != 0
+    }
+}
+
+impl<'a> Index<'a> {
+    /// Reads an index; none where it is cut off or of a version that is not known.
+    pub(super) fn parse(bytes: &'a [u8], format: ObjectFormat) -> Option<Self> {
+        let body = bytes.get(..bytes.len().checked_sub(format.id_length())?)?;
+        let version = number(body, 4)?;
+        if !body.starts_with(b"DIRC") || !(2..=4).contains(&version) {
             return None;
         }
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut at = HEADER;
+        for _ in 0..number(body, 8)? {
+            let before = entries.last().map_or(&[][..], |entry| &entry.path);
+            let (entry, next) = Entry::parse(body, at, (version, format), before)?;
+            entries.push(entry);
+            at = next;
+        }
+        Some(Self {
+            version,
+            entries,
+            extensions: body.get(at..)?,
+        })
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the entry at a place, and where the next one begins.
+    fn parse(
+        body: &'a [u8],
+        at: usize,
+        (version, format): (u32, ObjectFormat),
+        before: &[u8],
+    ) -> Option<(Self, usize)> {
+        let flags_at = at + FIELDS + format.id_length();
+        let basic = short(body, flags_at)?;
+        let (extended, name) = if basic & EXTENDED == 0 {
+            (0, flags_at + 2)
+        } else {
+            (short(body, flags_at + 2)?, flags_at + 4)
+        };
+        let zero_after = |at: usize| body.get(at..)?.iter().position(|it| *it == 0);
+        let (path, next) = if version == 4 {
+            let (cut, begins) = varint(body, name)?;
+            let end = begins + zero_after(begins)?;
+            let kept = &before[..before.len().checked_sub(cut)?];
+            (Cow::Owned([kept, &body[begins..end]].concat()), end + 1)
+        } else {
+            let length = match basic & NAME {
+                NAME => zero_after(name)?,
+                length => usize::from(length),
+            };
+            let path = body.get(name..name + length)?;
+            (Cow::Borrowed(path), at + padded(name + length - at))
+        };
+        let entry = Self {
+            head: body.get(at..name)?,
+            path,
+            mode: number(body, at + MODE)?,
+            id: ObjectId::from_bytes(body.get(at + FIELDS..flags_at)?)?,
+            flags: Flags { basic, extended },
+        };
+        Some((entry, next))
+    }
+
+    pub(super) fn stat(&self) -> Option<StagedStat> {
         let pair = |at: usize| Some((number(self.head, at)?, number(self.head, at + 4)?));
         Some(StagedStat {
             changed: pair(0)?,
@@ -43,108 +133,6 @@ impl RawEntry<'_> {
             owner: pair(MODE + 4)?,
             size: number(self.head, MODE + 12)?,
         })
-    }
-}
-
-/// All entries of an index, one after the other.
-pub(super) struct Entries<'a> {
-    bytes: &'a [u8],
-    version: u32,
-    id_length: usize,
-    left: u32,
-    at: usize,
-    path: Vec<u8>,
-}
-
-impl<'a> Entries<'a> {
-    pub(super) fn new(bytes: &'a [u8], format: ObjectFormat) -> Option<Self> {
-        let id_length = format.zero().as_bytes().len();
-        if bytes.len() < HEADER + id_length || !bytes.starts_with(b"DIRC") {
-            return None;
-        }
-        let version = number(bytes, 4)?;
-        (2..=4).contains(&version).then_some(Self {
-            bytes,
-            version,
-            id_length,
-            left: number(bytes, 8)?,
-            at: HEADER,
-            path: Vec::new(),
-        })
-    }
-
-    pub(super) fn version(&self) -> u32 {
-        self.version
-    }
-
-    /// The bytes after the entries, without the checksum.
-    pub(super) fn extensions(&self) -> Option<&'a [u8]> {
-        let mut all = Self {
-            path: Vec::new(),
-            ..*self
-        };
-        while all.left > 0 {
-            all.pass()?;
-        }
-        self.bytes.get(all.at..self.bytes.len() - self.id_length)
-    }
-
-    /// Reads where the next entry ends, and its path; gives where its path begins.
-    fn pass(&mut self) -> Option<usize> {
-        let start = self.at;
-        let flags_at = start + FIELDS + self.id_length;
-        let flags = short(self.bytes, flags_at)?;
-        let mut name = flags_at + 2;
-        if flags & EXTENDED != 0 {
-            name += 2;
-        }
-        if self.version == 4 {
-            let (cut, begins) = varint(self.bytes, name)?;
-            let end = begins + self.bytes.get(begins..)?.iter().position(|it| *it == 0)?;
-            let kept = self.path.len().checked_sub(cut)?;
-            self.path.truncate(kept);
-            self.path.extend_from_slice(&self.bytes[begins..end]);
-            self.at = end + 1;
-        } else {
-            let length = match flags & NAME {
-                NAME => self.bytes.get(name..)?.iter().position(|it| *it == 0)?,
-                length => usize::from(length),
-            };
-            self.path.clear();
-            let path = self.bytes.get(name..name + length)?;
-            self.path.extend_from_slice(path);
-            self.at = start + padded(name + length - start);
-        }
-        self.left -= 1;
-        Some(name)
-    }
-
-    /// All entries were read.
-    pub(super) fn is_over(&self) -> bool {
-        self.left == 0
-    }
-
-    /// Goes to the next entry; no answer where it is out of the ordinary.
-    pub(super) fn advance(&mut self) -> Option<RawEntry<'a>> {
-        let start = self.at;
-        let name = self.pass()?;
-        let head = self.bytes.get(start..name)?;
-        let flags_at = FIELDS + self.id_length;
-        let flags = short(head, flags_at)?;
-        let extended = flags & EXTENDED != 0;
-        if flags & STAGE != 0 || extended && short(head, flags_at + 2)? & INTENT_TO_ADD != 0 {
-            return None;
-        }
-        Some(RawEntry {
-            head,
-            mode: number(head, MODE)?,
-            id: ObjectId::from_bytes(head.get(FIELDS..flags_at)?)?,
-        })
-    }
-
-    /// The path of the entry it is at.
-    pub(super) fn path(&self) -> &[u8] {
-        &self.path
     }
 }
 
@@ -172,8 +160,8 @@ impl Writer {
         }
     }
 
-    pub(super) fn copy(&mut self, entry: RawEntry<'_>, path: &[u8]) -> Option<()> {
-        self.write(entry.head, path)
+    pub(super) fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
+        self.write(entry.head, &entry.path)
     }
 
     pub(super) fn add(&mut self, path: &[u8], staged: &Staged) -> Option<()> {

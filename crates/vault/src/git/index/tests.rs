@@ -207,32 +207,52 @@ fn git_is_asked_where_an_index_says_more_than_files() {
     let folder = repository("sha1", "2");
     let top = folder.path();
     let index = || fs::read(top.join(".git/index")).unwrap();
-    assert!(edit(&index(), format, &none).is_some());
-    assert!(edit(b"", format, &none).is_none());
-    assert!(edit(&index()[..100], format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_ok());
+    assert!(edit(b"", format, &none).is_err());
+    assert!(edit(&index()[..100], format, &none).is_err());
 
     // A file where a folder is that keeps its files.
     fs::write(top.join("file"), "").unwrap();
     let in_the_way = Edits::from([(b"lone".to_vec(), Some(staged(top, "file", format)))]);
-    assert!(edit(&index(), format, &in_the_way).is_none());
+    assert!(edit(&index(), format, &in_the_way).is_err());
 
     // The trees are not known.
     git(top, &["add", "file"]);
-    assert!(edit(&index(), format, &none).is_none());
+    assert!(edit(&index(), format, &none).is_err());
     git(top, &["write-tree"]);
-    assert!(edit(&index(), format, &none).is_some());
+    assert!(edit(&index(), format, &none).is_ok());
 
     // Only announced, not added.
     fs::write(top.join("later"), "").unwrap();
-    assert!(is_ordinary(&index(), format));
     git(top, &["add", "--intent-to-add", "later"]);
-    assert!(edit(&index(), format, &none).is_none());
-    assert!(!is_ordinary(&index(), format));
+    assert!(edit(&index(), format, &none).is_err());
     git(top, &["rm", "-q", "--cached", "later"]);
 
     git(top, &["update-index", "--split-index"]);
-    assert!(edit(&index(), format, &none).is_none());
-    assert!(!is_ordinary(&index(), format));
+    assert!(edit(&index(), format, &none).is_err());
+}
+
+#[test]
+fn conflicts_are_found_where_all_entries_are_there() {
+    let folder = repository("sha1", "2");
+    let top = folder.path();
+    let found = || {
+        let index = fs::read(top.join(".git/index")).unwrap();
+        has_conflicts(&index, ObjectFormat::Sha1)
+    };
+    git(top, &["commit", "-q", "-m", "base"]);
+    assert_eq!(found(), Some(false));
+    for (branch, text) in [("one", "1"), ("two", "2")] {
+        git(top, &["checkout", "-q", "-b", branch, "main"]);
+        fs::write(top.join("z"), text).unwrap();
+        git(top, &["commit", "-q", "-a", "-m", branch]);
+    }
+    let merge = ["-c", "alias.m=!git merge -q one || true", "m"];
+    git(top, &merge);
+    assert_eq!(found(), Some(true));
+    git(top, &["reset", "-q", "--hard"]);
+    git(top, &["update-index", "--split-index"]);
+    assert_eq!(found(), None);
 }
 
 #[test]
@@ -250,38 +270,65 @@ fn an_index_is_listed_as_git_lists_it() {
             symlink("z", top.join("link")).unwrap();
             git(top, &["add", "-A"]);
             let all = list(&fs::read(top.join(".git/index")).unwrap(), format).unwrap();
-            let lines = all.iter().map(|(path, it)| {
+            let lines = all.iter().map(|Listed { path, staged, .. }| {
                 let path = String::from_utf8_lossy(path);
-                format!("{:o} {} 0\t{path}\n", it.mode, it.id)
+                format!("{:o} {} 0\t{path}\n", staged.mode, staged.id)
             });
             assert_eq!(
                 lines.collect::<String>(),
                 git(top, &["ls-files", "--stage"])
             );
-            for (path, listed) in &all {
-                let path = std::str::from_utf8(path).unwrap();
-                assert_eq!(*listed, staged(top, path, format));
+            for listed in &all {
+                let path = std::str::from_utf8(&listed.path).unwrap();
+                assert_eq!(listed.staged, staged(top, path, format));
                 let looked = crate::stat::stat(&fs::symlink_metadata(top.join(path)).unwrap());
-                assert!(listed.stat.is_of(&looked), "{path}");
+                assert!(listed.staged.stat.is_of(&looked), "{path}");
             }
         }
     }
 }
 
 #[test]
-fn an_index_with_more_than_plain_entries_is_left_to_git() {
-    for change in [
-        &["update-index", "--assume-unchanged", "z"][..],
-        &["update-index", "--skip-worktree", "z"],
-        &["update-index", "--split-index"],
-        &["add", "--intent-to-add", "new"],
+fn flags_are_those_git_lists() {
+    for (change, want) in [
+        (
+            &["update-index", "--assume-unchanged", "z"][..],
+            [true, false, false],
+        ),
+        (
+            &["update-index", "--skip-worktree", "z"],
+            [false, true, false],
+        ),
+        (&["add", "--intent-to-add", "zz"], [false, false, true]),
     ] {
         let folder = repository("sha1", "2");
         let top = folder.path();
-        let index = || fs::read(top.join(".git/index")).unwrap();
-        fs::write(top.join("new"), "").unwrap();
-        assert!(list(&index(), ObjectFormat::Sha1).is_some());
+        fs::write(top.join("zz"), "").unwrap();
+        let last = || {
+            let index = fs::read(top.join(".git/index")).unwrap();
+            let listed = list(&index, ObjectFormat::Sha1).unwrap();
+            let flags = listed.last().unwrap().flags;
+            [flags.is_assumed(), flags.is_skipped(), flags.is_intended()]
+        };
+        assert_eq!(last(), [false; 3]);
         git(top, change);
-        assert!(list(&index(), ObjectFormat::Sha1).is_none(), "{change:?}");
+        assert_eq!(last(), want, "{change:?}");
     }
+}
+
+#[test]
+fn an_index_whose_entries_are_not_all_in_it_is_left_to_git() {
+    let folder = repository("sha1", "2");
+    let top = folder.path();
+    let index = || fs::read(top.join(".git/index")).unwrap();
+    git(top, &["commit", "-q", "-m", "base"]);
+    assert!(list(&index(), ObjectFormat::Sha1).is_some());
+    git(top, &["update-index", "--split-index"]);
+    assert!(list(&index(), ObjectFormat::Sha1).is_none());
+    git(top, &["update-index", "--no-split-index"]);
+    git(
+        top,
+        &["sparse-checkout", "set", "--cone", "--sparse-index", "lone"],
+    );
+    assert!(list(&index(), ObjectFormat::Sha1).is_none());
 }

@@ -59,7 +59,7 @@ fn parse_folder(bytes: &[u8], format: ObjectFormat) -> Option<(&[u8], Known, &[u
     // A count below zero says that the tree is not known.
     let count: usize = std::str::from_utf8(count).ok()?.parse().ok()?;
     let folders: usize = std::str::from_utf8(folders).ok()?.parse().ok()?;
-    let (id, mut rest) = rest.split_at_checked(format.zero().as_bytes().len())?;
+    let (id, mut rest) = rest.split_at_checked(format.id_length())?;
     let mut known = Known {
         count,
         id: ObjectId::from_bytes(id)?,
@@ -78,11 +78,8 @@ fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// The files directly in a folder something changed in.
-#[derive(Debug, Default)]
-struct Files {
-    files: Vec<(Vec<u8>, u32, ObjectId)>,
-}
+/// Files directly in a folder: name, mode and content.
+type Files = Vec<(Vec<u8>, u32, ObjectId)>;
 
 /// Known trees on their way to new ones.
 pub(super) struct Trees {
@@ -96,7 +93,7 @@ pub(super) struct Trees {
 impl Trees {
     pub(super) fn new(root: Known, edits: &Edits) -> Self {
         let mut touched: HashMap<Vec<u8>, Files> = HashMap::new();
-        touched.insert(Vec::new(), Files::default());
+        touched.insert(Vec::new(), Files::new());
         for path in edits.keys() {
             for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
                 touched.entry(path[..at].to_vec()).or_default();
@@ -118,7 +115,7 @@ impl Trees {
         if self.last.1
             && let Some(touched) = self.touched.get_mut(folder)
         {
-            touched.files.push((name.to_vec(), mode, id));
+            touched.push((name.to_vec(), mode, id));
         }
     }
 
@@ -181,11 +178,10 @@ fn build(
     out: (ObjectFormat, &mut Vec<(ObjectId, Vec<u8>)>),
 ) -> Option<()> {
     let (format, objects) = out;
-    let Some(Files { files }) = touched.remove(path) else {
+    let Some(mut children) = touched.remove(path) else {
         return Some(());
     };
     known.folders.retain(|_, folder| folder.count > 0);
-    let mut children = files;
     for (name, folder) in &mut known.folders {
         let length = path.len();
         if length > 0 {

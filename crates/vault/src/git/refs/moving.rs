@@ -1,271 +1,241 @@
 //! Moving a branch as git does it: under a lock, written whole, with a line in both logs; making one,
 //! and pointing HEAD at it.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Read, RefReader, id_in, is_plain_name};
+use super::{RefFiles, is_plain_name, read_ref};
+use crate::git::access::{Direct, NotDirect, Reason};
 use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Repository};
 use ralph_base::durability;
-use ralph_base::files::read_line_file;
+use ralph_base::files::{FileError, Tried, absent};
 use ralph_base::kill_point::{Point, reached};
 
-/// A branch that is to move.
-#[derive(Debug)]
-pub(crate) struct BranchMove {
-    /// Full ref name.
-    pub name: String,
-    /// Where it is.
-    pub from: ObjectId,
-    /// Where it goes.
-    pub to: ObjectId,
-    /// Who moves it, as `NAME <EMAIL>`.
-    pub committer: String,
+/// A branch or HEAD that is to say something else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RefUpdate<'a> {
+    pub change: RefChange<'a>,
+    /// Who changes it, as `NAME <EMAIL>`.
+    pub committer: &'a str,
     /// Why, for the logs.
     pub message: &'static str,
-    /// A durable file that says where it goes, to be put in its place.
-    pub ready: Option<PathBuf>,
+    /// A durable file that has the new text, to be put in its place.
+    pub ready: Option<&'a Path>,
 }
 
-impl BranchMove {
-    /// Moves the branch HEAD is on. False where something is not as it mostly is: then nothing was
-    /// moved, and git is to do it or to say what is wrong.
-    pub(crate) fn carry_out(&self, repository: &Repository) -> bool {
-        self.attempt(repository).is_some()
+/// What becomes of a ref. Names are full ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RefChange<'a> {
+    /// The branch HEAD is on moves.
+    Move {
+        name: &'a str,
+        from: ObjectId,
+        to: ObjectId,
+    },
+    /// A branch is made.
+    Make { name: &'a str, at: ObjectId },
+    /// HEAD goes to a branch, which is at a commit.
+    Head {
+        from: &'a Head,
+        to: &'a str,
+        at: ObjectId,
+    },
+}
+
+impl RefUpdate<'_> {
+    /// Carries it out. Where that cannot be direct, no ref has changed.
+    pub(crate) fn carry_out(&self, repository: &Repository, files: &mut RefFiles) -> Direct<()> {
+        files.check_setup(repository)?;
+        match self.change {
+            RefChange::Move { name, from, to } => self.move_branch(repository, name, from, to),
+            RefChange::Make { name, at } => self.make_branch(repository, files, name, at),
+            RefChange::Head { from, to, at } => self.move_head(repository, from, to, at),
+        }
     }
 
-    fn attempt(&self, repository: &Repository) -> Option<()> {
-        let (shared, own) = (&repository.common_dir, &repository.git_dir);
-        if !self.name.starts_with("refs/heads/") || !is_plain_name(&self.name) {
-            return None;
-        }
-        let branch = shared.join(&self.name);
-        let logs = [shared.join("logs").join(&self.name), own.join("logs/HEAD")];
-        let is_whole = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
-        let mode = fs::symlink_metadata(&branch).ok()?.mode() & 0o777;
-        if !is_whole(&branch) || !logs.iter().all(|log| is_whole(log)) {
-            return None;
-        }
-        if !is_stored(repository, self.to) {
-            return None;
-        }
-        let lock = Lock::with(self.ready.as_deref(), &branch, &self.to.to_string())?;
-        fs::set_permissions(&lock.path, Permissions::from_mode(mode)).ok()?;
-        let _head = Lock::take(&own.join("HEAD"))?;
+    fn move_branch(
+        &self,
+        repository: &Repository,
+        name: &str,
+        from: ObjectId,
+        to: ObjectId,
+    ) -> Direct<()> {
+        let (branch, log) = files_of(repository, name, to)?;
+        let head = repository.git_dir.join("HEAD");
+        read_ref(&branch, name)?;
+        let lock = self.lock(&branch, &to.to_string())?;
+        let mode = fs::metadata(&branch).tried("read", &branch)?.permissions();
+        fs::set_permissions(&lock.path, mode).tried("write", &lock.path)?;
+        let _head = Lock::take(&head)?;
         reached(Point::Locked);
-        let head = read_line_file(&own.join("HEAD")).ok()?;
-        let is_as_seen = head == format!("ref: {}\n", self.name).as_bytes()
-            && id_in(&read_line_file(&branch).ok()?, repository.format) == Some(self.from);
-        if !is_as_seen {
-            return None;
-        }
-        let line = self.log_line();
-        for log in logs {
-            let mut file = OpenOptions::new().append(true).open(log).ok()?;
-            file.write_all(line.as_bytes()).ok()?;
-        }
+        expect(&head, &format!("ref: {name}"))?;
+        expect(&branch, &from.to_string())?;
+        self.log(&[log, repository.git_dir.join("logs/HEAD")], from, to)?;
         lock.put_in_place(&branch)
     }
 
-    fn log_line(&self) -> String {
-        log_line((self.from, self.to), &self.committer, self.message)
-    }
-}
-
-/// A branch that is to be made.
-#[derive(Debug)]
-pub(crate) struct NewBranch {
-    /// Full ref name.
-    pub name: String,
-    /// Where it is to be.
-    pub at: ObjectId,
-    /// Who makes it, as `NAME <EMAIL>`.
-    pub committer: String,
-    /// Why, for its log.
-    pub message: &'static str,
-    /// A durable file that says so, to be put in its place.
-    pub ready: Option<PathBuf>,
-}
-
-impl NewBranch {
-    /// Makes the branch. False where something is not as it mostly is: then there is none, and git is
-    /// to make it or to say what is wrong.
-    pub(crate) fn carry_out(&self, repository: &Repository, reader: &mut RefReader) -> bool {
-        self.attempt(repository, reader).is_some()
-    }
-
-    fn attempt(&self, repository: &Repository, reader: &mut RefReader) -> Option<()> {
-        if !self.name.starts_with("refs/heads/")
-            || !is_plain_name(&self.name)
-            || !is_stored(repository, self.at)
-        {
-            return None;
-        }
-        let branch = repository.common_dir.join(&self.name);
-        let log = repository.common_dir.join("logs").join(&self.name);
+    fn make_branch(
+        &self,
+        repository: &Repository,
+        files: &mut RefFiles,
+        name: &str,
+        at: ObjectId,
+    ) -> Direct<()> {
+        let (branch, log) = files_of(repository, name, at)?;
+        let busy = || NotDirect::AskGit(Reason::BusyRef(name.to_owned()));
         for file in [&branch, &log] {
-            if fs::symlink_metadata(file).is_ok() {
-                return None;
+            let folder = file.parent().unwrap_or(file);
+            match fs::symlink_metadata(file) {
+                Ok(_) => return Err(busy()),
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(busy()),
+                Err(_) => fs::create_dir_all(folder).tried("create", folder)?,
             }
-            fs::create_dir_all(file.parent()?).ok()?;
         }
-        let lock = Lock::with(self.ready.as_deref(), &branch, &self.at.to_string())?;
+        let lock = self.lock(&branch, &at.to_string())?;
         reached(Point::Locked);
-        let Read::Refs(refs) = reader.read(repository) else {
-            return None;
-        };
         let is_below = |one: &str, two: &str| {
             let rest = one.strip_prefix(two);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        let refs = files.list(repository)?;
         if refs
             .keys()
-            .any(|other| is_below(other, &self.name) || is_below(&self.name, other))
+            .any(|it| is_below(it, name) || is_below(name, it))
         {
-            return None;
+            return Err(busy());
         }
-        let line = log_line(
-            (repository.format.zero(), self.at),
-            &self.committer,
-            self.message,
-        );
-        let mut options = OpenOptions::new();
-        let mut log = options.write(true).create_new(true).open(log).ok()?;
-        log.write_all(line.as_bytes()).ok()?;
+        File::create_new(&log).tried("create", &log)?;
+        self.log(&[log], repository.format.zero(), at)?;
         lock.put_in_place(&branch)
     }
-}
 
-/// HEAD that is to go from where it is to a branch.
-#[derive(Debug)]
-pub(crate) struct HeadMove<'a> {
-    /// What its file says now.
-    pub from: &'a Head,
-    /// Full name of the branch.
-    pub to: &'a str,
-    /// The commit the branch is at.
-    pub at: ObjectId,
-    /// Who moves it, as `NAME <EMAIL>`.
-    pub committer: &'a str,
-    /// Why, for its log.
-    pub message: &'static str,
-    /// A durable file that says so, to be put in its place.
-    pub ready: Option<PathBuf>,
-}
-
-impl HeadMove<'_> {
-    /// Points HEAD at the branch. False where something is not as it mostly is: then it is where it
-    /// was, and git is to move it or to say what is wrong.
-    pub(crate) fn carry_out(&self, repository: &Repository) -> bool {
-        self.attempt(repository).is_some()
-    }
-
-    fn attempt(&self, repository: &Repository) -> Option<()> {
+    fn move_head(
+        &self,
+        repository: &Repository,
+        from: &Head,
+        to: &str,
+        at: ObjectId,
+    ) -> Direct<()> {
         let head = repository.git_dir.join("HEAD");
-        let log = repository.git_dir.join("logs/HEAD");
-        let is_whole = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
-        if !is_plain_name(self.to) || !is_whole(&head) || !is_whole(&log) {
-            return None;
-        }
-        let branch = read_line_file(&repository.common_dir.join(self.to)).ok()?;
-        let seen = match self.from {
-            Head::Branch { name, .. } => format!("ref: {name}\n"),
-            Head::Detached { commit } => format!("{commit}\n"),
+        let (branch, _) = files_of(repository, to, at)?;
+        let old = from.commit().ok_or(Reason::NoLog("HEAD".to_owned()))?;
+        let present = match from {
+            Head::Branch { name, .. } => format!("ref: {name}"),
+            Head::Detached { commit } => commit.to_string(),
         };
-        let text = format!("ref: {}", self.to);
-        let lock = Lock::with(self.ready.as_deref(), &head, &text)?;
+        let lock = self.lock(&head, &format!("ref: {to}"))?;
         reached(Point::Locked);
-        let is_as_seen = read_line_file(&head).ok()? == seen.as_bytes()
-            && id_in(&branch, repository.format) == Some(self.at);
-        if !is_as_seen {
-            return None;
-        }
-        let line = log_line((self.from.commit()?, self.at), self.committer, self.message);
-        let mut log = OpenOptions::new().append(true).open(log).ok()?;
-        log.write_all(line.as_bytes()).ok()?;
+        expect(&head, &present)?;
+        expect(&branch, &at.to_string())?;
+        self.log(&[repository.git_dir.join("logs/HEAD")], old, at)?;
         lock.put_in_place(&head)
     }
+
+    /// Adds a line to logs, all of which must be there.
+    fn log(&self, logs: &[PathBuf], from: ObjectId, to: ObjectId) -> Direct<()> {
+        let is_file = |log: &&PathBuf| fs::symlink_metadata(log).is_ok_and(|it| it.is_file());
+        if let Some(missing) = logs.iter().find(|log| !is_file(log)) {
+            return Err(Reason::NoLog(missing.display().to_string()).into());
+        }
+        let now = jiff::Zoned::now().strftime("%s %z");
+        let line = format!("{from} {to} {} {now}\t{}\n", self.committer, self.message);
+        for log in logs {
+            let file = OpenOptions::new().append(true).open(log);
+            file.and_then(|mut file| file.write_all(line.as_bytes()))
+                .tried("write", log)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the lock of a file by one that is ready, or writes the new text into a new one.
+    fn lock(&self, path: &Path, text: &str) -> Direct<Lock> {
+        if let Some(ready) = self.ready {
+            let lock = Lock::of(path);
+            if fs::hard_link(ready, &lock).is_ok() {
+                let lock = Lock { path: lock };
+                fs::remove_file(ready).tried("remove", ready)?;
+                return Ok(lock);
+            }
+        }
+        let (lock, mut file) = Lock::create(path)?;
+        writeln!(file, "{text}").tried("write", &lock.path)?;
+        // After an outage the user may ask git before us: it must not find a ref without bytes.
+        if durability::is_on() {
+            file.sync_all().tried("sync", &lock.path)?;
+        }
+        Ok(lock)
+    }
 }
 
-fn log_line((from, to): (ObjectId, ObjectId), committer: &str, message: &str) -> String {
-    let now = jiff::Zoned::now().strftime("%s %z").to_string();
-    format!("{from} {to} {committer} {now}\t{message}\n")
+/// The file of a branch and its log. The commit it is to be at must be a file of its own, as one that
+/// was just made is.
+fn files_of(repository: &Repository, name: &str, at: ObjectId) -> Direct<(PathBuf, PathBuf)> {
+    if !name.starts_with("refs/heads/") || !is_plain_name(name) {
+        return Err(Reason::OddRef(name.to_owned()).into());
+    }
+    let object = fs::symlink_metadata(loose_object::path(&repository.objects(), &at));
+    if !object.is_ok_and(|it| it.is_file() && it.len() > 0) {
+        return Err(Reason::NotLoose(at).into());
+    }
+    let shared = &repository.common_dir;
+    Ok((shared.join(name), shared.join("logs").join(name)))
 }
 
-/// True where an object is a file of its own, as one that was just made is.
-fn is_stored(repository: &Repository, id: ObjectId) -> bool {
-    let path = loose_object::path(&repository.objects(), &id);
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+/// Refuses where a file does not say what it was read to say.
+fn expect(path: &Path, line: &str) -> Direct<()> {
+    let name = path.display().to_string();
+    if read_ref(path, &name)?.strip_suffix(b"\n") == Some(line.as_bytes()) {
+        return Ok(());
+    }
+    Err(Reason::BusyRef(name).into())
 }
 
 /// A lock as git takes it, which is gone with this value.
 struct Lock {
     path: PathBuf,
-    file: Option<File>,
 }
 
 impl Lock {
-    fn take(path: &Path) -> Option<Self> {
-        let path = lock_of(path);
+    fn of(path: &Path) -> PathBuf {
+        let mut path = path.as_os_str().to_owned();
+        path.push(".lock");
+        PathBuf::from(path)
+    }
+
+    fn create(path: &Path) -> Direct<(Self, File)> {
+        let lock = Self::of(path);
         let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o666).open(&path);
-        Some(Self {
-            file: Some(file.ok()?),
-            path,
-        })
-    }
-
-    /// Takes the lock with a file that is ready, or writes one that says the same.
-    fn with(ready: Option<&Path>, path: &Path, text: &str) -> Option<Self> {
-        if let Some(lock) = ready.and_then(|ready| Self::link(ready, path)) {
-            return Some(lock);
+        match options.write(true).create_new(true).mode(0o666).open(&lock) {
+            Ok(file) => Ok((Self { path: lock }, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists || absent(&error) => {
+                Err(Reason::BusyRef(path.display().to_string()).into())
+            }
+            Err(error) => Err(FileError::new("lock", path, error).into()),
         }
-        let lock = Self::take(path)?;
-        let mut file = lock.file.as_ref()?;
-        writeln!(file, "{text}").ok()?;
-        // After an outage the user may ask git before us: it must not find a ref without bytes.
-        if durability::is_on() {
-            file.sync_all().ok()?;
-        }
-        Some(lock)
     }
 
-    /// Takes the lock with a file that is written already, and that goes with it.
-    fn link(ready: &Path, path: &Path) -> Option<Self> {
-        let file = File::open(ready).ok()?;
-        let path = lock_of(path);
-        fs::hard_link(ready, &path).ok()?;
-        let lock = Self {
-            file: Some(file),
-            path,
-        };
-        fs::remove_file(ready).ok()?;
-        Some(lock)
+    fn take(path: &Path) -> Direct<Self> {
+        Ok(Self::create(path)?.0)
     }
 
-    fn put_in_place(mut self, path: &Path) -> Option<()> {
+    fn put_in_place(self, path: &Path) -> Direct<()> {
         reached(Point::Rename);
-        fs::rename(&self.path, path).ok()?;
+        let renamed = fs::rename(&self.path, path);
         reached(Point::Renamed);
-        self.file = None;
-        Some(())
+        if renamed.is_ok() {
+            // There is nothing to remove any more, and the next lock of that name is another's.
+            std::mem::forget(self);
+        }
+        Ok(renamed.tried("write", path)?)
     }
-}
-
-fn lock_of(path: &Path) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(".lock");
-    PathBuf::from(path)
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if self.file.is_some() {
-            let _ = fs::remove_file(&self.path);
-        }
+        let _ = fs::remove_file(&self.path);
     }
 }

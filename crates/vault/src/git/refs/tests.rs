@@ -1,4 +1,5 @@
-//! What the files say is what git says, or git is asked.
+//! Against real git: what the files say is what git says, and what is moved is moved as git does it,
+//! or git is asked.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{BranchMove, HeadMove, NewBranch, Read, RefReader, id_in};
+use super::{RefChange, RefFiles, RefUpdate, id_in};
+use crate::git::access::NotDirect;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, Repository};
 
@@ -75,20 +77,38 @@ fn asked(repository: &Repository) -> Refs {
 }
 
 /// A reader that git has answered beside once.
-fn reader(repository: &Repository) -> RefReader {
-    let mut reader = RefReader::default();
-    let Read::AskGit(setup) = reader.read(repository) else {
-        panic!("git has not answered yet");
-    };
-    assert!(setup.is_some());
-    reader.accept(setup);
+fn reader(repository: &Repository) -> RefFiles {
+    let mut reader = RefFiles::default();
+    assert_eq!(read(&mut reader, repository), None);
+    assert!(reader.seen.is_some());
+    reader.git_answered();
     reader
 }
 
-fn read(reader: &mut RefReader, repository: &Repository) -> Option<Refs> {
-    match reader.read(repository) {
-        Read::Refs(refs) => Some(refs),
-        Read::AskGit(_) => None,
+/// The refs; none where git is to be asked.
+fn read(reader: &mut RefFiles, repository: &Repository) -> Option<Refs> {
+    match reader.list(repository) {
+        Ok(refs) => Some(refs),
+        Err(NotDirect::AskGit(_)) => None,
+        Err(NotDirect::Failed(error)) => panic!("{error:?}"),
+    }
+}
+
+/// True where it was carried out, false where git is to be asked.
+fn is_done(update: RefUpdate<'_>, repository: &Repository) -> bool {
+    match update.carry_out(repository, &mut reader(repository)) {
+        Ok(()) => true,
+        Err(NotDirect::AskGit(_)) => false,
+        Err(NotDirect::Failed(error)) => panic!("{error:?}"),
+    }
+}
+
+fn update(change: RefChange<'_>) -> RefUpdate<'_> {
+    RefUpdate {
+        change,
+        committer: "a <a@b>",
+        message: "why",
+        ready: None,
     }
 }
 
@@ -209,10 +229,9 @@ fn a_configuration_that_leads_elsewhere_is_left_to_git() {
         "[extensions]\n\trefStorage = files\n",
     ] {
         fs::write(&path, format!("{before}{more}")).unwrap();
-        let Read::AskGit(setup) = RefReader::default().read(&repository) else {
-            panic!("git has not answered yet");
-        };
-        assert_eq!(setup, None, "{more}");
+        let mut reader = RefFiles::default();
+        assert_eq!(read(&mut reader, &repository), None);
+        assert_eq!(reader.seen, None, "{more}");
     }
 }
 
@@ -246,13 +265,11 @@ fn a_branch_moves_as_git_moves_it() {
             &directory,
             &["update-ref", "-m", "why", name, &before[name].to_string()],
         );
-        let it = BranchMove {
-            name: name.to_owned(),
-            from: before[name],
-            to,
-            committer: "a <a@b>".to_owned(),
-            message: "why",
-            ready: Some(project.top().join(".git/ready")),
+        let ready = project.top().join(".git/ready");
+        let from = before[name];
+        let it = RefUpdate {
+            ready: Some(&ready),
+            ..update(RefChange::Move { name, from, to })
         };
         // One of the two finds a file that is ready, the other none.
         if name == "refs/heads/other" {
@@ -262,7 +279,7 @@ fn a_branch_moves_as_git_moves_it() {
             repository.common_dir.join("logs").join(name),
             repository.git_dir.join("logs/HEAD"),
         ];
-        assert!(it.carry_out(&repository));
+        assert!(is_done(it, &repository));
         assert_eq!(asked(&repository)[name], to);
         let ours = logs.each_ref().map(|log| last_line(log));
         let back = before[name].to_string();
@@ -280,7 +297,7 @@ fn a_branch_moves_as_git_moves_it() {
         assert_eq!(locks(&repository), Vec::<String>::new());
         assert!(!project.top().join(".git/ready").exists());
         // It is not where it was thought to be.
-        assert!(!it.carry_out(&repository));
+        assert!(!is_done(it, &repository));
         assert_eq!(locks(&repository), Vec::<String>::new());
     }
 }
@@ -298,27 +315,14 @@ fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
     );
     let to = asked(&repository)[name];
     project.git(&project.top(), &["update-ref", name, &from.to_string()]);
-    let it = |name: &str, to| BranchMove {
-        name: name.to_owned(),
-        from,
-        to,
-        committer: "a <a@b>".to_owned(),
-        message: "why",
-        ready: None,
-    };
-    assert!(
-        !it("refs/heads/packed/moved", to).carry_out(&repository),
-        "no HEAD"
-    );
-    assert!(!it("refs/stash", to).carry_out(&repository), "no branch");
-    assert!(
-        !it(name, repository.format.zero()).carry_out(&repository),
-        "no object"
-    );
+    let moves = |name: &str, to| is_done(update(RefChange::Move { name, from, to }), &repository);
+    assert!(!moves("refs/heads/packed/moved", to), "no HEAD");
+    assert!(!moves("refs/stash", to), "no branch");
+    assert!(!moves(name, repository.format.zero()), "no object");
     for lock in ["refs/heads/main.lock", "HEAD.lock"] {
         let lock = repository.git_dir.join(lock);
         fs::write(&lock, "").unwrap();
-        assert!(!it(name, to).carry_out(&repository), "held");
+        assert!(!moves(name, to), "held");
         assert!(lock.exists(), "of somebody else's");
         fs::remove_file(lock).unwrap();
     }
@@ -328,22 +332,16 @@ fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
             repository.git_dir.join("aside"),
         );
         fs::rename(&log, &aside).unwrap();
-        assert!(!it(name, to).carry_out(&repository), "no log");
+        assert!(!moves(name, to), "no log");
         fs::rename(&aside, &log).unwrap();
     }
     assert_eq!(asked(&repository)[name], from);
     assert_eq!(locks(&repository), Vec::<String>::new());
-    assert!(it(name, to).carry_out(&repository));
+    assert!(moves(name, to));
 }
 
-fn new_branch(name: &str, at: ObjectId) -> NewBranch {
-    NewBranch {
-        name: name.to_owned(),
-        at,
-        committer: "a <a@b>".to_owned(),
-        message: "why",
-        ready: None,
-    }
+fn is_made(name: &str, at: ObjectId, repository: &Repository) -> bool {
+    is_done(update(RefChange::Make { name, at }), repository)
 }
 
 #[test]
@@ -352,7 +350,6 @@ fn a_branch_is_made_and_head_switched_as_git_does_it() {
     for directory in [project.top(), project.linked()] {
         let repository = repository(&directory);
         let git = repository.git(Duration::from_secs(60));
-        let mut reader = reader(&repository);
         let refs = asked(&repository);
         let from = repository.head(&git, &refs).unwrap();
         let at = from.commit().unwrap();
@@ -365,20 +362,21 @@ fn a_branch_is_made_and_head_switched_as_git_does_it() {
             fs::write(&ready[0], format!("{at}\n")).unwrap();
             fs::write(&ready[1], format!("ref: {name}\n")).unwrap();
         }
-        let branch = NewBranch {
-            ready: Some(ready[0].clone()),
-            ..new_branch(name, at)
+        let branch = RefUpdate {
+            ready: Some(&ready[0]),
+            ..update(RefChange::Make { name, at })
         };
-        assert!(branch.carry_out(&repository, &mut reader));
-        let it = HeadMove {
+        assert!(is_done(branch, &repository));
+        let from_here = RefChange::Head {
             from: &from,
             to: name,
             at,
-            committer: "a <a@b>",
-            message: "why",
-            ready: Some(ready[1].clone()),
         };
-        assert!(it.carry_out(&repository));
+        let it = RefUpdate {
+            ready: Some(&ready[1]),
+            ..update(from_here)
+        };
+        assert!(is_done(it, &repository));
         assert!(!ready.iter().any(|file| file.exists()));
         assert_eq!(asked(&repository)[name], at);
         assert_eq!(git.line(["symbolic-ref", "HEAD"]).unwrap(), name);
@@ -387,8 +385,8 @@ fn a_branch_is_made_and_head_switched_as_git_does_it() {
         let modes = ["HEAD", "index"].map(|file| mode(&repository.git_dir.join(file)));
         assert_eq!(modes[0], modes[1]);
         // It is not where it was thought to be, and the branch is there already.
-        assert!(!it.carry_out(&repository));
-        assert!(!new_branch(name, at).carry_out(&repository, &mut reader));
+        assert!(!is_done(it, &repository));
+        assert!(!is_made(name, at, &repository));
 
         let Head::Branch { name: home, .. } = &from else {
             panic!("on a branch");
@@ -414,11 +412,10 @@ fn mode(path: &Path) -> u32 {
 fn a_new_branch_that_is_out_of_the_ordinary_is_left_to_git() {
     let project = Project::new();
     let repository = repository(&project.top());
-    let mut reader = reader(&repository);
     let before = asked(&repository);
     let at = before["refs/heads/main"];
     let shared = &repository.common_dir;
-    let mut is_made = |name: &str, at| new_branch(name, at).carry_out(&repository, &mut reader);
+    let is_made = |name: &str, at| is_made(name, at, &repository);
     assert!(!is_made("refs/heads/packed/away", at), "packed");
     assert!(!is_made("refs/heads/packed/away/below", at), "below one");
     assert!(!is_made("refs/heads/packed", at), "above one");
@@ -443,17 +440,8 @@ fn head_that_is_out_of_the_ordinary_is_left_to_git() {
     let project = Project::new();
     let repository = repository(&project.top());
     let at = asked(&repository)["refs/heads/main"];
-    let moves = |from: &Head, to: &str, at| {
-        let it = HeadMove {
-            from,
-            to,
-            at,
-            committer: "a <a@b>",
-            message: "why",
-            ready: None,
-        };
-        it.carry_out(&repository)
-    };
+    let moves =
+        |from: &Head, to: &str, at| is_done(update(RefChange::Head { from, to, at }), &repository);
     let main = Head::Branch {
         name: "refs/heads/main".to_owned(),
         commit: Some(at),

@@ -1,12 +1,14 @@
-//! What git makes of a file before it stores it: as a rule nothing, and then the bytes need not go
-//! through git. Whatever may be otherwise (filters, encodings, line endings, settings for odd file
-//! systems) is left to git, which knows.
+//! The settings of a run, frozen when it began: who commits, and what git makes of a file before it
+//! stores it. As a rule that is nothing, and then the bytes need not go through git. Whatever may be
+//! otherwise (filters, encodings, line endings, settings for odd file systems) is left to git.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::frozen_config::value_of;
+use super::identity::Identity;
+use crate::git::access::{Direct, Reason};
 use crate::paths::absolute;
 use crate::repo::Repo;
 use ralph_base::files::read_if_present;
@@ -17,30 +19,36 @@ const CONVERTING: &[&str] = &["filter", "ident", "working-tree-encoding"];
 /// Where attributes for the whole machine are, for a git that does not say.
 const USUAL_PLACES: &[&str] = &["/etc/gitattributes", "/usr/local/etc/gitattributes"];
 
-/// Which settings take more than the bytes and the mode of a file, and what is the ordinary.
+/// Settings that take more than the bytes and the mode of a file, and their ordinary values. Those that
+/// fold names (`core.ignoreCase`, `core.precomposeUnicode`) do nothing to a path that git is told.
 const ORDINARY: &[(&str, &[&str])] = &[
     ("core.filemode", &["true", "yes", "on", "1"]),
     ("core.symlinks", &["true", "yes", "on", "1"]),
-    ("core.ignorecase", &["false", "no", "off", "0"]),
-    ("core.precomposeunicode", &["false", "no", "off", "0"]),
     (
         "core.sharedrepository",
         &["false", "no", "off", "0", "umask"],
     ),
+    ("core.logallrefupdates", &["true", "yes", "on", "1"]),
     ("i18n.commitencoding", &["utf-8", "utf8"]),
 ];
 
-/// Where git keeps logs of refs as it mostly does.
-const LOGS: (&str, &[&str]) = ("core.logallrefupdates", &["true", "yes", "on", "1"]);
-
-/// What the frozen configuration says about conversions.
+/// What git said when the run began.
 #[derive(Debug)]
-pub(crate) struct Conversions {
-    /// Everything goes through git.
-    pub always: bool,
-    pub line_endings: LineEndings,
-    /// Git keeps logs of branches, and of nothing that mostly has none.
-    pub logs: bool,
+pub(crate) struct RawSettings {
+    /// The user's configuration, flat.
+    pub(crate) config: String,
+    /// Git's own variables, after the configuration once more.
+    pub(crate) variables: String,
+}
+
+/// The settings as far as they decide how the repository is written.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// A setting with which git must write everything.
+    pub(crate) odd: Option<&'static str>,
+    pub(crate) line_endings: LineEndings,
+    /// None where git has to guess or to complain.
+    pub(crate) identity: Option<Identity>,
     /// Files with attributes outside of the work tree.
     outside: Vec<PathBuf>,
 }
@@ -68,24 +76,38 @@ pub(crate) enum Converted {
 }
 
 impl Repo {
-    /// What git makes of files in this run.
-    pub(crate) fn conversions(&self) -> &Conversions {
-        if let Some(known) = self.conversions.get() {
+    /// The settings of this run.
+    pub(crate) fn settings(&self) -> &Settings {
+        if let Some(known) = self.settings.get() {
             return known;
         }
         let config = self.places.vault.scratch("work").join("config");
-        let config = fs::read_to_string(config).unwrap_or_default();
-        let said = self.work.run(["var", "-l"]).unwrap_or_default();
-        self.learn_conversions(&config, &String::from_utf8_lossy(&said))
+        let variables = self.work.run(["var", "-l"]).unwrap_or_default();
+        self.learn_settings(&RawSettings {
+            config: fs::read_to_string(config).unwrap_or_default(),
+            variables: String::from_utf8_lossy(&variables).into_owned(),
+        })
     }
 
-    /// Takes from the frozen configuration, and from git's own variables, what git makes of files.
-    pub(crate) fn learn_conversions(&self, config: &str, variables: &str) -> &Conversions {
-        let work = self.places.vault.scratch("work");
-        let mut outside = vec![work.join("info/attributes")];
-        outside.extend(attribute_files(variables));
-        self.conversions
-            .get_or_init(|| Conversions::new(config, outside))
+    /// Takes the settings from what git said.
+    pub(crate) fn learn_settings(&self, raw: &RawSettings) -> &Settings {
+        let attributes = self.places.vault.scratch("work").join("info/attributes");
+        self.settings.get_or_init(|| Settings::new(raw, attributes))
+    }
+
+    /// Refuses to be direct where git must write everything.
+    pub(crate) fn ordinary(&self) -> Direct<&Settings> {
+        let settings = self.settings();
+        match settings.odd {
+            Some(key) => Err(Reason::Setting(key).into()),
+            None => Ok(settings),
+        }
+    }
+
+    /// Who moves refs and commits.
+    pub(crate) fn identity(&self) -> Direct<&Identity> {
+        let identity = self.ordinary()?.identity.as_ref();
+        Ok(identity.ok_or(Reason::NoIdentity)?)
     }
 }
 
@@ -108,22 +130,29 @@ fn attribute_files(variables: &str) -> Vec<PathBuf> {
     usual
 }
 
-impl Conversions {
-    fn new(config: &str, mut outside: Vec<PathBuf>) -> Self {
-        let is_ordinary = |(key, values): (&str, &[&str])| {
-            value_of(config, key)
-                .is_none_or(|value| values.contains(&value.to_ascii_lowercase().as_str()))
+impl Settings {
+    fn new(raw: &RawSettings, attributes: PathBuf) -> Self {
+        let config = &raw.config;
+        let is_odd = |(key, values): &&(&str, &[&str])| {
+            let value = value_of(config, key);
+            value.is_some_and(|value| !values.contains(&value.to_ascii_lowercase().as_str()))
         };
         let line_endings = match value_of(config, "core.autocrlf") {
             Some(value) if !value.eq_ignore_ascii_case("false") => LineEndings::Converted,
             None if value_of(config, "core.eol").is_none() => LineEndings::Unsaid,
             _ => LineEndings::AsTheyAre,
         };
+        let mut outside = vec![attributes];
+        outside.extend(attribute_files(&raw.variables));
         outside.extend(value_of(config, "core.attributesfile").map(PathBuf::from));
+        let variable = |name: &str| {
+            let value = std::env::var_os(name)?;
+            Some(value.into_string().unwrap_or_default())
+        };
         Self {
-            always: !ORDINARY.iter().all(|setting| is_ordinary(*setting)),
+            odd: ORDINARY.iter().find(is_odd).map(|(key, _)| *key),
             line_endings,
-            logs: is_ordinary(LOGS),
+            identity: Identity::named(config, &raw.variables, variable),
             outside,
         }
     }
@@ -183,20 +212,34 @@ fn said_in(file: &Path) -> Converted {
 mod tests {
     use super::*;
 
-    fn conversions(config: &str) -> Conversions {
-        Conversions::new(config, Vec::new())
+    fn settings(config: &str) -> Settings {
+        let raw = RawSettings {
+            config: config.to_owned(),
+            variables: "GIT_ATTR_SYSTEM=/nowhere\n".to_owned(),
+        };
+        Settings::new(&raw, PathBuf::from("/nowhere"))
     }
 
     #[test]
     fn odd_settings_leave_everything_to_git() {
-        assert!(!conversions("[core]\n\tfilemode = \"true\"\n").always);
-        for odd in [
-            "[core]\n\tfilemode = \"false\"\n",
-            "[core]\n\tfilemode = \"true\"\n[core]\n\tfilemode = \"no\"\n",
-            "[core]\n\tsharedrepository = \"group\"\n",
-            "[i18n]\n\tcommitencoding = \"latin-1\"\n",
+        let odd = |config: &str| settings(config).odd;
+        assert_eq!(odd("[core]\n\tfilemode = \"true\"\n"), None);
+        for (config, key) in [
+            ("[core]\n\tfilemode = \"false\"\n", "core.filemode"),
+            (
+                "[core]\n\tfilemode = \"true\"\n[core]\n\tfilemode = \"no\"\n",
+                "core.filemode",
+            ),
+            (
+                "[core]\n\tsharedrepository = \"group\"\n",
+                "core.sharedrepository",
+            ),
+            (
+                "[i18n]\n\tcommitencoding = \"latin-1\"\n",
+                "i18n.commitencoding",
+            ),
         ] {
-            assert!(conversions(odd).always, "{odd}");
+            assert_eq!(odd(config), Some(key), "{config}");
         }
     }
 
@@ -207,7 +250,7 @@ mod tests {
         fs::create_dir_all(top.join("a/b")).unwrap();
         fs::write(top.join("a/.gitattributes"), "*.txt text=auto\n").unwrap();
         fs::write(top.join("a/b/.gitattributes"), "*.bin filter=lfs\n").unwrap();
-        let none = conversions("");
+        let none = settings("");
         let of = |path: &str| none.of(top, path.as_bytes(), &mut Folders::default());
         assert_eq!(of("x"), Converted::Never);
         fs::write(top.join(".gitattributes"), "# nothing\n\n").unwrap();
@@ -215,7 +258,7 @@ mod tests {
         fs::remove_file(top.join(".gitattributes")).unwrap();
         assert_eq!(of("a/x"), Converted::Lines);
         assert_eq!(of("a/b/x"), Converted::Anyhow);
-        let lines = conversions("[core]\n\tautocrlf = \"input\"\n");
+        let lines = settings("[core]\n\tautocrlf = \"input\"\n");
         let seen = &mut Folders::default();
         assert_eq!(lines.of(top, b"x", seen), Converted::Lines);
         std::os::unix::fs::symlink("a/.gitattributes", top.join(".gitattributes")).unwrap();

@@ -1,0 +1,49 @@
+//! The one place that decides between a direct effect and git, and notes why git was asked.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+
+use crate::error::Result;
+use crate::git::access::{Direct, NotDirect, Reason};
+use crate::repo::Repo;
+
+/// The log of a run never gets much larger than this.
+const LARGEST_LOG: u64 = 64 * 1024;
+
+impl Repo {
+    /// What a direct effect gave; where it cannot be direct, what git gives instead.
+    pub(crate) fn or_git<T>(
+        &self,
+        effect: &str,
+        direct: Direct<T>,
+        ask_git: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        match direct {
+            Ok(value) => Ok(value),
+            Err(NotDirect::Failed(error)) => Err(error.into()),
+            Err(NotDirect::AskGit(reason)) => {
+                self.log_reason(effect, &reason);
+                ask_git()
+            }
+        }
+    }
+
+    /// Notes a reason, once per process. A run without its log is as good: errors are ignored.
+    fn log_reason(&self, effect: &str, reason: &Reason) {
+        let Some(run) = &self.run else {
+            return;
+        };
+        let kind = (effect.to_owned(), std::mem::discriminant(reason));
+        if !self.logged.borrow_mut().insert(kind) {
+            return;
+        }
+        let path = self.run_folder(run).join("git.log");
+        if fs::metadata(&path).is_ok_and(|log| log.len() > LARGEST_LOG) {
+            return;
+        }
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let _ =
+            log.and_then(|mut log| writeln!(log, "{now} {effect}: asked git, because {reason}"));
+    }
+}
