@@ -9,7 +9,6 @@ use jiff::Timestamp;
 
 use super::context::Context;
 use super::output;
-use super::runtime::on_runtime;
 use crate::ui::gc;
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;
@@ -68,11 +67,7 @@ fn age(text: &str) -> Result<Duration, BadAmount> {
 
 /// Makes room.
 pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(make_room(arguments, context))
-}
-
-async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let prepared = prepare(Request {
+    let prepared = prepare(&Request {
         directory: &context.folder()?,
         state: &state_directory(&context.environment)?,
         older_than: arguments.older_than,
@@ -82,8 +77,7 @@ async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCod
             Scope::OwnOld
         },
         forget: arguments.forget.as_deref(),
-    })
-    .await?;
+    })?;
     let is_over = arguments.dry_run || prepared.report.is_empty();
     if is_over || !arguments.yes || !arguments.json {
         show(&prepared.report, arguments, context)?;

@@ -262,7 +262,7 @@ impl Engine {
             }
         };
         self.warn(report.notices).await?;
-        let tidied = tidy(&mut self.checkpoints, self.run.settings.vault_limit.value).await;
+        let tidied = tidy(&mut self.checkpoints, self.run.settings.vault_limit.value);
         self.warn(tidied).await?;
         Ok(Input::Finished {
             ticket,

@@ -28,9 +28,10 @@ fn short(diff: &Diff) -> Vec<String> {
 
 fn listed(files: &[FileDiff]) -> Vec<String> {
     let line = |file: &FileDiff| {
-        let counts = match file.binary {
-            true => "+? -?".to_owned(),
-            false => format!("+{} -{}", file.added, file.removed),
+        let counts = if file.binary {
+            "+? -?".to_owned()
+        } else {
+            format!("+{} -{}", file.added, file.removed)
         };
         format!("{} {} {counts}", file.status.letter(), file.path)
     };
