@@ -227,18 +227,11 @@ fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
 }
 
 /// The changes at or below a path.
-fn wanted(changes: Changes, only: Option<&[u8]>) -> Changes {
+fn wanted(mut changes: Changes, only: Option<&[u8]>) -> Changes {
     let Some(only) = only else {
         return changes;
     };
     let only = [only.strip_suffix(b"/").unwrap_or(only).to_vec()];
-    let inside = |paths: Vec<Vec<u8>>| {
-        let paths = paths.into_iter();
-        paths.filter(|path| under_any(path, &only)).collect()
-    };
-    Changes {
-        created: inside(changes.created),
-        modified: inside(changes.modified),
-        removed: inside(changes.removed),
-    }
+    changes.retain(|path| under_any(path, &only));
+    changes
 }

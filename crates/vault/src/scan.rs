@@ -6,28 +6,40 @@ pub(crate) mod keeping;
 pub(crate) mod latest;
 pub(crate) mod modules;
 pub(crate) mod room;
+pub(crate) mod skipped;
 pub(crate) mod taking;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::sync::Mutex;
 
-use crate::scan::keeping::large::Seen;
-use crate::scan::latest::Latest;
-use crate::scan::taking::Opaque;
+use crate::scan::keeping::large::LargeCopies;
+use crate::scan::latest::LastScan;
+use crate::scan::skipped::SkippedFolders;
 use crate::tree::guard::Limits;
 
 /// What is known of the work tree between two scans of it.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    pub(crate) opaque: Mutex<Opaque>,
-    pub(crate) seen_large: Mutex<Seen>,
+    pub(crate) skipped: RefCell<SkippedFolders>,
+    large_copies: RefCell<LargeCopies>,
     /// What may be committed, and what must stay free.
     pub(crate) limits: Limits,
-    /// Paths that were named as kept out of commits.
-    pub(crate) told: RefCell<HashSet<Vec<u8>>>,
-    /// Paths that were named as secrets in the branch.
-    pub(crate) told_secrets: RefCell<HashSet<Vec<u8>>>,
-    /// The last look at the tree, while it holds.
-    pub(crate) latest: Latest,
+    /// Paths that a notice of this run named as kept out of commits.
+    reported: RefCell<HashSet<Vec<u8>>>,
+    /// Paths that a notice of this run named as secrets in the branch.
+    reported_secrets: RefCell<HashSet<Vec<u8>>>,
+    pub(crate) last_scan: LastScan,
+}
+
+impl Tree {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            skipped: RefCell::default(),
+            large_copies: RefCell::default(),
+            limits,
+            reported: RefCell::default(),
+            reported_secrets: RefCell::default(),
+            last_scan: LastScan::Unknown,
+        }
+    }
 }

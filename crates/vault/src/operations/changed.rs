@@ -41,7 +41,9 @@ impl Checkpoints {
         let changed = Changed {
             count: counted + new_repositories(&taken, &base.submodules).len(),
             tops: tops(&base.manifest),
-            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
+            paths: self
+                .repo
+                .read(&paths, &base.manifest, &taken.manifest, wants_text),
         };
         self.looked(&taken);
         Ok(changed)

@@ -11,7 +11,6 @@ use crate::paths::{is_module_path, show};
 use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
 use crate::session::{Checkpoints, Marked, Parked};
-use crate::tree::lock;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Taken};
 
@@ -30,7 +29,7 @@ impl Checkpoints {
     pub fn looked(&mut self, taken: &Taken) {
         self.marked = Some(Marked {
             manifest: Arc::clone(&taken.manifest),
-            opaque: lock(&self.tree.opaque).folders(),
+            opaque: self.tree.skipped.borrow().list(),
             head: None,
         });
     }
@@ -46,13 +45,7 @@ impl Checkpoints {
     /// Remembers the tree as it is now: what a gate did to it is part of the work.
     pub fn mark_tree(&mut self) -> Result<()> {
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take(
-            &self.repo,
-            &base.manifest,
-            Known::of(&base.submodules),
-            &index,
-        )?;
+        let taken = self.tree.scan(&self.repo, &base)?;
         self.looked(&taken);
         self.mark_looked();
         Ok(())
@@ -145,7 +138,7 @@ impl Checkpoints {
         let taken = self.tree.take(
             &self.repo,
             &marked.manifest,
-            Known::of(&base.submodules),
+            &Known::of(&base.submodules),
             &index,
         )?;
         let target = leaving_ignored(&marked.manifest, &taken);

@@ -3,14 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
-use std::sync::Arc;
 
 use crate::git::object_id::ObjectId;
 use crate::paths::show;
 use crate::repo::objects::open_raw;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted};
-use crate::tree::scanned::Taken;
 
 /// A path that differs from the checkpoint, from the top of the work tree. Texts are absent where
 /// no check asks for them or where they could not be read.
@@ -59,14 +57,15 @@ impl Repo {
     pub(crate) fn read(
         &self,
         paths: &[Vec<u8>],
-        (base, taken): (&Arc<Manifest>, &Taken),
+        base: &Manifest,
+        now: &Manifest,
         wants_text: impl Fn(&str) -> bool,
     ) -> Vec<ChangedPath> {
         let mut room = Room::default();
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut texts: Vec<[Option<Content>; 2]> = Vec::new();
         for path in paths {
-            let entries = [base.entries.get(path), taken.manifest.entries.get(path)];
+            let entries = [base.entries.get(path), now.entries.get(path)];
             let wants = entries
                 .iter()
                 .flatten()
@@ -83,10 +82,10 @@ impl Repo {
         }
         // Texts only serve findings: without an object there is one less to look at.
         let objects = self.fetch(&wanted).unwrap_or_default();
-        let moved = moved(paths, base, &taken.manifest);
+        let moved = moved(paths, base, now);
         let mut paths: Vec<ChangedPath> = paths
             .iter()
-            .map(|path| changed_path(path, (base, &taken.manifest), &moved))
+            .map(|path| changed_path(path, (base, now), &moved))
             .collect();
         for (path, [before, after]) in paths.iter_mut().zip(&texts) {
             path.before = text(&self.places, &objects, before.as_ref());

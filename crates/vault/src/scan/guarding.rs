@@ -1,7 +1,7 @@
 //! Which paths belong into commits: not what git ignores, and of the rest not what looks like a
 //! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::Head;
-use crate::paths::{is_module_path, list, show};
+use crate::paths::{is_module_path, list, list_paths, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::staged::Staged;
@@ -71,13 +71,8 @@ impl Tree {
                 lanes.insert(found.path.clone(), Lane::Kept);
             } else if !matches!(found.kind, Kind::File | Kind::Link) {
                 // Git knows of neither folders nor pipes.
-            } else if known.tracked.contains(&found.path) {
-                let lane = if repo.has_long_holes(found) {
-                    Lane::Kept
-                } else {
-                    Lane::Committed
-                };
-                lanes.insert(found.path.clone(), lane);
+            } else if known.tracked().contains(&found.path) {
+                lanes.insert(found.path.clone(), repo.committed_lane(found));
             } else if !under_any(&found.path, &nested) {
                 asked.push(found);
             }
@@ -87,15 +82,15 @@ impl Tree {
         }
         let paths: Vec<Vec<u8>> = asked.iter().map(|found| found.path.clone()).collect();
         let ignored = check_ignore(git, &paths)?;
-        for found in asked {
-            let lane = if ignored.contains(&found.path) {
+        for (found, path) in asked.into_iter().zip(paths) {
+            let lane = if ignored.contains(&path) {
                 Lane::Ignored
-            } else if self.guard_of(found).is_some() || repo.has_long_holes(found) {
+            } else if self.guard_of(found).is_some() {
                 Lane::Kept
             } else {
-                Lane::Committed
+                repo.committed_lane(found)
             };
-            lanes.insert(found.path.clone(), lane);
+            lanes.insert(path, lane);
         }
         Ok(lanes)
     }
@@ -123,7 +118,7 @@ impl Tree {
             };
             if entry.lane != Lane::Kept
                 || is_module_path(path)
-                || !self.told.borrow_mut().insert(path.clone())
+                || !self.reported.borrow_mut().insert(path.clone())
             {
                 continue;
             }
@@ -149,7 +144,7 @@ impl Tree {
     pub(crate) fn was_told(&self, checkpoint: &Snapshot) {
         let kept = checkpoint.manifest.entries.iter();
         let kept = kept.filter(|(_, entry)| entry.lane == Lane::Kept);
-        self.told
+        self.reported
             .borrow_mut()
             .extend(kept.map(|(path, _)| path.clone()));
     }
@@ -189,12 +184,10 @@ impl Tree {
             return Ok(None);
         }
         let ignored = check_ignore(git, &asked)?;
-        asked.retain(|path| !ignored.contains(path) && self.told.borrow_mut().insert(path.clone()));
-        let named: Vec<String> = asked
-            .iter()
-            .map(|path| format!("`{}`", show(path)))
-            .collect();
-        Ok(list(&named).map(|named| {
+        asked.retain(|path| {
+            !ignored.contains(path) && self.reported.borrow_mut().insert(path.clone())
+        });
+        Ok(list_paths(&asked).map(|named| {
             Notice::new(
                 "no_longer_ignored",
                 format!("no longer ignored, and kept out of commits all the same: {named}; `git add` a file to have it committed"),
@@ -215,27 +208,15 @@ impl Tree {
         known: &[Vec<u8>],
         head: &Head,
     ) -> Result<Option<Notice>> {
-        let mut secrets: HashSet<Vec<u8>> = known
-            .iter()
-            .filter(|path| looks_like_secret(path))
-            .cloned()
-            .collect();
+        let secrets = known.iter().filter(|path| looks_like_secret(path));
+        let mut secrets: BTreeSet<Vec<u8>> = secrets.cloned().collect();
         if let Some(commit) = head.commit().filter(|_| !secrets.is_empty()) {
             let commit = commit.to_string();
-            let listing = repo.work.patient().run([
-                "ls-tree",
-                "-r",
-                "-z",
-                "--name-only",
-                "--full-tree",
-                &commit,
-            ])?;
-            for path in nul_separated(&listing) {
+            let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit];
+            for path in nul_separated(&repo.work.patient().run(args)?) {
                 secrets.remove(path);
             }
         }
-        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.sort();
         Ok(self.tell_secrets(secrets, "because it was added with `git add`"))
     }
 
@@ -260,12 +241,10 @@ impl Tree {
             &range,
         ];
         let listing = repo.git.patient().run(args)?;
-        let secrets: HashSet<Vec<u8>> = nul_separated(&listing)
+        let secrets: BTreeSet<Vec<u8>> = nul_separated(&listing)
             .filter(|path| looks_like_secret(path))
             .map(<[u8]>::to_vec)
             .collect();
-        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.sort();
         Ok(self.tell_secrets(secrets, "by commits the attempt made itself"))
     }
 
@@ -275,12 +254,8 @@ impl Tree {
         why: &str,
     ) -> Option<Notice> {
         let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.retain(|path| self.told_secrets.borrow_mut().insert(path.clone()));
-        let named: Vec<String> = secrets
-            .iter()
-            .map(|path| format!("`{}`", show(path)))
-            .collect();
-        let named = list(&named)?;
+        secrets.retain(|path| self.reported_secrets.borrow_mut().insert(path.clone()));
+        let named = list_paths(&secrets)?;
         Some(Notice::new(
             "secret_committed",
             format!("looks like a secret and is in the branch, {why}: {named}"),
@@ -305,6 +280,15 @@ impl Repo {
 
     fn limits_file(&self, run: &RunId) -> PathBuf {
         self.run_folder(run).join("limits.json")
+    }
+
+    /// The lane of a file that may be committed.
+    fn committed_lane(&self, found: &Found) -> Lane {
+        if self.has_long_holes(found) {
+            Lane::Kept
+        } else {
+            Lane::Committed
+        }
     }
 
     /// True for a long file that is mostly holes: git would read every one of them.

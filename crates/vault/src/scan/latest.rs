@@ -1,5 +1,5 @@
-//! One walk a story: a look at the tree holds for as long as nobody but this program can have been
-//! there. Somebody is there while an agent or a gate runs, and whenever the loop waits for anything.
+//! One walk per story: a scan of the tree holds for as long as only this program can have changed it.
+//! While an agent or a gate runs, and whenever the loop waits for anything, others may.
 
 use std::sync::Arc;
 
@@ -8,110 +8,116 @@ use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
 use crate::stat::now_ns;
-use crate::tree::manifest::Changes;
 use crate::tree::scanned::{Known, Taken};
 use crate::tree::walk::{Walk, look};
 
-/// What is known of the tree without looking again.
-#[derive(Debug, Default)]
-pub(crate) struct Latest {
-    /// The tree is what the checkpoint says.
-    pub(crate) as_left: bool,
-    /// What the last walk showed against a checkpoint.
-    taken: Option<(String, Taken)>,
-    /// Files this program wrote since.
-    pub(crate) ours: Vec<Vec<u8>>,
+/// What is known of the tree without another walk.
+#[derive(Debug)]
+pub(crate) enum LastScan {
+    /// Others may have changed it.
+    Unknown,
+    /// It is what the checkpoint says.
+    Clean,
+    /// It was scanned against a checkpoint.
+    Known {
+        checkpoint: String,
+        scanned: Taken,
+        /// Files this program wrote since.
+        written: Vec<Vec<u8>>,
+    },
 }
 
 impl Tree {
-    /// The tree against the checkpoint, walked only where somebody may have been there since the
-    /// last walk.
+    /// The tree against the checkpoint, walked only where others may have changed it since the last
+    /// walk.
     pub(crate) fn look(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Taken> {
-        let latest = std::mem::take(&mut self.latest);
-        let known = latest.taken.filter(|(against, _)| *against == base.id);
-        let taken = match known {
-            Some((_, taken)) if latest.ours.is_empty() => taken,
-            Some((_, taken)) => self.look_again(repo, base, taken, &latest.ours)?,
-            None => {
-                let index = Snapshot::index(&repo.places.vault, &base.id);
-                let known = Known::of(&base.submodules);
-                self.take(repo, &base.manifest, known, &index)?
-            }
+        let last = std::mem::replace(&mut self.last_scan, LastScan::Unknown);
+        let scanned = match last {
+            LastScan::Known {
+                checkpoint,
+                scanned,
+                written,
+            } if checkpoint == base.id => self.scan_again(repo, base, scanned, &written)?,
+            _ => self.scan(repo, base)?,
         };
-        self.latest.taken = Some((base.id.clone(), taken.clone()));
-        Ok(taken)
+        self.last_scan = LastScan::Known {
+            checkpoint: base.id.clone(),
+            scanned: scanned.clone(),
+            written: Vec::new(),
+        };
+        Ok(scanned)
+    }
+
+    /// Others may change the tree from now on.
+    pub(crate) fn invalidate_scan(&mut self) {
+        self.last_scan = LastScan::Unknown;
     }
 
     /// The tree is what the checkpoint says, and nobody had the time to change it.
-    pub(crate) fn nobody_was_here(&mut self) {
-        self.latest = Latest {
-            as_left: true,
-            ..Latest::default()
-        };
+    pub(crate) fn mark_clean(&mut self) {
+        self.last_scan = LastScan::Clean;
     }
 
     /// Nobody can have changed the tree since it was what the checkpoint says.
-    pub(crate) fn is_as_left(&self) -> bool {
-        self.latest.as_left
+    pub(crate) fn is_clean(&self) -> bool {
+        matches!(self.last_scan, LastScan::Clean)
     }
 
-    /// The same look, but for a few files that were written since.
-    fn look_again(
+    /// This program wrote some files, and nothing else changed.
+    pub(crate) fn note_own_writes(&mut self, paths: impl IntoIterator<Item = Vec<u8>>) {
+        match &mut self.last_scan {
+            LastScan::Known { written, .. } => written.extend(paths),
+            other => *other = LastScan::Unknown,
+        }
+    }
+
+    /// Walks the tree and compares it with a checkpoint.
+    pub(crate) fn scan(&self, repo: &Repo, base: &Snapshot) -> Result<Taken> {
+        let index = Snapshot::index(&repo.places.vault, &base.id);
+        self.take(repo, &base.manifest, &Known::of(&base.submodules), &index)
+    }
+
+    /// The same scan, except for a few files that were written since.
+    fn scan_again(
         &self,
         repo: &Repo,
         base: &Arc<Snapshot>,
-        taken: Taken,
+        scanned: Taken,
         paths: &[Vec<u8>],
     ) -> Result<Taken> {
-        let index = Snapshot::index(&repo.places.vault, &base.id);
-        let top = &repo.places.repository.work_tree;
-        let mut walk = Walk::default();
+        if paths.is_empty() {
+            return Ok(scanned);
+        }
+        let mut walk = Walk {
+            began_ns: scanned.manifest.taken_ns.min(now_ns()),
+            ..Walk::default()
+        };
         for path in paths {
-            let found = look(top, path)?;
-            match (found, taken.manifest.entries.contains_key(path)) {
+            let found = look(&repo.places.repository.work_tree, path)?;
+            match (found, scanned.manifest.entries.contains_key(path)) {
                 (Some(found), true) => walk.suspects.touched.push(found),
                 (None, false) => {}
                 // It is not the small change it was said to be.
-                _ => {
-                    return self.take(repo, &base.manifest, Known::of(&base.submodules), &index);
-                }
+                _ => return self.scan(repo, base),
             }
         }
+        let index = Snapshot::index(&repo.places.vault, &base.id);
         let git = repo.work.patient().with_index(&index);
-        let began_ns = taken.manifest.taken_ns.min(now_ns());
         let known = Known::of(&base.submodules);
-        let again = self.keep_found(repo, &git, (began_ns, walk), &taken.manifest, known)?;
-        let mut notices = taken.notices;
+        let again = self.keep_found(repo, &git, walk, &scanned.manifest, &known)?;
+        let mut notices = scanned.notices;
         notices.extend(again.notices);
-        let mut changes = without(taken.changes, paths);
+        let mut changes = scanned.changes;
+        changes.retain(|path| !paths.contains(path));
         for path in paths {
             let before = base.manifest.entries.get(path);
-            let now = again.manifest.entries.get(path);
-            match (before, now) {
-                (None, Some(_)) => changes.created.push(path.clone()),
-                (Some(_), None) => changes.removed.push(path.clone()),
-                (Some(before), Some(now)) if !before.same_state(now) => {
-                    changes.modified.push(path.clone());
-                }
-                _ => {}
-            }
+            changes.add(path, before, again.manifest.entries.get(path));
         }
         Ok(Taken {
             manifest: again.manifest,
             changes,
             notices,
-            ..taken
+            ..scanned
         })
     }
-}
-
-fn without(mut changes: Changes, paths: &[Vec<u8>]) -> Changes {
-    for list in [
-        &mut changes.created,
-        &mut changes.modified,
-        &mut changes.removed,
-    ] {
-        list.retain(|path| !paths.contains(path));
-    }
-    changes
 }

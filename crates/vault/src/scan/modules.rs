@@ -57,7 +57,7 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
     });
     base.suspect(PREFIX, top, &mut whole.suspects);
     // What is not walked is not passed over either: it goes and comes with its git directory.
-    whole.not_entered.clear();
+    whole.skipped.clear();
     Ok(whole)
 }
 

@@ -1,8 +1,8 @@
-//! Taking the state of the work tree: one walk, and what it says against the last manifest.
+//! One scan of the work tree: a walk, and what it says against the last manifest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::keeping::Keeper;
 use super::modules::walk_modules;
@@ -13,44 +13,10 @@ use crate::repo::Repo;
 use crate::repo::visible::check_ignore;
 use crate::scan::Tree;
 use crate::stat::now_ns;
-use crate::tree::lock;
 use crate::tree::manifest::Manifest;
 use crate::tree::scanned::{Known, Taken, any_below, below, under_any};
 use crate::tree::walk::{Ground, Walk, look, walk};
 use ralph_base::files::shortened;
-
-/// Folders that tools fill and can fill again; not looked into where git ignores them.
-const CACHE_FOLDERS: &[&str] = &[
-    "target",
-    "node_modules",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".gradle",
-    ".next",
-    ".nuxt",
-    ".turbo",
-    ".cache",
-    ".parcel-cache",
-    ".tox",
-    ".nox",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".pnpm-store",
-    ".yarn",
-    ".terraform",
-    ".dart_tool",
-    "_build",
-    "deps",
-    "build",
-    "dist",
-    "out",
-    "coverage",
-    "Pods",
-    "DerivedData",
-    "vendor",
-];
 
 /// No call takes a longer path.
 const LONGEST_PATH: usize = 4095;
@@ -61,95 +27,70 @@ const LONGEST_NAME: usize = 320;
 /// What paths in the vault have before that of a file in the tree.
 const LONGEST_IN_VAULT: usize = 160;
 
-/// Cache folders: which were looked at, and whether they are passed over.
-#[derive(Debug, Default)]
-pub(crate) struct Opaque {
-    decided: BTreeMap<Vec<u8>, bool>,
-}
-
-impl Opaque {
-    /// The folders that are passed over.
-    pub(crate) fn folders(&self) -> Vec<Vec<u8>> {
-        self.decided
-            .iter()
-            .filter(|(_, opaque)| **opaque)
-            .map(|(path, _)| path.clone())
-            .collect()
-    }
-
-    /// Takes over what an earlier process decided.
-    pub(crate) fn adopt(&mut self, folders: &[Vec<u8>]) {
-        for folder in folders {
-            self.decided.insert(folder.clone(), true);
-        }
-    }
-}
-
 impl Tree {
-    /// Takes the work tree against `base`. `known` is only needed for the first time.
+    /// Scans the work tree against `base`.
     pub(crate) fn take(
         &self,
         repo: &Repo,
-        base: &Arc<Manifest>,
-        known: Known,
+        base: &Manifest,
+        known: &Known,
         index: &Path,
     ) -> Result<Taken> {
         // An agent may have removed the repository with its objects; the vault has them too.
         let objects = repo.places.vault.store().join("objects");
         let git = repo.work.patient().with_index(index);
         let git = git.with_objects(&objects, None);
-        let began_ns = now_ns();
-        let mut walk = self.walk(repo, &git, &known.tracked, base)?;
-        let (unreadable, not_entered) = (&walk.unreadable, &walk.not_entered);
-        // A folder that cannot be read or is passed over now has not lost its files.
+        let mut walk = self.walk(repo, &git, known.tracked(), base)?;
+        let (unreadable, skipped) = (&walk.unreadable, &walk.skipped);
+        // A folder that cannot be read or is skipped now has not lost its files.
         walk.suspects
             .gone
-            .retain(|path| !under_any(path, unreadable) && !under_any(path, not_entered));
-        self.keep_found(repo, &git, (began_ns, walk), base, known)
+            .retain(|path| !under_any(path, unreadable) && !under_any(path, skipped));
+        self.keep_found(repo, &git, walk, base, known)
     }
 
-    /// Reads and keeps what a walk that began at the given time found.
+    /// Reads and keeps what a walk found.
     pub(crate) fn keep_found(
         &self,
         repo: &Repo,
         git: &Git,
-        (began_ns, walk): (i64, Walk),
-        base: &Arc<Manifest>,
-        known: Known,
+        walk: Walk,
+        base: &Manifest,
+        known: &Known,
     ) -> Result<Taken> {
-        let mut notices: Vec<Notice> = self.tell_too_deep(repo, &walk).into_iter().collect();
+        let mut notices: Vec<Notice> = self.report_too_deep(repo, &walk).into_iter().collect();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
                 "unreadable",
                 format!("`{}` cannot be read and is left alone", show(folder)),
             ));
         }
-        let lanes = self.lanes(repo, git, &walk, &known, base)?;
-        let keeper = Keeper {
+        let lanes = self.lanes(repo, git, &walk, known, base)?;
+        let mut keeper = Keeper {
             places: &repo.places,
-            base: Arc::clone(base),
-            known,
+            base,
+            index: known.index.as_ref(),
             lanes,
-            seen: &self.seen_large,
+            large_copies: &mut self.large_copies.borrow_mut(),
             least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = keeper.keep(walk.suspects)?;
-        manifest.taken_ns = began_ns;
+        manifest.taken_ns = walk.began_ns;
         notices.extend(kept);
         Ok(Taken {
             manifest: Arc::new(manifest),
             changes,
-            passed_over: walk.not_entered,
+            passed_over: walk.skipped,
             unreadable: walk.unreadable,
             notices,
         })
     }
 
     /// Names folders that were not entered because they are nested too deep.
-    fn tell_too_deep(&self, repo: &Repo, walk: &Walk) -> Option<Notice> {
+    fn report_too_deep(&self, repo: &Repo, walk: &Walk) -> Option<Notice> {
         let longest = repo.longest_folder();
-        let deep = walk.not_entered.iter().filter(|path| path.len() > longest);
-        let new = deep.filter(|path| self.told.borrow_mut().insert((*path).clone()));
+        let deep = walk.skipped.iter().filter(|path| path.len() > longest);
+        let new = deep.filter(|path| self.reported.borrow_mut().insert((*path).clone()));
         let named: Vec<String> = new
             .map(|path| format!("`{}`", shortened(&show(path))))
             .collect();
@@ -172,23 +113,39 @@ impl Tree {
         tracked: &BTreeSet<Vec<u8>>,
         base: &Manifest,
     ) -> Result<Walk> {
-        let mut whole = Walk::default();
+        let mut whole = Walk {
+            began_ns: now_ns(),
+            ..Walk::default()
+        };
+        let longest = repo.longest_folder();
+        let skipped = &mut *self.skipped.borrow_mut();
         let mut starts = vec![Vec::new()];
         while !starts.is_empty() {
-            let folders = std::mem::take(&mut starts);
-            let (part, undecided) = self.walk_part(repo, &folders, base)?;
+            // What is in a folder with a longer path has paths that no call takes.
+            let enter = |path: &[u8], on_disk: &Path| {
+                path.len() <= longest && skipped.may_enter(path, on_disk)
+            };
+            let mut part = walk_folders(repo, &starts, base, &enter)?;
+            starts.clear();
+            let undecided: Vec<Vec<u8>> = part
+                .skipped
+                .extract_if(.., |folder| {
+                    folder.len() <= longest && !skipped.is_decided(folder)
+                })
+                .collect();
+            skipped.adopt(&part.skipped);
             whole.extend(part);
             if undecided.is_empty() {
                 break;
             }
             let ignored = check_ignore(git, &undecided)?;
             for folder in undecided {
-                let tracked = any_below(tracked, &folder)
+                let holds_visible = any_below(tracked, &folder)
                     || below(&base.entries, &folder).any(|(_, entry)| entry.is_visible());
-                let pass_over = ignored.contains(&folder) && !tracked;
-                lock(&self.opaque).decided.insert(folder.clone(), pass_over);
-                if pass_over {
-                    whole.not_entered.push(folder);
+                let is_skipped = ignored.contains(&folder) && !holds_visible;
+                skipped.decide(folder.clone(), is_skipped);
+                if is_skipped {
+                    whole.skipped.push(folder);
                 } else {
                     starts.push(folder);
                 }
@@ -200,51 +157,30 @@ impl Tree {
         whole.sort();
         Ok(whole)
     }
+}
 
-    /// Walks the given folders, not entering cache folders that are passed over or undecided.
-    fn walk_part(
-        &self,
-        repo: &Repo,
-        starts: &[Vec<u8>],
-        base: &Manifest,
-    ) -> Result<(Walk, Vec<Vec<u8>>)> {
-        let top = &repo.places.repository.work_tree;
-        let longest = repo.longest_folder();
-        let undecided = Mutex::new(Vec::new());
-        let opaque = &self.opaque;
-        let decided = |path: &[u8]| lock(opaque).decided.get(path).copied();
-        let enter = |path: &[u8], on_disk: &Path| match decided(path) {
-            Some(pass_over) => !pass_over,
-            // What is in it has paths that no call takes.
-            None if path.len() > longest => {
-                lock(opaque).decided.insert(path.to_vec(), true);
-                false
-            }
-            None if is_cache(path, on_disk) => {
-                lock(&undecided).push(path.to_vec());
-                false
-            }
-            None => true,
-        };
-        let ground = Ground {
-            folder: top,
-            name: b"",
-            base,
-            enter: &enter,
-        };
-        let mut whole = Walk::default();
-        for start in starts {
-            whole.extend(walk(ground, start)?);
-            if !start.is_empty() {
-                base.suspect(start, look(top, start)?, &mut whole.suspects);
-            }
+/// Walks some folders, the top of the tree or below it.
+fn walk_folders(
+    repo: &Repo,
+    starts: &[Vec<u8>],
+    base: &Manifest,
+    enter: &(dyn Fn(&[u8], &Path) -> bool + Sync),
+) -> Result<Walk> {
+    let top = &repo.places.repository.work_tree;
+    let ground = Ground {
+        folder: top,
+        name: b"",
+        base,
+        enter,
+    };
+    let mut whole = Walk::default();
+    for start in starts {
+        whole.extend(walk(ground, start)?);
+        if !start.is_empty() {
+            base.suspect(start, look(top, start)?, &mut whole.suspects);
         }
-        let undecided = std::mem::take(&mut *lock(&undecided));
-        whole
-            .not_entered
-            .retain(|folder| !undecided.contains(folder));
-        Ok((whole, undecided))
     }
+    Ok(whole)
 }
 
 impl Repo {
@@ -256,12 +192,4 @@ impl Repo {
         let prefix = tree.max(vault);
         LONGEST_PATH.saturating_sub(prefix + LONGEST_NAME)
     }
-}
-
-fn is_cache(relative: &[u8], path: &Path) -> bool {
-    let name = relative
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default();
-    CACHE_FOLDERS.iter().any(|known| known.as_bytes() == name) || path.join("CACHEDIR.TAG").exists()
 }

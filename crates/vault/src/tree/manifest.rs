@@ -140,6 +140,30 @@ impl Changes {
         self.created.len() + self.modified.len() + self.removed.len()
     }
 
+    /// Adds a path where it differs; false where it does not.
+    pub(crate) fn add(
+        &mut self,
+        path: &[u8],
+        before: Option<&Entry>,
+        after: Option<&Entry>,
+    ) -> bool {
+        let list = match (before, after) {
+            (None, Some(_)) => &mut self.created,
+            (Some(_), None) => &mut self.removed,
+            (Some(before), Some(after)) if !before.same_state(after) => &mut self.modified,
+            _ => return false,
+        };
+        list.push(path.to_vec());
+        true
+    }
+
+    /// Leaves some paths out.
+    pub(crate) fn retain(&mut self, stays: impl Fn(&Vec<u8>) -> bool) {
+        for list in [&mut self.created, &mut self.modified, &mut self.removed] {
+            list.retain(|path| stays(path));
+        }
+    }
+
     /// All changed paths, those that make room for others first.
     pub fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.removed
@@ -182,14 +206,12 @@ impl Manifest {
 pub(crate) fn compare(before: &Manifest, after: &Manifest) -> Changes {
     let mut changes = Changes::default();
     for item in before.entries.diff(&after.entries) {
-        match item {
-            DiffItem::Add(path, _) => changes.created.push(path.clone()),
-            DiffItem::Update { old, new } if !old.1.same_state(new.1) => {
-                changes.modified.push(new.0.clone());
-            }
-            DiffItem::Update { .. } => {}
-            DiffItem::Remove(path, _) => changes.removed.push(path.clone()),
-        }
+        let (path, before, after) = match item {
+            DiffItem::Add(path, after) => (path, None, Some(after)),
+            DiffItem::Update { old, new } => (new.0, Some(old.1), Some(new.1)),
+            DiffItem::Remove(path, before) => (path, Some(before), None),
+        };
+        changes.add(path, before, after);
     }
     changes
 }

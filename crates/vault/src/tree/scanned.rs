@@ -59,9 +59,34 @@ pub struct Taken {
     pub notices: Vec<Notice>,
 }
 
-/// What is known before the walk.
+/// What is known before a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    pub submodules: BTreeSet<Vec<u8>>,
+    /// What the index says, for the first scan of a run. Later ones have a checkpoint to compare with.
+    pub index: Option<FirstIndex>,
+}
+
+impl Known {
+    /// What later scans need to know of a checkpoint.
+    pub(crate) fn of(submodules: &[Vec<u8>]) -> Self {
+        Self {
+            submodules: submodules.iter().cloned().collect(),
+            index: None,
+        }
+    }
+
+    /// All paths the index tracks, at the first scan of a run.
+    pub(crate) fn tracked(&self) -> &BTreeSet<Vec<u8>> {
+        static NONE: BTreeSet<Vec<u8>> = BTreeSet::new();
+        self.index.as_ref().map_or(&NONE, |index| &index.tracked)
+    }
+}
+
+/// The user's index, when a run begins.
+#[derive(Debug, Default)]
+pub(crate) struct FirstIndex {
+    pub tracked: BTreeSet<Vec<u8>>,
     /// Tracked files that are not converted, and may be clean.
     pub clean: BTreeMap<Vec<u8>, Clean>,
     /// When git compared them, or they were about to be.
@@ -71,27 +96,9 @@ pub(crate) struct Known {
     /// Git may have converted files when it wrote them, and does not any more: that a file is clean to
     /// git then says nothing about its bytes.
     pub may_be_converted: bool,
-    /// All tracked paths.
-    pub tracked: BTreeSet<Vec<u8>>,
-    /// Submodules.
-    pub submodules: BTreeSet<Vec<u8>>,
 }
 
-impl Known {
-    /// What later walks need to know of a checkpoint.
-    pub(crate) fn of(submodules: &[Vec<u8>]) -> Self {
-        Self {
-            submodules: submodules.iter().cloned().collect(),
-            ..Self::default()
-        }
-    }
-
-    /// There is a checkpoint to compare with. Before the first one, that something is a git object
-    /// says that the index knows it.
-    pub(crate) fn is_of_a_checkpoint(&self) -> bool {
-        self.clean_ns == 0
-    }
-
+impl FirstIndex {
     /// The files whose fields git trusts though their bytes may be others than those of their objects.
     pub(crate) fn clean_to_git(&self) -> CleanToGit {
         if !self.may_be_converted {
@@ -144,7 +151,7 @@ impl Known {
 pub(crate) fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
     let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
     for folder in &walk.repositories {
-        let holds_visible = any_below(&known.tracked, folder)
+        let holds_visible = any_below(known.tracked(), folder)
             || below(&base.entries, folder).any(|(_, entry)| entry.is_visible());
         if !holds_visible {
             nested.push(folder.clone());

@@ -35,12 +35,13 @@ const MOST_THREADS: usize = 4;
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
+    pub began_ns: i64,
     /// What differs from the manifest, each in the order of paths.
     pub suspects: Suspects,
     /// Folders below the top that hold a `.git`.
     pub repositories: Vec<Vec<u8>>,
     /// Folders that were not entered because the caller said so.
-    pub not_entered: Vec<Vec<u8>>,
+    pub skipped: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub unreadable: Vec<Vec<u8>>,
 }
@@ -52,7 +53,7 @@ impl Walk {
         self.suspects.touched.extend(other.suspects.touched);
         self.suspects.gone.extend(other.suspects.gone);
         self.repositories.extend(other.repositories);
-        self.not_entered.extend(other.not_entered);
+        self.skipped.extend(other.skipped);
         self.unreadable.extend(other.unreadable);
     }
 
@@ -63,7 +64,7 @@ impl Walk {
         }
         self.suspects.gone.sort();
         self.repositories.sort();
-        self.not_entered.sort();
+        self.skipped.sort();
         self.unreadable.sort();
     }
 }

@@ -10,7 +10,7 @@ use crate::git::object_id::ObjectId;
 use crate::repo::control::Control;
 use crate::stat::Stat;
 use crate::tree::manifest::{Content, Found, Kind};
-use crate::tree::scanned::{Clean, Known, Likeness, Taken};
+use crate::tree::scanned::{Clean, FirstIndex, Likeness, Taken};
 
 /// Files of every sort, of which git was told when they were an hour old.
 fn settled() -> Yard {
@@ -37,7 +37,7 @@ fn take(checkpoints: &Checkpoints) -> Taken {
     let nothing = Arc::default();
     checkpoints
         .tree
-        .take(&checkpoints.repo, &nothing, known, &index)
+        .take(&checkpoints.repo, &nothing, &known, &index)
         .unwrap()
 }
 
@@ -84,13 +84,13 @@ fn a_file_is_read_where_its_fields_could_hide_an_edit() {
         },
     };
     let likeness = |staged: Option<Staged>, index_second: i64, clean_ns: i64| {
-        let known = Known {
+        let index = FirstIndex {
             clean: [(b"x".to_vec(), Clean { id, staged })].into(),
             index_second,
             clean_ns,
-            ..Known::default()
+            ..FirstIndex::default()
         };
-        known.likeness(&Found {
+        index.likeness(&Found {
             path: b"x".to_vec(),
             kind: Kind::File,
             stat,

@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
             if (ground.enter)(&inside, &ground.full(&inside)) {
                 return Decision::Enter;
             }
-            part.not_entered.push(inside);
+            part.skipped.push(inside);
             Decision::Leave
         };
         Listing::read(folder, &mut self.buffer, decide).map_err(|error| self.failed(path, error))
