@@ -11,7 +11,7 @@ use crate::error::CheckpointError;
 use crate::gc::folders::{listing, name};
 use crate::gc::policy::{Fate, Standing, VaultKind, VaultRow, is_older};
 use crate::look::{JournalHealth, Look, look};
-use crate::store::{SET_ASIDE, Vault, VaultError, holder, is_home, is_set_aside, work_tree_of};
+use crate::store::{Meta, SET_ASIDE, Vault, VaultError, holder, is_set_aside};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::absent;
 use ralph_base::shell::quoted;
@@ -145,17 +145,17 @@ fn has_entries(folder: &Path) -> bool {
 }
 
 fn describe(folder: PathBuf) -> Result<OtherVault, CheckpointError> {
-    let work_tree = work_tree_of(&folder)?;
+    let meta = Meta::read(&folder)?;
     let looked = look(&folder)?;
     let last = looked.runs.iter().map(|run| run.ended).max();
     Ok(OtherVault {
-        kind: kind(&folder, work_tree.as_deref()),
+        kind: kind(&folder, meta.as_ref()),
         used: last.or_else(|| modified(&folder)),
         holds: holds(looked),
         holder: holder(&folder)?,
         bytes: measure(&folder),
         folder,
-        work_tree,
+        work_tree: meta.map(|meta| PathBuf::from(meta.work_tree)),
     })
 }
 
@@ -184,28 +184,28 @@ fn holds(looked: Look) -> Option<String> {
     (!wanted.is_empty()).then(|| format!("it holds {}", wanted.join(", ")))
 }
 
-fn kind(folder: &Path, work_tree: Option<&Path>) -> VaultKind {
-    if is_home(folder) {
+fn kind(folder: &Path, meta: Option<&Meta>) -> VaultKind {
+    if meta.is_some_and(Meta::is_original_there) {
         return VaultKind::Elsewhere;
     }
     if is_set_aside(folder) {
         return VaultKind::SetAside;
     }
-    // A name that is not text was not written down as it is: whether it exists cannot be told.
-    let gone = |tree: &Path| {
-        let is_text = !tree.to_string_lossy().contains('\u{fffd}');
-        is_text && fs::symlink_metadata(tree).is_err_and(|error| absent(&error))
+    let Some(work_tree) = meta.map(|meta| Path::new(&meta.work_tree)) else {
+        return VaultKind::Elsewhere;
     };
-    match work_tree {
-        Some(tree) if gone(tree) && !has_entries(around(tree)) => VaultKind::Away,
-        Some(tree) if gone(tree) => VaultKind::Vanished,
-        _ => VaultKind::Elsewhere,
+    // A name that is not text was not written down as it is: whether it exists is not known.
+    let is_text = !work_tree.to_string_lossy().contains('\u{fffd}');
+    let is_gone = fs::symlink_metadata(work_tree).is_err_and(|error| absent(&error));
+    // The folder around it is missing or empty where the disk it is on is not mounted.
+    let around = work_tree.parent().unwrap_or(work_tree);
+    if !is_text || !is_gone {
+        VaultKind::Elsewhere
+    } else if has_entries(around) {
+        VaultKind::Vanished
+    } else {
+        VaultKind::Away
     }
-}
-
-/// The folder around a work tree: missing or empty where the disk it is on is not mounted.
-fn around(work_tree: &Path) -> &Path {
-    work_tree.parent().unwrap_or(work_tree)
 }
 
 fn modified(folder: &Path) -> Option<Timestamp> {

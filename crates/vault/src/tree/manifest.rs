@@ -18,17 +18,15 @@ use crate::stat::Stat;
 /// systems keep time in ticks, some in whole seconds.
 pub(crate) const RACY_NS: i64 = 2_000_000_000;
 
-/// What a path is.
+/// What a path is; the numbers are those in manifests on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
-    File,
+    File = 0,
     /// A symbolic link.
-    Link,
-    /// A folder.
-    Folder,
+    Link = 1,
+    Folder = 2,
     /// A pipe, socket or device.
-    Special,
+    Special = 3,
 }
 
 /// Where the bytes of a path are kept.
@@ -57,16 +55,16 @@ impl Content {
     }
 }
 
-/// What becomes of a path.
+/// How a path is saved; the numbers are those in manifests on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
+    /// Git ignores it, or another repository has it: kept where it is small, left where it is new.
+    Ignored = 0,
     /// It is in the checkpoint commit.
-    Committed,
+    Committed = 1,
     /// It is kept out of commits, but kept whole, whatever its size; where a failed attempt made
     /// it, it goes.
-    Kept,
-    /// Git ignores it, or another repository has it: kept where it is small, left where it is new.
-    Ignored,
+    Kept = 2,
 }
 
 /// One path of a manifest.
