@@ -158,7 +158,7 @@ impl Checkpoints {
         }
     }
 
-    /// Writes the journal without some runs, and goes on with the new one.
+    /// Writes the journal without some runs, and opens the new one.
     fn forget_runs(&mut self, goes: &BTreeSet<RunId>) -> Result<()> {
         if goes.is_empty() {
             return Ok(());

@@ -20,7 +20,7 @@ use ralph_base::files::read_if_present;
 pub enum JournalHealth {
     /// All of it.
     Whole,
-    /// But for the last line, which a crash cut off; the next start mends that.
+    /// Except for the last line, which a crash cut off; the next start repairs that.
     Torn,
     /// It is damaged, or a newer ralphtool wrote it.
     Damaged,
@@ -72,7 +72,7 @@ pub fn strays(folder: &Path) -> Result<Tally> {
     Ok(Folders::find(&vault, &runs, &lines, &BTreeSet::new())?.orphans)
 }
 
-/// A step that the next start only has to go on with.
+/// A step that the next start only has to complete.
 const HALF_DONE: (&str, &str) = ("a step was half done", "it is carried out to its end");
 
 /// What a run was in the middle of, and what the next start does about it.
@@ -114,7 +114,7 @@ fn has_checksum(line: &[u8]) -> bool {
     checksum == format!("{:08x}", crc32fast::hash(json)).as_bytes()
 }
 
-/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+/// The run that can be resumed, looked up as [`peek`] does: the open one, else the kept one.
 pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = Vault::folder_for(state_directory, repository);
     let state = RunState::from_journal(&crate::journal::steps::read(&folder.join("journal"))?);

@@ -109,7 +109,7 @@ pub fn others(
 /// Removes a vault except for the notes in it; one that is in use stays.
 pub fn remove(folder: &Path) -> Result<(), CheckpointError> {
     let locked = Vault::open(folder)?;
-    // Without its journal it is as good as new, should its work tree come back half-way.
+    // Without its journal it is as good as new, should its work tree come back meanwhile.
     remove_tree(&locked.journal())?;
     let has_notes = has_entries(&folder.join("learnings"));
     for path in listing(folder)? {

@@ -21,7 +21,7 @@ pub(crate) fn list(named: &[String]) -> Option<String> {
     list_some(named, NAMED)
 }
 
-/// The same, up to so many.
+/// The same, with at most `most` names.
 pub(crate) fn list_some(named: &[String], most: usize) -> Option<String> {
     let shown = named[..named.len().min(most)].join(", ");
     match named.len().saturating_sub(most) {

@@ -5,7 +5,6 @@
 //! is run. Files that no commit would take (secrets, huge ones) are not shown.
 
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +20,7 @@ use crate::git::repository::Repository;
 use crate::paths::absolute;
 use crate::tree::guard::{Limits, guard};
 use ralph_base::disk::remove_tree;
-use ralph_base::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
+use ralph_base::files::{copy_with_time, create_private_folder, read_if_present, write_whole};
 
 /// How much of a diff is read.
 const MOST_BYTES: usize = 16 << 20;
@@ -97,34 +96,20 @@ impl Diffs {
         Ok(diff::changed_files(&answer))
     }
 
-    /// The diff of a parked attempt, from its folder; empty where it has none.
+    /// The diff of a parked attempt, given its folder; empty where it has none. It is made from the
+    /// attempt's commit, which is there before the file with the diff is.
     pub fn parked(&self, folder: &Path) -> Result<Diff> {
-        let path = folder.join("changes.diff");
-        let file = match fs::File::open(&path) {
-            Err(error) if absent(&error) => return self.parked_just_now(folder),
-            other => other.tried("open", &path)?,
-        };
-        let mut bytes = Vec::new();
-        let mut start = file.take(MOST_BYTES as u64 + 1);
-        start.read_to_end(&mut bytes).tried("read", &path)?;
-        let is_cut = bytes.len() > MOST_BYTES;
-        bytes.truncate(MOST_BYTES);
-        Ok(diff::parse(&bytes, is_cut))
-    }
-
-    /// The same from the attempt's commit, which is there before its diff is written.
-    fn parked_just_now(&self, folder: &Path) -> Result<Diff> {
         let names = folder.iter().rev().filter_map(|name| name.to_str());
         let names: Vec<&str> = names.take(3).collect();
         let [label, "attempts", run] = names[..] else {
             return Ok(Diff::default());
         };
-        let name = format!("refs/parked/{run}/{label}");
-        let Ok(id) = fs::read_to_string(self.vault.join("store").join(name)) else {
+        let name = format!("store/refs/parked/{run}/{label}");
+        let Some(id) = read_if_present(&self.vault.join(name))? else {
             return Ok(Diff::default());
         };
-        let id = id.trim();
-        self.between(&format!("{id}^"), id)
+        let id = String::from_utf8_lossy(&id);
+        self.between(&format!("{}^", id.trim()), id.trim())
     }
 
     fn of_commits(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {

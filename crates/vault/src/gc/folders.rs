@@ -1,6 +1,6 @@
 //! Snapshots, trash and logs: which belong to runs that go, and which to no run at all.
 //!
-//! Trash names no run, and what a crash leaves is named by no step; both are told by their time.
+//! Trash names no run, and what a crash leaves is named by no step; both are sorted by their time.
 //! Whatever is older than the first run that stays belongs to none that stays.
 
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ impl<'a> Folders<'a> {
         found.sort_snapshots(vault, lines)?;
         found.sort_logs(vault)?;
         found.sort_trash(vault)?;
-        // Nobody else is at work here: these were being written when a process was killed.
+        // The vault is locked, so these were being written when a process was killed.
         for path in listing(vault.folder())? {
             if name(&path).starts_with(TEMPORARY) {
                 found.orphan(path);

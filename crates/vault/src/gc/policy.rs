@@ -180,6 +180,15 @@ pub enum StoreRow {
     },
 }
 
+impl StoreRow {
+    pub fn gone(&self) -> Tally {
+        match self {
+            Self::Known { gone } => *gone,
+            Self::LeftAlone { .. } => Tally::default(),
+        }
+    }
+}
+
 /// What a housekeeping removes, or has removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Housekeeping {
@@ -210,10 +219,7 @@ pub struct Housekeeping {
 impl Housekeeping {
     /// True where there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        let objects = match &self.store {
-            StoreRow::Known { gone } => gone.count,
-            StoreRow::LeftAlone { .. } => 0,
-        };
+        let objects = self.store.gone().count;
         let vaults = self.vaults.iter().filter(|row| row.fate == Fate::Goes);
         self.runs.is_empty()
             && self.orphans.count + self.copies.count + objects + vaults.count() == 0

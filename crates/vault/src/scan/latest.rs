@@ -53,12 +53,12 @@ impl Tree {
         self.last_scan = LastScan::Unknown;
     }
 
-    /// The tree is what the checkpoint says, and nobody had the time to change it.
+    /// The tree is what the checkpoint says, and only this program ran since.
     pub(crate) fn mark_clean(&mut self) {
         self.last_scan = LastScan::Clean;
     }
 
-    /// Nobody can have changed the tree since it was what the checkpoint says.
+    /// True where only this program ran since the tree was what the checkpoint says.
     pub(crate) fn is_clean(&self) -> bool {
         matches!(self.last_scan, LastScan::Clean)
     }

@@ -1,5 +1,5 @@
 //! Room on the disk: looked at before anything is copied or committed, so that a full disk is said
-//! in time and in plain words, not found out half-way.
+//! before a step begins, not in the middle of it.
 
 use std::path::Path;
 

@@ -70,13 +70,11 @@ pub enum Lane {
 /// One path of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
     pub kind: Kind,
-    /// Its fields when it was looked at.
+    /// Its fields when it was scanned.
     pub stat: Stat,
     /// Where its bytes are.
     pub content: Content,
-    /// What becomes of it.
     pub lane: Lane,
 }
 

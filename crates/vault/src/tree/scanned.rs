@@ -14,7 +14,7 @@ use crate::tree::walk::Walk;
 pub(crate) struct Clean {
     /// The object.
     pub id: ObjectId,
-    /// What the index says of the file, where nobody has compared the two.
+    /// What the index says of the file, where the two were not compared.
     pub staged: Option<Staged>,
 }
 

@@ -1,5 +1,5 @@
 //! A manifest as bytes: whole, or as the difference to an earlier one. Ends with a checksum, so
-//! that half a file is never taken for a manifest.
+//! that half a file is never read as a manifest.
 
 use imbl::ordmap::DiffItem;
 

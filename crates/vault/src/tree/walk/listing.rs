@@ -112,7 +112,7 @@ impl Listing {
     }
 }
 
-/// What becomes of a name.
+/// What the walk does with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It is looked at.
