@@ -3,7 +3,7 @@
 pub mod changed;
 pub(crate) mod guarding;
 pub(crate) mod keeping;
-pub(crate) mod latest;
+pub(crate) mod last_scan;
 pub(crate) mod modules;
 pub(crate) mod room;
 pub(crate) mod skipped;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use keeping::Keeper;
 use keeping::large::LargeCopies;
-use latest::LastScan;
+use last_scan::LastScan;
 use modules::walk_modules;
 use skipped::SkippedFolders;
 
@@ -28,7 +28,7 @@ use crate::stat::now_ns;
 use crate::tree::guard::Limits;
 use crate::tree::manifest::Manifest;
 use crate::tree::scanned::{Known, Taken, any_below, below, under_any};
-use crate::tree::walk::{Ground, Walk, look, walk};
+use crate::tree::walk::{Ground, Walk, stat_path, walk};
 use ralph_base::files::shortened;
 
 /// No call takes a longer path.
@@ -215,7 +215,7 @@ fn walk_folders(
     for start in starts {
         whole.extend(walk(ground, start)?);
         if !start.is_empty() {
-            base.suspect(start, look(top, start)?, &mut whole.suspects);
+            base.suspect(start, stat_path(top, start)?, &mut whole.suspects);
         }
     }
     Ok(whole)

@@ -22,8 +22,8 @@ use crate::repo::Places;
 use crate::repo::objects::raw_path;
 use crate::stat::now_ns;
 use crate::tree::manifest::{Changes, Content, Entry, Found, Kind, Lane, Manifest, Suspects};
-use crate::tree::scanned::{FirstIndex, Likeness};
-use crate::tree::walk::look;
+use crate::tree::scanned::{CleanCheck, FirstIndex};
+use crate::tree::walk::stat_path;
 use ralph_base::files::{FileError, Tried, absent, place};
 use ralph_base::kill_point::{Point, reached};
 use ralph_base::sparse;
@@ -112,9 +112,9 @@ impl Keeper<'_> {
     }
 
     /// How a file stands to the object that the index names.
-    fn likeness(&self, found: &Found) -> Likeness {
+    fn check_clean(&self, found: &Found) -> CleanCheck {
         self.index
-            .map_or(Likeness::Other, |index| index.likeness(found))
+            .map_or(CleanCheck::Dirty, |index| index.check_clean(found))
     }
 
     /// How many bytes will be copied; a file that kept its size may turn out to be the same.
@@ -126,7 +126,9 @@ impl Keeper<'_> {
             let size = found.stat.size;
             let has_same_size =
                 old.is_some_and(|old| old.kind == Kind::File && old.stat.size == size);
-            if found.kind != Kind::File || has_same_size || self.likeness(found) != Likeness::Other
+            if found.kind != Kind::File
+                || has_same_size
+                || self.check_clean(found) != CleanCheck::Dirty
             {
                 continue;
             }
@@ -159,23 +161,23 @@ impl Keeper<'_> {
         old: Option<&Entry>,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
-        let likeness = match old {
+        let check = match old {
             // What was an object and is looked at again mostly still is that object.
             Some(old)
                 if old.stat.size == found.stat.size
                     && let Content::Git(id) = old.content =>
             {
-                Likeness::Perhaps(id)
+                CleanCheck::NeedsHash(id)
             }
-            _ => self.likeness(found),
+            _ => self.check_clean(found),
         };
         let full = self.places.full(&found.path);
-        match likeness {
-            Likeness::Same(id) => return Ok(Some(Content::Git(id))),
-            Likeness::Perhaps(id) if has_bytes(&full, self.places.repository.format, id) => {
+        match check {
+            CleanCheck::Clean(id) => return Ok(Some(Content::Git(id))),
+            CleanCheck::NeedsHash(id) if has_bytes(&full, self.places.repository.format, id) => {
                 return Ok(Some(Content::Git(id)));
             }
-            Likeness::Perhaps(_) | Likeness::Other => {}
+            CleanCheck::NeedsHash(_) | CleanCheck::Dirty => {}
         }
         if lane == Lane::Ignored {
             if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
@@ -234,7 +236,7 @@ fn left_out_notice(left_out: &[String]) -> Option<Notice> {
 
 /// The entry of a file or link that lies anywhere, its bytes kept; it belongs into a commit.
 pub(crate) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
-    let Some(found) = look(full, b"")? else {
+    let Some(found) = stat_path(full, b"")? else {
         return Ok(None);
     };
     let content = match found.kind {

@@ -12,7 +12,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Taken, below};
-use crate::tree::walk::{Ground, Walk, look, walk};
+use crate::tree::walk::{Ground, Walk, stat_path, walk};
 use ralph_base::files::Tried;
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
@@ -50,7 +50,7 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         enter: &enter,
     };
     let mut whole = walk(ground, PREFIX)?;
-    let top = look(&places.repository.git_dir, b"modules")?.map(|found| Found {
+    let top = stat_path(&places.repository.git_dir, b"modules")?.map(|found| Found {
         path: PREFIX.to_vec(),
         ..found
     });

@@ -6,8 +6,6 @@
 pub(crate) mod codec;
 pub(crate) mod cursor;
 
-use std::fs;
-
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 
@@ -224,18 +222,6 @@ pub struct Found {
     pub kind: Kind,
     /// Fields that change when the content does.
     pub stat: Stat,
-}
-
-pub(crate) fn kind(metadata: &fs::Metadata) -> Kind {
-    if metadata.is_dir() {
-        Kind::Folder
-    } else if metadata.is_symlink() {
-        Kind::Link
-    } else if metadata.is_file() {
-        Kind::File
-    } else {
-        Kind::Special
-    }
 }
 
 #[cfg(test)]

@@ -33,15 +33,15 @@ impl CleanToGit {
     }
 }
 
-/// How a file stands to its object.
+/// Whether a file has the bytes of its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Likeness {
-    /// It has the same bytes.
-    Same(ObjectId),
-    /// It has the same bytes if they have this id.
-    Perhaps(ObjectId),
+pub(crate) enum CleanCheck {
+    /// It has.
+    Clean(ObjectId),
+    /// It has if its bytes have this id.
+    NeedsHash(ObjectId),
     /// It has others, or another mode.
-    Other,
+    Dirty,
 }
 
 /// The work tree now, against a base.
@@ -114,9 +114,9 @@ impl FirstIndex {
 
     /// How a file that was looked at stands to the object the index names. The rules are git's, but
     /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
-    pub(crate) fn likeness(&self, found: &Found) -> Likeness {
+    pub(crate) fn check_clean(&self, found: &Found) -> CleanCheck {
         let Some(clean) = self.clean.get(&found.path) else {
-            return Likeness::Other;
+            return CleanCheck::Dirty;
         };
         // A file that changed since git looked at it is not what git saw; and a file system may
         // keep time in whole seconds.
@@ -124,25 +124,25 @@ impl FirstIndex {
             && found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
         let Some(staged) = clean.staged else {
             return if is_older {
-                Likeness::Same(clean.id)
+                CleanCheck::Clean(clean.id)
             } else if self.may_be_converted {
-                Likeness::Perhaps(clean.id)
+                CleanCheck::NeedsHash(clean.id)
             } else {
-                Likeness::Other
+                CleanCheck::Dirty
             };
         };
         let is_executable = found.stat.mode & 0o100 != 0;
         if (staged.mode == 0o100_755) != is_executable {
-            return Likeness::Other;
+            return CleanCheck::Dirty;
         }
         if is_older && staged.stat.is_of(&found.stat) && staged.stat.is_before(self.index_second) {
-            return Likeness::Same(clean.id);
+            return CleanCheck::Clean(clean.id);
         }
         // Git writes no size where it wants the file to be read.
         match staged.stat.size {
-            0 => Likeness::Perhaps(clean.id),
-            _ if staged.stat.has_size(found.stat.size) => Likeness::Perhaps(clean.id),
-            _ => Likeness::Other,
+            0 => CleanCheck::NeedsHash(clean.id),
+            _ if staged.stat.has_size(found.stat.size) => CleanCheck::NeedsHash(clean.id),
+            _ => CleanCheck::Dirty,
         }
     }
 }

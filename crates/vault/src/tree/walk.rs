@@ -16,17 +16,17 @@ mod queue;
 mod tests;
 mod worker;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use queue::Queue;
+use rustix::io::Errno;
 use worker::Worker;
 
 use super::manifest::{Manifest, Suspects};
 use crate::paths::absolute;
-use crate::stat::stat;
-use crate::tree::manifest::{Found, kind};
-use ralph_base::files::{FileError, absent};
+use crate::tree::manifest::Found;
+use ralph_base::files::FileError;
 use ralph_base::os::processors;
 
 /// More threads than this only wait for the same folders.
@@ -122,15 +122,15 @@ pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
 }
 
 /// The stat fields of one path now; none where nothing is there.
-pub(crate) fn look(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
+pub(crate) fn stat_path(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
     let full = absolute(top, path);
-    match fs::symlink_metadata(&full) {
-        Ok(metadata) => Ok(Some(Found {
+    match rustix::fs::lstat(&full) {
+        Ok(stat) => Ok(Some(Found {
             path: path.to_vec(),
-            kind: kind(&metadata),
-            stat: stat(&metadata),
+            kind: listing::kind(&stat),
+            stat: listing::fields(&stat),
         })),
-        Err(error) if absent(&error) => Ok(None),
-        Err(error) => Err(FileError::new("look at", &full, error)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(FileError::new("look at", &full, error.into())),
     }
 }

@@ -9,7 +9,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
 use crate::stat::now_ns;
 use crate::tree::scanned::{Known, Taken};
-use crate::tree::walk::{Walk, look};
+use crate::tree::walk::{Walk, stat_path};
 
 /// What is known of the tree without another walk.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Tree {
             ..Walk::default()
         };
         for path in paths {
-            let found = look(&repo.places.repository.work_tree, path)?;
+            let found = stat_path(&repo.places.repository.work_tree, path)?;
             match (found, scanned.manifest.entries.contains_key(path)) {
                 (Some(found), true) => walk.suspects.touched.push(found),
                 (None, false) => {}
