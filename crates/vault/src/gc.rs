@@ -80,28 +80,29 @@ impl Checkpoints {
         let vault = &self.repo.places.vault;
         let mut found = Folders::find(vault, &past, &lines, &goes)?;
         let (refs, refs_stay) = self.repo.sort_refs(&goes, &found)?;
+        let needs = self.repo.needs(&found, &stays, &refs_stay);
         let mut copies = Tally::default();
-        let (row, mut store) = match self.repo.needs(&found, &stays, &refs_stay) {
+        match &needs {
             Ok(needs) => {
-                for copy in self.repo.needless_copies(&needs)? {
+                for copy in self.repo.needless_copies(needs)? {
                     copies.add(measure(&copy));
                     found.paths.push(copy);
-                }
-                match self.log.state.open_run() {
-                    Some(_) => left_alone("a run is open".to_owned()),
-                    None => self.repo.plan_store(needs).map_or_else(
-                        |error| {
-                            left_alone(format!("what is needed could not be found out ({error})"))
-                        },
-                        |plan| (StoreRow::Known { gone: plan.gone }, plan),
-                    ),
                 }
             }
             Err(error) => {
                 let note = format!("copies of files are left alone: {error}");
                 found.notes.push(note);
-                left_alone(error.to_string())
             }
+        }
+        let (row, mut store) = match needs {
+            Err(error) => left_alone(error.to_string()),
+            Ok(_) if self.open_run().is_some() => left_alone("a run is open".to_owned()),
+            Ok(needs) => match self.repo.plan_store(needs) {
+                Ok(plan) => (StoreRow::Known { gone: plan.gone }, plan),
+                Err(error) => {
+                    left_alone(format!("what is needed could not be found out ({error})"))
+                }
+            },
         };
         let bytes_before = self.vault_bytes()?;
         let freed = found.bytes() + copies.bytes + store.gone.bytes;
