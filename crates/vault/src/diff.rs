@@ -5,9 +5,11 @@ mod listing;
 mod paths;
 pub(crate) mod shown;
 
-use paths::Header;
+use paths::{header_path, unquoted};
 
-pub use listing::{ChangedFile, changed_files};
+use crate::paths::show;
+
+pub use listing::changed_files;
 
 /// How many lines are kept.
 const MOST_LINES: usize = 20_000;
@@ -52,7 +54,7 @@ pub struct Cut {
 }
 
 /// One file of a diff.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiff {
     /// Its path now, or the last one it had.
     pub path: String,
@@ -64,18 +66,19 @@ pub struct FileDiff {
     pub added: usize,
     /// How many lines went.
     pub removed: usize,
-    /// Its content is not text.
+    /// Its content is not text, so that no lines are counted.
     pub binary: bool,
-    /// Its lines.
+    /// Its lines; none in a list of changed files.
     pub lines: Vec<DiffLine>,
 }
 
 /// What happened to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileStatus {
     /// It is new.
     Added,
     /// Its content or mode is another.
+    #[default]
     Modified,
     /// It is gone.
     Deleted,
@@ -126,31 +129,33 @@ pub enum LineKind {
 /// Reads what `git diff` printed; `unread` where there was more of it.
 pub fn parse(bytes: &[u8], unread: bool) -> Diff {
     let mut parser = Parser::default();
-    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
-    while let Some(line) = lines.next() {
-        // What follows the last line end is no line.
-        if line.is_empty() && lines.peek().is_none() {
-            break;
-        }
+    let whole_lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    for line in whole_lines.split(|byte| *byte == b'\n') {
         parser.line(line);
     }
-    parser.finish(unread)
+    parser.close();
+    let cut = Cut {
+        lines: parser.cut_lines,
+        unread,
+        new_files: 0,
+    };
+    let files = parser.files;
+    Diff { files, cut: None }.without(cut)
 }
 
 #[derive(Debug, Default)]
 struct Parser {
     files: Vec<FileDiff>,
-    file: Option<Open>,
+    file: Option<OpenFile>,
     kept_lines: usize,
     kept_bytes: usize,
     cut_lines: usize,
 }
 
 /// The file whose part of the diff is being read.
-#[derive(Debug)]
-struct Open {
+#[derive(Debug, Default)]
+struct OpenFile {
     diff: FileDiff,
-    header: Header,
     old_mode: String,
     /// Lines of the hunk that are still to come, before and after.
     left: (usize, usize),
@@ -160,114 +165,42 @@ struct Open {
 
 impl Parser {
     fn line(&mut self, line: &[u8]) {
-        if let Some(open) = &mut self.file
-            && open.left != (0, 0)
+        let is_in_hunk = self.file.as_ref().is_some_and(|file| file.left != (0, 0));
+        if let Some(names) = line.strip_prefix(b"diff --git ")
+            && !is_in_hunk
         {
-            self.content(line);
-        } else if let Some(names) = line.strip_prefix(b"diff --git ") {
             self.close();
-            self.file = Some(Open::new(Header::read(names)));
-        } else {
-            self.about(line);
+            let file = self.file.get_or_insert_default();
+            file.diff.path = header_path(names);
+        } else if let Some(file) = &mut self.file
+            && let Some(shown) = if is_in_hunk {
+                Some(file.content(line))
+            } else {
+                file.about(line)
+            }
+        {
+            self.keep(shown);
         }
     }
 
-    /// A line inside of a hunk.
-    fn content(&mut self, line: &[u8]) {
-        let Some(open) = &mut self.file else {
+    fn keep(&mut self, line: DiffLine) {
+        let Some(file) = &mut self.file else {
             return;
         };
-        let (sign, text) = match line.split_first() {
-            Some((sign, text)) => (*sign, text),
-            None => (b' ', line),
-        };
-        let ends_with_return = usize::from(text.ends_with(b"\r"));
-        let kind = match sign {
-            b'+' => {
-                open.diff.added += 1;
-                open.left.1 = open.left.1.saturating_sub(1);
-                open.returns.1 += ends_with_return;
-                LineKind::Added
-            }
-            b'-' => {
-                open.diff.removed += 1;
-                open.left.0 = open.left.0.saturating_sub(1);
-                open.returns.0 += ends_with_return;
-                LineKind::Removed
-            }
-            b'\\' => return self.no_newline(),
-            _ => {
-                open.left.0 = open.left.0.saturating_sub(1);
-                open.left.1 = open.left.1.saturating_sub(1);
-                LineKind::Context
-            }
-        };
-        self.keep(kind, &shown(text));
-    }
-
-    /// A line of a file's head, or between two hunks.
-    fn about(&mut self, line: &[u8]) {
-        let Some(open) = &mut self.file else {
-            return;
-        };
-        let text = String::from_utf8_lossy(line);
-        if let Some(left) = hunk(&text) {
-            open.left = left;
-            self.keep(LineKind::Hunk, &shown(line));
-        } else if line.starts_with(b"\\") {
-            self.no_newline();
-        } else if let Some(path) = line.strip_prefix(b"--- ") {
-            open.header.found_old(path);
-        } else if let Some(path) = line.strip_prefix(b"+++ ") {
-            open.header.found_new(path);
-        } else if let Some(path) = line.strip_prefix(b"rename from ") {
-            open.diff.status = FileStatus::Renamed;
-            open.header.moved_from(path);
-        } else if let Some(path) = line.strip_prefix(b"rename to ") {
-            open.header.moved_to(path);
-        } else if let Some(path) = line.strip_prefix(b"copy to ") {
-            open.diff.status = FileStatus::Added;
-            open.header.moved_to(path);
-        } else if text.starts_with("new file mode ") {
-            open.diff.status = FileStatus::Added;
-        } else if text.starts_with("deleted file mode ") {
-            open.diff.status = FileStatus::Deleted;
-        } else if let Some(mode) = text.strip_prefix("old mode ") {
-            mode.clone_into(&mut open.old_mode);
-        } else if let Some(mode) = text.strip_prefix("new mode ") {
-            let note = format!("mode {} → {mode}", open.old_mode);
-            self.keep(LineKind::Note, &note);
-        } else if text.starts_with("Binary files ") || text == "GIT binary patch" {
-            open.diff.binary = true;
-            self.keep(LineKind::Note, "binary file");
-        }
-    }
-
-    fn no_newline(&mut self) {
-        self.keep(LineKind::Note, "no newline at end of file");
-    }
-
-    fn keep(&mut self, kind: LineKind, text: &str) {
-        let Some(open) = &mut self.file else {
-            return;
-        };
-        if self.kept_lines >= MOST_LINES || self.kept_bytes + text.len() > MOST_BYTES {
+        if self.kept_lines >= MOST_LINES || self.kept_bytes + line.text.len() > MOST_BYTES {
             self.cut_lines += 1;
             return;
         }
         self.kept_lines += 1;
-        self.kept_bytes += text.len();
-        let text = text.to_owned();
-        open.diff.lines.push(DiffLine { kind, text });
+        self.kept_bytes += line.text.len();
+        file.diff.lines.push(line);
     }
 
     fn close(&mut self) {
-        if let Some(open) = &self.file
-            && open.changes_line_ends()
-        {
-            self.keep(LineKind::Note, "line endings changed");
+        if self.file.as_ref().is_some_and(OpenFile::changes_line_ends) {
+            self.keep(note("line endings changed"));
         }
-        let Some(file) = self.file.take().map(Open::finish) else {
+        let Some(file) = self.file.take().map(|file| file.diff) else {
             return;
         };
         // Git says a change of type as one file that goes and another that comes.
@@ -286,38 +219,74 @@ impl Parser {
             _ => self.files.push(file),
         }
     }
-
-    fn finish(mut self, unread: bool) -> Diff {
-        self.close();
-        let diff = Diff {
-            files: self.files,
-            cut: None,
-        };
-        diff.without(Cut {
-            lines: self.cut_lines,
-            unread,
-            new_files: 0,
-        })
-    }
 }
 
-impl Open {
-    fn new(header: Header) -> Self {
-        Self {
-            diff: FileDiff {
-                path: String::new(),
-                old_path: None,
-                status: FileStatus::Modified,
-                added: 0,
-                removed: 0,
-                binary: false,
-                lines: Vec::new(),
-            },
-            header,
-            old_mode: String::new(),
-            left: (0, 0),
-            returns: (0, 0),
+impl OpenFile {
+    /// A line inside of a hunk.
+    fn content(&mut self, line: &[u8]) -> DiffLine {
+        let (sign, text) = match line.split_first() {
+            Some((sign, text)) => (*sign, text),
+            None => (b' ', line),
+        };
+        let ends_with_return = usize::from(text.ends_with(b"\r"));
+        let (before, after) = &mut self.left;
+        let kind = match sign {
+            b'+' => {
+                self.diff.added += 1;
+                *after = after.saturating_sub(1);
+                self.returns.1 += ends_with_return;
+                LineKind::Added
+            }
+            b'-' => {
+                self.diff.removed += 1;
+                *before = before.saturating_sub(1);
+                self.returns.0 += ends_with_return;
+                LineKind::Removed
+            }
+            b'\\' => return no_newline(),
+            _ => {
+                *before = before.saturating_sub(1);
+                *after = after.saturating_sub(1);
+                LineKind::Context
+            }
+        };
+        let text = shown(text);
+        DiffLine { kind, text }
+    }
+
+    /// A line of a file's head, or between two hunks.
+    fn about(&mut self, line: &[u8]) -> Option<DiffLine> {
+        let text = String::from_utf8_lossy(line);
+        let name = |path: &[u8]| show(&unquoted(path));
+        if let Some(left) = hunk(&text) {
+            self.left = left;
+            let (kind, text) = (LineKind::Hunk, shown(line));
+            return Some(DiffLine { kind, text });
         }
+        if line.starts_with(b"\\") {
+            return Some(no_newline());
+        }
+        if let Some(path) = line.strip_prefix(b"rename from ") {
+            self.diff.status = FileStatus::Renamed;
+            self.diff.old_path = Some(name(path));
+        } else if let Some(path) = line.strip_prefix(b"rename to ") {
+            self.diff.path = name(path);
+        } else if let Some(path) = line.strip_prefix(b"copy to ") {
+            self.diff.status = FileStatus::Added;
+            self.diff.path = name(path);
+        } else if text.starts_with("new file mode ") {
+            self.diff.status = FileStatus::Added;
+        } else if text.starts_with("deleted file mode ") {
+            self.diff.status = FileStatus::Deleted;
+        } else if let Some(mode) = text.strip_prefix("old mode ") {
+            mode.clone_into(&mut self.old_mode);
+        } else if let Some(mode) = text.strip_prefix("new mode ") {
+            return Some(note(&format!("mode {} → {mode}", self.old_mode)));
+        } else if text.starts_with("Binary files ") || text == "GIT binary patch" {
+            self.diff.binary = true;
+            return Some(note("binary file"));
+        }
+        None
     }
 
     fn changes_line_ends(&self) -> bool {
@@ -325,20 +294,17 @@ impl Open {
         let is_both_ways = self.diff.added > 0 && self.diff.removed > 0;
         is_both_ways && (before > 0) != (after > 0)
     }
+}
 
-    fn finish(self) -> FileDiff {
-        let (old, new) = self.header.paths();
-        let mut diff = self.diff;
-        let (path, old) = if diff.status == FileStatus::Deleted {
-            (old, None)
-        } else {
-            let is_renamed = diff.status == FileStatus::Renamed;
-            (new, is_renamed.then_some(old))
-        };
-        diff.path = path;
-        diff.old_path = old;
-        diff
+fn note(text: &str) -> DiffLine {
+    DiffLine {
+        kind: LineKind::Note,
+        text: text.to_owned(),
     }
+}
+
+fn no_newline() -> DiffLine {
+    note("no newline at end of file")
 }
 
 /// How many lines a hunk has before and after, if the line begins one.

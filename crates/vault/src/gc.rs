@@ -29,8 +29,7 @@ use store::StorePlan;
 use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
-use crate::journal::steps::{self, Journal, Line};
-use crate::repo::Repo;
+use crate::journal::steps::{Journal, Line};
 use crate::repo::objects::ObjectLinks;
 use crate::session::{Checkpoints, barriers};
 use ralph_base::disk::{measure, remove_tree};
@@ -40,12 +39,11 @@ use ralph_base::ids::RunId;
 /// What goes, found out while the vault is locked.
 #[derive(Debug)]
 pub struct GcPlan {
-    /// What is told of it.
     pub report: Housekeeping,
     goes: BTreeSet<RunId>,
-    folders: Vec<PathBuf>,
     refs: Vec<String>,
-    copies: Vec<PathBuf>,
+    /// Snapshots, trash, logs, copies and objects.
+    paths: Vec<PathBuf>,
     store: StorePlan,
 }
 
@@ -54,25 +52,17 @@ pub struct GcPlan {
 pub enum Stage {
     Journal,
     Refs,
-    Folders,
-    Copies,
-    Objects,
+    Packs,
+    Files,
 }
 
 /// Before anything is removed, nothing names it any more.
-pub const STAGES: [Stage; 5] = [
-    Stage::Journal,
-    Stage::Refs,
-    Stage::Folders,
-    Stage::Copies,
-    Stage::Objects,
-];
+pub const STAGES: [Stage; 4] = [Stage::Journal, Stage::Refs, Stage::Packs, Stage::Files];
 
 impl Checkpoints {
     /// The runs of this work tree, in the order they began.
     pub fn past_runs(&self) -> Result<Vec<PastRun>> {
-        let lines = self.repo.read_journal()?;
-        Ok(runs::of_journal(&lines, &self.log.state))
+        Ok(runs::of_journal(&self.journal_lines()?, &self.log.state))
     }
 
     /// Says what goes with these runs, and what belongs to no run; removes nothing.
@@ -82,49 +72,59 @@ impl Checkpoints {
             // What the repository has by now need not be kept twice.
             self.repo.link_objects()?;
         }
-        let lines = self.repo.read_journal()?;
+        let lines = self.journal_lines()?;
         let mut stays = lines.clone();
         stays.retain(|line| !goes.contains(&line.run));
         self.refuse_to_forget(lines.len(), &stays)?;
         let past = runs::of_journal(&lines, &self.log.state);
-        let all_runs = past.len();
         let vault = &self.repo.places.vault;
-        let found = Folders::find(vault, &past, &lines, &goes)?;
-        let bytes_before = measure(vault.folder());
-        let (refs_go, refs_stay) = self.repo.sort_refs(&goes, &found)?;
+        let mut found = Folders::find(vault, &past, &lines, &goes)?;
+        let (refs, refs_stay) = self.repo.sort_refs(&goes, &found)?;
         let needs = self.repo.needs(&found, &stays, &refs_stay);
-        let mut notes = found.notes.clone();
-        let (copies, room) = match &needs {
-            Ok(needs) => self.repo.needless_copies(needs)?,
-            Err(error) => {
-                notes.push(format!("copies of files are left alone: {error}"));
-                (Vec::new(), Tally::default())
+        let mut copies = Tally::default();
+        match &needs {
+            Ok(needs) => {
+                for copy in self.repo.needless_copies(needs)? {
+                    copies.add(measure(&copy));
+                    found.paths.push(copy);
+                }
             }
+            Err(error) => {
+                let note = format!("copies of files are left alone: {error}");
+                found.notes.push(note);
+            }
+        }
+        let (row, mut store) = match needs {
+            Err(error) => left_alone(error.to_string()),
+            Ok(_) if self.open_run().is_some() => left_alone("a run is open".to_owned()),
+            Ok(needs) => match self.repo.plan_store(needs) {
+                Ok(plan) => (StoreRow::Known { gone: plan.gone }, plan),
+                Err(error) => {
+                    left_alone(format!("what is needed could not be found out ({error})"))
+                }
+            },
         };
-        let (store, row) = match needs {
-            Ok(needs) => self.plan_store(needs),
-            Err(error) => StorePlan::nothing(error.to_string()),
-        };
-        let freed = found.bytes() + room.bytes + freed_objects(&row);
+        let bytes_before = self.vault_bytes()?;
+        let freed = found.bytes() + copies.bytes + store.gone.bytes;
+        found.paths.append(&mut store.files);
         let report = Housekeeping {
-            vault: self.repo.places.vault.folder().display().to_string(),
+            vault: vault.folder().display().to_string(),
             done: false,
-            kept_runs: all_runs - found.rows.len(),
+            kept_runs: past.len() - found.rows.len(),
             bytes_before,
             bytes_after: bytes_before.saturating_sub(freed),
             runs: found.rows,
             orphans: found.orphans,
-            copies: room,
+            copies,
             store: row,
             vaults: Vec::new(),
-            notes,
+            notes: found.notes,
         };
         Ok(GcPlan {
             report,
             goes,
-            folders: found.paths,
-            refs: refs_go,
-            copies,
+            refs,
+            paths: found.paths,
             store,
         })
     }
@@ -139,34 +139,27 @@ impl Checkpoints {
 
     /// How much room the vault takes up; what it shares with the repository is not counted.
     pub fn vault_bytes(&self) -> Result<u64> {
-        let places = &self.repo.places;
-        Ok(measure(places.vault.folder()))
+        Ok(measure(self.vault_folder()))
     }
 
     pub fn carry_out_stage(&mut self, plan: &GcPlan, stage: Stage) -> Result<()> {
         match stage {
             Stage::Journal => self.forget_runs(&plan.goes),
             Stage::Refs => self.repo.delete_refs(&plan.refs),
-            Stage::Folders => {
-                let (places, paths) = (&self.repo.places, plan.folders.clone());
+            Stage::Packs => self.repo.replace_packs(&plan.store),
+            Stage::Files => {
                 // The journal must not come back naming what is gone.
-                sync_file_system(places.vault.folder())?;
-                Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
-            }
-            Stage::Copies => {
-                let paths = plan.copies.clone();
-                Ok(paths.iter().try_for_each(|path| remove_tree(path))?)
-            }
-            Stage::Objects => {
-                let done = self.repo.carry_out_store(&plan.store);
+                sync_file_system(self.vault_folder())?;
+                let mut paths = plan.paths.iter();
+                paths.try_for_each(|path| remove_tree(path))?;
                 // What was linked once may be gone from the store.
                 *self.repo.links.borrow_mut() = ObjectLinks::default();
-                done
+                Ok(())
             }
         }
     }
 
-    /// Writes the journal without some runs, and goes on with the new one.
+    /// Writes the journal without some runs, and opens the new one.
     fn forget_runs(&mut self, goes: &BTreeSet<RunId>) -> Result<()> {
         if goes.is_empty() {
             return Ok(());
@@ -198,16 +191,7 @@ impl Checkpoints {
     }
 }
 
-impl Repo {
-    fn read_journal(&self) -> Result<Vec<Line>> {
-        let path = self.places.vault.journal();
-        Ok(steps::read(&path)?)
-    }
-}
-
-const fn freed_objects(row: &StoreRow) -> u64 {
-    match row {
-        StoreRow::Known { gone } => gone.bytes,
-        StoreRow::LeftAlone { .. } => 0,
-    }
+/// All objects stay, for a reason.
+fn left_alone(reason: String) -> (StoreRow, StorePlan) {
+    (StoreRow::LeftAlone { reason }, StorePlan::default())
 }

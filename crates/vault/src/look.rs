@@ -11,20 +11,8 @@ use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{PastRun, Tally};
 use crate::git::repository::Repository;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
-use crate::journal::steps;
+use crate::journal::steps::{self, JournalHealth};
 use crate::store::{Vault, VaultError, where_now};
-use ralph_base::files::read_if_present;
-
-/// Whether a journal can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JournalHealth {
-    /// All of it.
-    Whole,
-    /// But for the last line, which a crash cut off; the next start mends that.
-    Torn,
-    /// It is damaged, or a newer ralphtool wrote it.
-    Damaged,
-}
 
 /// What a vault says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +33,7 @@ pub struct Look {
 
 /// Looks at a vault.
 pub fn look(vault: &Path) -> Result<Look> {
-    let path = vault.join("journal");
-    let lines = steps::read(&path)?;
-    let bytes = read_if_present(&path)?.unwrap_or_default();
+    let (lines, journal) = steps::read_checked(&vault.join("journal"))?;
     let state = RunState::from_journal(&lines);
     let open = state.open_run();
     Ok(Look {
@@ -60,7 +46,7 @@ pub fn look(vault: &Path) -> Result<Look> {
             (None, None) => None,
         },
         open,
-        journal: health(&bytes, lines.len()),
+        journal,
     })
 }
 
@@ -72,7 +58,7 @@ pub fn strays(folder: &Path) -> Result<Tally> {
     Ok(Folders::find(&vault, &runs, &lines, &BTreeSet::new())?.orphans)
 }
 
-/// A step that the next start only has to go on with.
+/// A step that the next start only has to complete.
 const HALF_DONE: (&str, &str) = ("a step was half done", "it is carried out to its end");
 
 /// What a run was in the middle of, and what the next start does about it.
@@ -92,32 +78,10 @@ fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// How much of a journal its whole lines are.
-fn health(bytes: &[u8], whole: usize) -> JournalHealth {
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    match &lines[whole.min(lines.len())..] {
-        [] => JournalHealth::Whole,
-        [last] if !has_checksum(last) => JournalHealth::Torn,
-        _ => JournalHealth::Damaged,
-    }
-}
-
-/// True for a whole line with the right checksum, whatever it says.
-fn has_checksum(line: &[u8]) -> bool {
-    let Some((checksum, json)) = line
-        .strip_suffix(b"\n")
-        .and_then(|line| line.split_at_checked(8))
-    else {
-        return false;
-    };
-    let json = json.strip_prefix(b" ").unwrap_or_default();
-    checksum == format!("{:08x}", crc32fast::hash(json)).as_bytes()
-}
-
-/// The run that can be gone on with, looked up as [`peek`] does: the open one, else the kept one.
+/// The run that can be resumed, looked up as [`peek`] does: the open one, else the kept one.
 pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = Vault::folder_for(state_directory, repository);
-    let state = RunState::from_journal(&crate::journal::steps::read(&folder.join("journal"))?);
+    let state = RunState::from_journal(&steps::read(&folder.join("journal"))?);
     let last = state.open_run().or_else(|| state.kept().map(Current::seen));
     Ok(last.map(|run| OpenRun {
         plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
@@ -128,7 +92,7 @@ pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Opti
 /// The open run of a work tree, looked up without the lock and without touching anything.
 pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = Vault::folder_for(state_directory, repository);
-    Ok(crate::look::look(&folder)?.open)
+    Ok(look(&folder)?.open)
 }
 
 /// Says which run has the repository, and where.
@@ -152,45 +116,4 @@ pub(crate) fn describe_owner(error: VaultError) -> CheckpointError {
              repositories: `git clone {place} DIR`"
         ),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::steps::{Journal, Line, Step};
-    use pretty_assertions::assert_eq;
-    use ralph_base::ids::RunId;
-
-    #[test]
-    fn a_torn_journal_is_told_from_a_damaged_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        assert_eq!(look(folder.path()).unwrap().journal, JournalHealth::Whole);
-        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
-        for step in [Step::Begun, Step::Saved] {
-            let line = Line {
-                run: RunId("r".to_owned()),
-                at: jiff::Timestamp::UNIX_EPOCH,
-                uptime: None,
-                step,
-            };
-            journal.write(&line).unwrap();
-        }
-        let health = || look(folder.path()).unwrap().journal;
-        let whole = std::fs::read(&path).unwrap();
-        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-        assert_eq!(health(), JournalHealth::Whole);
-        for cut in first + 1..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            assert_eq!(health(), JournalHealth::Torn);
-        }
-        let mut damaged = whole.clone();
-        damaged[20] ^= 1;
-        std::fs::write(&path, &damaged).unwrap();
-        assert_eq!(health(), JournalHealth::Damaged);
-        let json = r#"{"run":"r","at":"1970-01-01T00:00:00Z","step":"invented_later"}"#;
-        let newer = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-        std::fs::write(&path, [whole, newer.into_bytes()].concat()).unwrap();
-        assert_eq!(health(), JournalHealth::Damaged);
-    }
 }

@@ -9,11 +9,10 @@ use crate::git::repository::Repository;
 use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
 use crate::operations::moving::{PreparedMove, over};
 use crate::paths::show;
-use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::session::Checkpoints;
 use crate::store::Vault;
-use crate::tree::manifest::{Changes, Kind, Manifest, compare};
+use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::tree::scanned::under_any;
 use ralph_base::ids::{AttemptId, RunId};
 
@@ -82,27 +81,26 @@ impl Shelf {
     /// What an attempt had changed.
     pub fn changes_of(&self, parked: &ParkedAttempt) -> Result<ParkedChanges> {
         let (base, attempt) = read_pair(&self.vault, &parked.snapshot)?;
-        let changes = compare(&base, &attempt.manifest);
-        let entry = |path: &Vec<u8>| {
+        let mut changes = compare(&base, &attempt.manifest);
+        let is = |path: &Vec<u8>, wanted: fn(&Entry) -> bool| {
             let now = attempt.manifest.entries.get(path);
-            now.or_else(|| base.entries.get(path))
+            now.or_else(|| base.entries.get(path)).is_some_and(wanted)
         };
-        let shown = |paths: &[Vec<u8>], hidden: bool| {
-            let files = paths.iter().filter(|path| {
-                entry(path).is_some_and(|entry| {
-                    entry.kind != Kind::Folder && !(hidden && entry.is_visible())
-                })
-            });
-            files.map(|path| show(path)).collect::<Vec<String>>()
-        };
-        let ignored = [&changes.created, &changes.modified, &changes.removed];
+        changes.retain(|path| is(path, |entry| entry.kind != Kind::Folder));
+        let shown = |paths: &[Vec<u8>]| paths.iter().map(|path| show(path)).collect();
+        let Changes {
+            created,
+            modified,
+            removed,
+        } = &changes;
+        let all = created.iter().chain(modified).chain(removed);
         Ok(ParkedChanges {
-            created: shown(&changes.created, false),
-            modified: shown(&changes.modified, false),
-            removed: shown(&changes.removed, false),
-            ignored: ignored
-                .into_iter()
-                .flat_map(|paths| shown(paths, true))
+            created: shown(created),
+            modified: shown(modified),
+            removed: shown(removed),
+            ignored: all
+                .filter(|path| is(path, |entry| !entry.is_visible()))
+                .map(|path| show(path))
                 .collect(),
         })
     }
@@ -119,8 +117,7 @@ impl Shelf {
     }
 
     fn attempts_of(&self, parked: &ParkedAttempt) -> PathBuf {
-        let runs = self.vault.folder().join("runs");
-        runs.join(&parked.run.0).join("attempts")
+        self.vault.runs().join(&parked.run.0).join("attempts")
     }
 }
 
@@ -158,7 +155,7 @@ impl Checkpoints {
         only: Option<&[u8]>,
     ) -> Result<PreparedMove> {
         self.repo.refuse_operation()?;
-        let (base, attempt) = self.repo.read_pair(parked)?;
+        let (base, attempt) = read_pair(&self.repo.places.vault, &parked.snapshot)?;
         let changes = wanted(compare(&base, &attempt.manifest), only);
         if changes.count() == 0 {
             return Err(CheckpointError::refused(
@@ -208,14 +205,6 @@ impl Checkpoints {
     }
 }
 
-impl Repo {
-    fn read_pair(&self, parked: &ParkedAttempt) -> Result<(Arc<Manifest>, Snapshot)> {
-        let places = &self.places;
-        let id = parked.snapshot.clone();
-        read_pair(&places.vault, &id)
-    }
-}
-
 /// The tree an attempt began with, and the one it left.
 fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
     let attempt = Snapshot::read(vault, id)?;
@@ -227,18 +216,11 @@ fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
 }
 
 /// The changes at or below a path.
-fn wanted(changes: Changes, only: Option<&[u8]>) -> Changes {
+fn wanted(mut changes: Changes, only: Option<&[u8]>) -> Changes {
     let Some(only) = only else {
         return changes;
     };
     let only = [only.strip_suffix(b"/").unwrap_or(only).to_vec()];
-    let inside = |paths: Vec<Vec<u8>>| {
-        let paths = paths.into_iter();
-        paths.filter(|path| under_any(path, &only)).collect()
-    };
-    Changes {
-        created: inside(changes.created),
-        modified: inside(changes.modified),
-        removed: inside(changes.removed),
-    }
+    changes.retain(|path| under_any(path, &only));
+    changes
 }

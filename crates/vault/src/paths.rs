@@ -18,12 +18,24 @@ pub(crate) fn show(path: &[u8]) -> String {
 
 /// Names in a row, not all where there are many; none where there is none.
 pub(crate) fn list(named: &[String]) -> Option<String> {
-    let shown = named.get(..named.len().min(NAMED))?.join(", ");
-    match named.len().saturating_sub(NAMED) {
+    list_some(named, NAMED)
+}
+
+/// The same, with at most `most` names.
+pub(crate) fn list_some(named: &[String], most: usize) -> Option<String> {
+    let shown = named[..named.len().min(most)].join(", ");
+    match named.len().saturating_sub(most) {
         _ if named.is_empty() => None,
         0 => Some(shown),
         more => Some(format!("{shown} and {more} more")),
     }
+}
+
+/// Paths in a row, in backquotes.
+pub(crate) fn list_paths<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Option<String> {
+    let paths = paths.into_iter();
+    let named: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();
+    list(&named)
 }
 
 /// True for a path in the git directory of a submodule.

@@ -6,7 +6,7 @@ mod tests;
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
@@ -19,11 +19,9 @@ use crate::journal::steps::{Journal, Line, Step};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
-use crate::scan::latest::Latest;
 use crate::store::repository_lock::RepositoryLock;
 use crate::store::{Vault, VaultError, VaultLock};
 use crate::tree::guard::Limits;
-use crate::tree::lock;
 use ralph_base::files::{FileError, device};
 use ralph_base::ids::{AttemptId, RunId};
 
@@ -153,14 +151,7 @@ impl Checkpoints {
                 object_listings: Arc::default(),
                 is_fanned_out: false,
             },
-            tree: Tree {
-                opaque: Mutex::default(),
-                seen_large: Mutex::default(),
-                limits: Limits::DEFAULT,
-                told: RefCell::default(),
-                told_secrets: RefCell::default(),
-                latest: Latest::default(),
-            },
+            tree: Tree::new(Limits::DEFAULT),
             log: Log {
                 journal,
                 state,
@@ -199,7 +190,7 @@ impl Checkpoints {
         }
         let places = &self.repo.places;
         let snapshot = Snapshot::read(&places.vault, &current.snapshot)?;
-        lock(&self.tree.opaque).adopt(&snapshot.opaque);
+        self.tree.skipped.borrow_mut().adopt(&snapshot.opaque);
         self.tree.was_told(&snapshot);
         let snapshot = Arc::new(snapshot);
         self.loaded = Some(Arc::clone(&snapshot));

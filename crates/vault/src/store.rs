@@ -4,33 +4,31 @@
 pub mod repository_lock;
 
 mod lock;
+mod meta;
 mod private_state;
 mod stale_locks;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::{self, File, TryLockError};
-use std::io::Read as _;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use sha1::Digest;
+
+use meta::{all_metas, token_in};
 
 use crate::git::object_id::ObjectFormat;
 use crate::git::repository::Repository;
-use crate::journal::steps::DAMAGED;
-use ralph_base::files::{
-    FileError, Tried, absent, create_private_folder, read_if_present, write_whole,
-};
+use ralph_base::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
 use ralph_base::random_name::random_name;
 
 pub use lock::lock_file;
+pub use meta::{TOKEN_FILE, where_now};
 pub use private_state::StateDirectoryError;
 
-/// Name of the one file of ours in the user's git directory.
-pub const TOKEN_FILE: &str = "ralphtool.id";
+pub(crate) use meta::Meta;
 
 /// Why the vault cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,67 +83,6 @@ pub fn state_directory(
     Ok(state)
 }
 
-/// What the vault knows about the repository it belongs to.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-struct Meta {
-    work_tree: String,
-    git_dir: String,
-    token: String,
-    /// Device and number of the git directory: a copy has others. None in old vaults.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    identity: Option<(u64, u64)>,
-    /// Where the work tree was before the repository was moved; paths in the journal may say so.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    former: Vec<String>,
-}
-
-impl Meta {
-    fn read(folder: &Path) -> Result<Option<Self>, FileError> {
-        let bytes = read_if_present(&folder.join("meta.json"))?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-    }
-
-    fn write(&self, folder: &Path) -> Result<(), FileError> {
-        let path = folder.join("meta.json");
-        let text = serde_json::to_vec(self)
-            .map_err(std::io::Error::other)
-            .tried("write", &path)?;
-        write_whole(&path, &text, 0o600)
-    }
-
-    fn is_at(&self, repository: &Repository) -> bool {
-        self.work_tree == repository.work_tree.to_string_lossy()
-    }
-
-    /// Whether the repository, which has the token of this vault, is the one it belongs to and not a
-    /// copy of it.
-    fn is_moved_to(&self, repository: &Repository) -> bool {
-        let present = identity(&repository.git_dir);
-        let is_same = self.identity.is_some() && self.identity == present;
-        // Moved to another file system it has other numbers, as a copy there would.
-        let may_be_same = match (self.identity, present) {
-            (Some((device, _)), Some((other, _))) => is_same || device != other,
-            _ => true,
-        };
-        let is_original_there = self.is_original_there();
-        is_same || (may_be_same && !is_original_there)
-    }
-}
-
-impl Meta {
-    /// Whether the repository this vault belongs to is where it was last.
-    fn is_original_there(&self) -> bool {
-        token_in(Path::new(&self.git_dir)).as_deref() == Some(self.token.as_bytes())
-    }
-}
-
-/// The token in a git directory, where there is one; nothing else than a file is opened.
-fn token_in(git_dir: &Path) -> Option<Vec<u8>> {
-    let path = git_dir.join(TOKEN_FILE);
-    let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-    is_file.then(|| fs::read(&path).ok()).flatten()
-}
-
 /// What the name of a vault that was set aside has in it.
 pub const SET_ASIDE: &str = ".old-";
 
@@ -154,13 +91,6 @@ pub fn is_set_aside(folder: &Path) -> bool {
     folder
         .file_name()
         .is_some_and(|name| name.to_string_lossy().contains(SET_ASIDE))
-}
-
-/// Device and number of a folder.
-fn identity(folder: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    let found = fs::metadata(folder).ok()?;
-    Some((found.dev(), found.ino()))
 }
 
 /// The lock of a vault: held as long as any copy of it lives. The kernel frees it when the process
@@ -189,7 +119,7 @@ impl Vault {
         {
             return place;
         }
-        let elsewhere = all_metas(state).into_iter().find(|(folder, meta)| {
+        let elsewhere = all_metas(state).find(|(folder, meta)| {
             let is_here = meta.is_at(repository) && *folder != place && !is_set_aside(folder);
             is_here && token.is_none()
                 || is_named(meta) && (is_here || meta.is_moved_to(repository))
@@ -223,7 +153,7 @@ impl Vault {
     /// Opens and locks the vault, making its folders where they are missing.
     pub fn open(folder: &Path) -> Result<Self, VaultError> {
         create_private_folder(folder)?;
-        let file = lock(folder)?;
+        let file = lock_file(&folder.join("lock"), b"")?;
         stale_locks::clear(folder)?;
         Self::open_locked(folder, Arc::new(file))
     }
@@ -307,14 +237,15 @@ impl Vault {
     /// `git init` would leave HEAD unsynced and copy the user's templates.
     pub fn ensure_store(&self, format: ObjectFormat) -> Result<(), VaultError> {
         let store = self.store();
-        let extension = match format {
-            ObjectFormat::Sha1 => "\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
-            ObjectFormat::Sha256 => format!(
-                "\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectFormat = {}\n",
-                format.name()
-            ),
+        let (version, extensions) = match format {
+            ObjectFormat::Sha1 => (0, String::new()),
+            ObjectFormat::Sha256 => {
+                let name = format.name();
+                (1, format!("[extensions]\n\tobjectFormat = {name}\n"))
+            }
         };
-        let config = format!("[core]\n{extension}");
+        let core = format!("[core]\n\trepositoryformatversion = {version}\n\tbare = true\n");
+        let config = core + &extensions;
         let attributes = "* -text -filter -ident -working-tree-encoding\n";
         let files = [
             ("config", config.as_str()),
@@ -347,20 +278,9 @@ impl Vault {
         if self.meta()?.is_some() && self.belongs_to(repository)? {
             return Ok(());
         }
-        let meta = Meta {
-            work_tree: repository.work_tree.to_string_lossy().into_owned(),
-            git_dir: repository.git_dir.to_string_lossy().into_owned(),
-            token: format!("{}\n", random_name(20)),
-            identity: identity(&repository.git_dir),
-            former: Vec::new(),
-        };
-        write_whole(
-            &repository.git_dir.join(TOKEN_FILE),
-            meta.token.as_bytes(),
-            0o644,
-        )?;
-        meta.write(&self.folder)?;
-        Ok(())
+        let meta = Meta::of(repository, format!("{}\n", random_name(20)));
+        meta.write_token(repository)?;
+        Ok(meta.write(&self.folder)?)
     }
 
     /// Writes down where the repository is now; gives where it was, if it was moved.
@@ -368,14 +288,9 @@ impl Vault {
         let Some(old) = self.meta()? else {
             return Ok(None);
         };
-        let mut meta = Meta {
-            work_tree: repository.work_tree.to_string_lossy().into_owned(),
-            git_dir: repository.git_dir.to_string_lossy().into_owned(),
-            identity: identity(&repository.git_dir),
-            ..old.clone()
-        };
         let moved_from = (!old.is_at(repository)).then_some(old.work_tree.clone());
-        meta.former.extend(moved_from.clone());
+        let mut meta = Meta::of(repository, old.token.clone());
+        meta.former = [old.former.as_slice(), moved_from.as_slice()].concat();
         if meta != old {
             meta.write(&self.folder)?;
         }
@@ -384,23 +299,17 @@ impl Vault {
 
     /// Writes the token into a git directory that was rebuilt.
     pub fn restore_token(&self, repository: &Repository) -> Result<(), VaultError> {
-        if let Some(mut meta) = self.meta()? {
-            write_whole(
-                &repository.git_dir.join(TOKEN_FILE),
-                meta.token.as_bytes(),
-                0o644,
-            )?;
-            meta.identity = identity(&repository.git_dir);
-            meta.write(&self.folder)?;
-        }
-        Ok(())
+        let Some(old) = self.meta()? else {
+            return Ok(());
+        };
+        old.write_token(repository)?;
+        Ok(old.with_identity_of(repository).write(&self.folder)?)
     }
 
     /// True where the git directory is the very one that was tied to this vault, whatever it holds.
     pub fn is_same_directory(&self, repository: &Repository) -> bool {
         let meta = self.meta().ok().flatten();
-        let known = meta.and_then(|meta| meta.identity);
-        known.is_some() && known == identity(&repository.git_dir)
+        meta.is_some_and(|meta| meta.is_same_directory(repository))
     }
 
     /// Sets the old vault of another repository aside, whole; a new one is opened in its place.
@@ -423,65 +332,10 @@ fn has_bytes(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| !bytes.is_empty() && !bytes.contains(&0))
 }
 
-/// What all vaults know about their repositories.
-fn all_metas(state: &Path) -> Vec<(PathBuf, Meta)> {
-    let listing = fs::read_dir(state.join("ralphtool"));
-    let folders = listing.into_iter().flatten().flatten();
-    folders
-        .filter_map(|entry| {
-            let folder = entry.path();
-            if folder.to_string_lossy().ends_with(DAMAGED) {
-                return None;
-            }
-            let meta = Meta::read(&folder).ok().flatten()?;
-            Some((folder, meta))
-        })
-        .collect()
-}
-
-/// A path that a vault wrote down, where it is now: the repository may have been moved since.
-pub fn where_now(folder: &Path, repository: &Repository, path: &str) -> String {
-    let Some(meta) = Meta::read(folder).ok().flatten() else {
-        return path.to_owned();
-    };
-    let places = std::iter::once(&meta.work_tree).chain(meta.former.iter().rev());
-    let mut insides = places.filter_map(|place| Path::new(path).strip_prefix(place).ok());
-    let Some(inside) = insides.next() else {
-        return path.to_owned();
-    };
-    let mut now = repository.work_tree.clone();
-    now.extend(inside);
-    now.to_string_lossy().into_owned()
-}
-
 /// Who works in a vault right now; makes and changes nothing.
 pub fn holder(folder: &Path) -> Result<Option<String>, FileError> {
-    let path = folder.join("lock");
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => return Err(FileError::new("open", &path, error)),
-    };
-    match file.try_lock_shared() {
-        Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => {
-            let mut owner = String::new();
-            let _ = file.read_to_string(&mut owner);
-            Ok(Some(owner.trim().to_owned()))
-        }
-        Err(TryLockError::Error(error)) => Err(FileError::new("lock", &path, error)),
-    }
-}
-
-/// Whether the repository of a vault is where the vault says.
-pub fn is_home(folder: &Path) -> bool {
-    let meta = Meta::read(folder).ok().flatten();
-    meta.is_some_and(|meta| meta.is_original_there())
-}
-
-/// The work tree a vault was made for, where it was tied to one.
-pub fn work_tree_of(folder: &Path) -> Result<Option<PathBuf>, FileError> {
-    Ok(Meta::read(folder)?.map(|meta| PathBuf::from(meta.work_tree)))
+    let text = lock::held_text(&folder.join("lock"))?;
+    Ok(text.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
 }
 
 /// A file name of our own for a path: its last part, and what tells it from others.
@@ -500,10 +354,6 @@ pub fn named_after(path: &Path) -> String {
         .take(40)
         .collect();
     format!("{name}-{hash}")
-}
-
-fn lock(folder: &Path) -> Result<File, VaultError> {
-    lock_file(&folder.join("lock"), b"")
 }
 
 #[cfg(test)]

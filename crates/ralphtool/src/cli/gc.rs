@@ -1,6 +1,5 @@
 //! `ralphtool gc`: makes room in the vault.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use jiff::Timestamp;
 
 use super::context::Context;
 use super::output;
-use super::runtime::on_runtime;
+use super::trust::can_ask;
 use crate::ui::gc;
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;
@@ -68,11 +67,7 @@ fn age(text: &str) -> Result<Duration, BadAmount> {
 
 /// Makes room.
 pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(make_room(arguments, context))
-}
-
-async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let prepared = prepare(Request {
+    let prepared = prepare(&Request {
         directory: &context.folder()?,
         state: &state_directory(&context.environment)?,
         older_than: arguments.older_than,
@@ -82,8 +77,7 @@ async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCod
             Scope::OwnOld
         },
         forget: arguments.forget.as_deref(),
-    })
-    .await?;
+    })?;
     let is_over = arguments.dry_run || prepared.report.is_empty();
     if is_over || !arguments.yes || !arguments.json {
         show(&prepared.report, arguments, context)?;
@@ -92,14 +86,14 @@ async fn make_room(arguments: &GcArguments, context: &Context) -> Result<ExitCod
         return Ok(ExitCode::SUCCESS);
     }
     if !arguments.yes {
-        let can_ask = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        if arguments.json || !can_ask {
+        if arguments.json || !can_ask() {
             return Err(
                 Failure::refused("nothing was removed: nobody is here to ask")
                     .hint("pass `--yes` to remove it, or `--dry-run` to just look"),
             );
         }
-        if !ask()? {
+        let answer = output::ask(|out| write!(out, "remove it? [y/N] "))?;
+        if !matches!(answer.as_deref(), Some("y" | "yes")) {
             return output::print(b"nothing was removed\n");
         }
     }
@@ -117,21 +111,4 @@ fn show(
     }
     let paint = context.paint_for(&std::io::stdout());
     output::present(|out| gc::write(out, paint, report, Timestamp::now()))
-}
-
-/// Asks; whatever is not a clear yes is a no.
-fn ask() -> Result<bool, Failure> {
-    let unreadable = |error| Failure::system("could not ask").because(error);
-    let mut out = output::stdout();
-    write!(out, "remove it? [y/N] ")
-        .and_then(|()| out.flush())
-        .map_err(unreadable)?;
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(unreadable)?;
-    Ok(matches!(
-        answer.trim().to_ascii_lowercase().as_str(),
-        "y" | "yes"
-    ))
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::style::{DIM, NAME, Paint, STRONG, WARN};
 use super::text::{clean, columns, pad};
 use super::words::{self, Count, Noun};
-use ralph_vault::gc::policy::{Fate, Housekeeping, RunRow, StoreRow, Tally, VaultKind};
+use ralph_vault::gc::policy::{Fate, Housekeeping, RunRow, StoreRow, VaultKind};
 
 /// Writes the report for people.
 pub(crate) fn write(
@@ -90,14 +90,10 @@ fn write_runs(
 }
 
 fn write_rest(out: &mut dyn Write, paint: Paint, report: &Housekeeping) -> io::Result<()> {
-    let objects = match &report.store {
-        StoreRow::Known { gone } => *gone,
-        StoreRow::LeftAlone { .. } => Tally::default(),
-    };
     let rest = [
         ("leftovers of no run", report.orphans),
         ("copies no snapshot needs", report.copies),
-        ("objects nothing needs", objects),
+        ("objects nothing needs", report.store.gone()),
     ];
     if rest.iter().any(|(_, tally)| tally.count > 0) {
         heading(out, paint, "what no run needs")?;
@@ -157,7 +153,7 @@ fn heading(out: &mut dyn Write, paint: Paint, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use ralph_base::ids::RunId;
-    use ralph_vault::gc::policy::VaultRow;
+    use ralph_vault::gc::policy::{Tally, VaultRow};
 
     fn report() -> Housekeeping {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();

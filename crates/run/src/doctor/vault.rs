@@ -201,7 +201,7 @@ fn other_vaults(place: &Place<'_>) -> Option<Finding> {
         Ok(found) => found,
         Err(error) => return Some(Finding::error("vaults", &error)),
     };
-    found.retain(|it| it.facts.kind != VaultKind::Elsewhere);
+    found.retain(|it| it.kind != VaultKind::Elsewhere);
     if found.is_empty() {
         return None;
     }

@@ -10,12 +10,10 @@ use super::refusal::refusal;
 use super::{MENDING_TIMEOUT, chain};
 use crate::failure::Failure;
 use ralph_base::ids::RunId;
-use ralph_base::shell::quoted;
 use ralph_base::size::{SizeLimit, rounded};
 use ralph_vault::error::Notice;
 use ralph_vault::gc::policy::{
-    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, VaultRow, expired, fate, fate_of_named,
-    removable,
+    Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, expired, removable,
 };
 use ralph_vault::git::repository::Repository;
 use ralph_vault::other_vaults::{self, OtherVault, Scope};
@@ -46,42 +44,38 @@ pub struct Prepared {
 }
 
 /// Finds out what goes; removes nothing.
-pub async fn prepare(request: Request<'_>) -> Result<Prepared, Failure> {
+pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
     if let Some(name) = request.forget {
-        return prepare_forgetting(&request, name);
+        return prepare_forgetting(request, name);
     }
     let now = Timestamp::now();
-    let repository = match Repository::discover(request.directory) {
-        Ok(repository) => Some(repository),
+    let folder = match Repository::discover(request.directory) {
+        Ok(repository) => Some(Vault::folder_for(request.state, &repository)),
         // The vaults of other trees can be looked at from anywhere.
         Err(_) if request.scope == Scope::All => None,
         Err(error) => return Err(refusal(&error.into())),
     };
-    let folder = repository
-        .as_ref()
-        .map(|repository| Vault::folder_for(request.state, repository));
     let own = match &folder {
-        Some(folder) if folder.exists() => Some(plan(&request, now).await?),
+        Some(folder) if folder.exists() => {
+            Some(plan(request, now).map_err(|error| refusal(&error))?)
+        }
         _ => None,
     };
     let others = other_vaults::others(request.state, folder.as_deref(), request.scope)
         .map_err(|error| refusal(&error))?;
-    let rows: Vec<VaultRow> = others
-        .iter()
-        .map(|other| {
-            let name = other.folder.file_name().unwrap_or_default();
-            let name = quoted(Path::new(name));
-            row(other, fate(&other.facts, &name, request.older_than, now))
-        })
-        .collect();
-    let going = others.into_iter().zip(&rows);
-    let going = going.filter(|(_, row)| row.fate == Fate::Goes);
-    let vaults = going.map(|(other, _)| other.folder).collect();
     let place = folder.unwrap_or_else(|| request.state.join("ralphtool"));
-    let mut report = own
-        .as_ref()
-        .map_or_else(|| empty(&place), |(_, plan)| plan.report.clone());
-    report.vaults = rows;
+    let mut report = match &own {
+        Some((_, plan)) => plan.report.clone(),
+        None => empty(&place),
+    };
+    let mut vaults = Vec::new();
+    for other in others {
+        let fate = other.fate(request.older_than, now);
+        report.vaults.push(other.row(fate.clone()));
+        if fate == Fate::Goes {
+            vaults.push(other.folder);
+        }
+    }
     Ok(Prepared {
         report,
         own,
@@ -102,8 +96,7 @@ fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Fai
         return Err(Failure::refused(format!("found no vault `{name}`"))
             .hint("`ralphtool gc --all-vaults --dry-run` lists all vaults"));
     };
-    let fate = fate_of_named(&other.facts);
-    if let Fate::Stays { reason } = &fate {
+    if let Some(reason) = other.in_use() {
         return Err(Failure::refused(format!(
             "the vault `{}` is not removed: {reason}",
             other.folder.display()
@@ -111,7 +104,7 @@ fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Fai
     }
     let mut report = empty(&other.folder);
     report.bytes_before = other.bytes;
-    report.vaults = vec![row(&other, fate)];
+    report.vaults = vec![other.row(Fate::Goes)];
     Ok(Prepared {
         report,
         own: None,
@@ -137,26 +130,15 @@ impl Prepared {
     }
 }
 
-async fn plan(request: &Request<'_>, now: Timestamp) -> Result<(Session<Opened>, GcPlan), Failure> {
-    let planned = async {
-        let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)?;
-        let checkpoints = opened.vault();
-        let goes = expired(&checkpoints.past_runs()?, request.older_than, now);
-        let plan = checkpoints.plan_gc(&goes)?;
-        Ok((opened, plan))
-    };
-    planned.await.map_err(|error| refusal(&error))
-}
-
-fn row(other: &OtherVault, fate: Fate) -> VaultRow {
-    VaultRow {
-        folder: other.folder.display().to_string(),
-        work_tree: other.work_tree.as_ref().map(|it| it.display().to_string()),
-        kind: other.facts.kind,
-        used: other.facts.used,
-        bytes: other.bytes,
-        fate,
-    }
+fn plan(
+    request: &Request<'_>,
+    now: Timestamp,
+) -> Result<(Session<Opened>, GcPlan), CheckpointError> {
+    let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)?;
+    let checkpoints = opened.vault();
+    let goes = expired(&checkpoints.past_runs()?, request.older_than, now);
+    let plan = checkpoints.plan_gc(&goes)?;
+    Ok((opened, plan))
 }
 
 fn empty(vault: &Path) -> Housekeeping {
@@ -183,11 +165,11 @@ fn stopped(error: &CheckpointError) -> Failure {
 }
 
 /// Removes old runs at the end of a run, and more where the vault is too large; never fails.
-pub async fn tidy(checkpoints: &mut Checkpoints, limit: SizeLimit) -> Vec<Notice> {
+pub fn tidy(checkpoints: &mut Checkpoints, limit: SizeLimit) -> Vec<Notice> {
     let mut removed = Removed::default();
     let mut notices = match try_tidy(checkpoints, limit, &mut removed) {
         Ok(too_large) => too_large.into_iter().collect(),
-        Err(error) => vec![notice(
+        Err(error) => vec![Notice::new(
             "vault_not_tidied",
             format!(
                 "old runs could not be removed from the vault: {}",
@@ -217,7 +199,7 @@ impl Removed {
             "removed {runs} from the vault, {}; `ralphtool gc --help` says what is kept",
             rounded(self.bytes)
         );
-        Some(notice("vault_tidied", message))
+        Some(Notice::new("vault_tidied", message))
     }
 }
 
@@ -270,9 +252,5 @@ fn too_large(checkpoints: &Checkpoints, bytes: u64, limit: u64) -> Notice {
         SizeLimit::bytes(limit),
         rounded(bytes)
     );
-    notice("vault_too_large", message)
-}
-
-const fn notice(code: &'static str, message: String) -> Notice {
-    Notice { code, message }
+    Notice::new("vault_too_large", message)
 }

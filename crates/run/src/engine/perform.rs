@@ -269,7 +269,7 @@ impl Engine {
         };
         self.warn(report.notices).await?;
         let limit = self.run.settings.vault_limit.value;
-        let tidied = tidy(self.session::<Settled>()?.vault_mut(), limit).await;
+        let tidied = tidy(self.session::<Settled>()?.vault_mut(), limit);
         self.warn(tidied).await?;
         Ok(Input::Finished {
             ticket,

@@ -2,23 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::FileStatus;
-
-/// One changed file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// What happened to it.
-    pub status: FileStatus,
-    /// Its path now, or the last one it had.
-    pub path: String,
-    /// How many lines came; none where its content is not text.
-    pub added: Option<usize>,
-    /// How many lines went; none where its content is not text.
-    pub removed: Option<usize>,
-}
+use super::{FileDiff, FileStatus};
+use crate::paths::show;
 
 /// Reads the list.
-pub fn changed_files(listing: &[u8]) -> Vec<ChangedFile> {
+pub fn changed_files(listing: &[u8]) -> Vec<FileDiff> {
     let mut fields = listing.split(|byte| *byte == 0).filter(|it| !it.is_empty());
     let mut statuses = Vec::new();
     let mut counts = HashMap::new();
@@ -41,16 +29,19 @@ pub fn changed_files(listing: &[u8]) -> Vec<ChangedFile> {
             } else {
                 path
             };
-            counts.insert(path, (number(added), number(removed)));
+            counts.insert(path, number(added).zip(number(removed)));
         }
     }
     let file = |(status, path): (FileStatus, &[u8])| {
-        let (added, removed) = counts.get(path).copied().unwrap_or_default();
-        ChangedFile {
+        let counted = counts.get(path).copied();
+        let (added, removed) = counted.flatten().unwrap_or_default();
+        FileDiff {
             status,
-            path: String::from_utf8_lossy(path).into_owned(),
+            path: show(path),
             added,
             removed,
+            binary: counted == Some(None),
+            ..FileDiff::default()
         }
     };
     statuses.into_iter().map(file).collect()

@@ -5,7 +5,6 @@
 //! is run. Files that no commit would take (secrets, huge ones) are not shown.
 
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +13,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 
-use crate::diff::{self, ChangedFile, Cut, Diff};
+use crate::diff::{self, Cut, Diff, FileDiff};
 use crate::error::{CheckpointError, Result};
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::Repository;
 use crate::paths::absolute;
 use crate::tree::guard::{Limits, guard};
-use ralph_base::files::{Tried, absent, copy_with_time, create_private_folder, write_whole};
+use ralph_base::disk::remove_tree;
+use ralph_base::files::{copy_with_time, create_private_folder, read_if_present, write_whole};
 
 /// How much of a diff is read.
 const MOST_BYTES: usize = 16 << 20;
@@ -66,61 +66,55 @@ impl Diffs {
 
     /// The work tree as it is now against a commit, new files included.
     pub fn live(&self, base: &str) -> Result<Diff> {
-        let (answer, cut) = self.of_tree(base, &[])?;
-        Ok(diff::parse(&answer, false).without(cut))
+        check_id(base)?;
+        let mut known = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = self.folder.join("index");
+        let git = self.git();
+        if known.as_deref() != Some(base) {
+            *known = None;
+            self.make_index(&git, &index, base)?;
+            *known = Some(base.to_owned());
+        }
+        let all = self.folder.join("index-with-new-files");
+        let new_files = self.with_new_files(&git, &index, &all)?;
+        let (answer, unread) = git.with_index(&all).run_up_to(PLAIN, MOST_BYTES)?;
+        Ok(diff::parse(&answer, unread).without(Cut {
+            new_files,
+            ..Cut::default()
+        }))
     }
 
     /// The diff of two commits.
     pub fn between(&self, from: &str, to: &str) -> Result<Diff> {
-        let (answer, is_cut) = self.of_commits(from, to, &[])?;
-        Ok(diff::parse(&answer, is_cut))
+        let (answer, unread) = self.of_commits(from, to, &[])?;
+        Ok(diff::parse(&answer, unread))
     }
 
     /// Which files differ between two commits.
-    pub fn changed_files(&self, from: &str, to: &str) -> Result<Vec<ChangedFile>> {
+    pub fn changed_files(&self, from: &str, to: &str) -> Result<Vec<FileDiff>> {
         let (answer, _) = self.of_commits(from, to, &["--raw", "--numstat", "-z", "--abbrev"])?;
         Ok(diff::changed_files(&answer))
     }
 
-    /// The diff of a parked attempt, from its folder; empty where it has none.
+    /// The diff of a parked attempt, given its folder; empty where it has none. It is made from the
+    /// attempt's commit, which is there before the file with the diff is.
     pub fn parked(&self, folder: &Path) -> Result<Diff> {
-        let path = folder.join("changes.diff");
-        let file = match fs::File::open(&path) {
-            Err(error) if absent(&error) => return self.parked_just_now(folder),
-            other => other.tried("open", &path)?,
-        };
-        let mut bytes = Vec::new();
-        let mut start = file.take(MOST_BYTES as u64 + 1);
-        start.read_to_end(&mut bytes).tried("read", &path)?;
-        let is_cut = bytes.len() > MOST_BYTES;
-        bytes.truncate(MOST_BYTES);
-        Ok(diff::parse(&bytes, is_cut))
-    }
-
-    /// The same from the attempt's commit, which is there before its diff is written.
-    fn parked_just_now(&self, folder: &Path) -> Result<Diff> {
         let names = folder.iter().rev().filter_map(|name| name.to_str());
         let names: Vec<&str> = names.take(3).collect();
         let [label, "attempts", run] = names[..] else {
             return Ok(Diff::default());
         };
-        let name = format!("refs/parked/{run}/{label}");
-        let Ok(id) = fs::read_to_string(self.vault.join("store").join(name)) else {
+        let name = format!("store/refs/parked/{run}/{label}");
+        let Some(id) = read_if_present(&self.vault.join(name))? else {
             return Ok(Diff::default());
         };
-        let id = id.trim();
-        check_id(id)?;
-        let (answer, is_cut) = self.of_names(&format!("{id}^"), id, &[])?;
-        Ok(diff::parse(&answer, is_cut))
+        let id = String::from_utf8_lossy(&id);
+        self.between(&format!("{}^", id.trim()), id.trim())
     }
 
     fn of_commits(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
-        check_id(from)?;
+        check_id(from.strip_suffix('^').unwrap_or(from))?;
         check_id(to)?;
-        self.of_names(from, to, form)
-    }
-
-    fn of_names(&self, from: &str, to: &str, form: &[&str]) -> Result<(Vec<u8>, bool)> {
         let store = self.vault.join("store");
         // A commit is in the repository first, and stays in the store where it is lost there.
         let git = Git::on_bare(&store, PATIENCE)
@@ -128,29 +122,6 @@ impl Diffs {
             .with_objects(&store.join("objects"), Some(&self.repository.objects()));
         let args = PLAIN.iter().chain(form).chain([&from, &to, &"--"]);
         Ok(git.run_up_to(args, MOST_BYTES)?)
-    }
-
-    fn of_tree(&self, base: &str, form: &[&str]) -> Result<(Vec<u8>, Cut)> {
-        check_id(base)?;
-        let mut known = self.base.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = self.folder.clone();
-        let index = folder.join("index");
-        let git = self.git(&folder);
-        if known.as_deref() != Some(base) {
-            *known = None;
-            self.make_index(&git, &index, base)?;
-            *known = Some(base.to_owned());
-        }
-        let all = folder.join("index-with-new-files");
-        let cut_files = self.with_new_files(&git, &index, &all)?;
-        let git = git.with_index(&all);
-        let (answer, unread) = git.run_up_to(PLAIN.iter().chain(form), MOST_BYTES)?;
-        let cut = Cut {
-            unread,
-            new_files: cut_files,
-            lines: 0,
-        };
-        Ok((answer, cut))
     }
 
     /// Makes a second index that knows of new files, too; says how many it does not know of.
@@ -183,24 +154,17 @@ impl Diffs {
 
     /// A private index that says what the commit says and knows the times of files.
     fn make_index(&self, git: &Git, index: &Path, base: &str) -> Result<()> {
-        let folder = self.folder.clone();
-        let users = self.repository.index();
-        let vault = self.vault.clone();
-        let copy = index.to_owned();
-        sweep(&vault.join("shown"));
-        let info = folder.join("objects/info");
+        sweep(&self.vault.join("shown"));
+        let info = self.folder.join("objects/info");
         create_private_folder(&info)?;
         // The agent may have removed the repository's own.
-        let mut store = vault.join("store/objects").into_os_string().into_vec();
+        let mut store = self.vault.join("store/objects").into_os_string().into_vec();
         store.push(b'\n');
         write_whole(&info.join("alternates"), &store, 0o600)?;
         for name in ["index", "index.lock", "index-with-new-files.lock"] {
-            match fs::remove_file(folder.join(name)) {
-                Err(error) if absent(&error) => {}
-                other => other.tried("remove", &folder.join(name))?,
-            }
+            remove_tree(&self.folder.join(name))?;
         }
-        copy_with_time(&users, &copy)?;
+        copy_with_time(&self.repository.index(), index)?;
         let git = git.with_index(index);
         if git.run(["read-tree", "--reset", base]).is_err() {
             // The user's index cannot be read, because it is split say: without it every file is
@@ -241,15 +205,12 @@ impl Diffs {
     }
 
     /// Git on the work tree that writes nothing but into the private folder.
-    fn git(&self, folder: &Path) -> Git {
-        Git::on_work_tree(
-            &self.vault.join("work"),
-            &self.repository.work_tree,
-            PATIENCE,
-        )
-        .with_objects(&folder.join("objects"), Some(&self.repository.objects()))
-        .with_own_config()
-        .unsynced()
+    fn git(&self) -> Git {
+        let (own, repository) = (self.folder.join("objects"), &self.repository);
+        Git::on_work_tree(&self.vault.join("work"), &repository.work_tree, PATIENCE)
+            .with_objects(&own, Some(&repository.objects()))
+            .with_own_config()
+            .unsynced()
     }
 }
 

@@ -180,22 +180,23 @@ fn the_list_of_changed_files_is_read() {
         .iter()
         .map(|file| {
             format!(
-                "{} {} {:?} {:?}",
+                "{} {} +{} -{} {}",
                 file.status.letter(),
                 file.path,
                 file.added,
-                file.removed
+                file.removed,
+                if file.binary { "binary" } else { "text" }
             )
         })
         .collect();
     assert_eq!(
         shown,
         [
-            "M a b Some(1) Some(2)",
-            "A n None None",
-            "R to Some(0) Some(0)",
-            "D gone Some(0) Some(7)",
-            "T t None None",
+            "M a b +1 -2 text",
+            "A n +0 -0 binary",
+            "R to +0 -0 text",
+            "D gone +0 -7 text",
+            "T t +0 -0 text",
         ]
     );
 }

@@ -1,15 +1,15 @@
 //! Snapshots, trash and logs: which belong to runs that go, and which to no run at all.
 //!
-//! Trash names no run, and what a crash leaves is named by no step; both are told by their time.
+//! Trash names no run, and what a crash leaves is named by no step; both are sorted by their time.
 //! Whatever is older than the first run that stays belongs to none that stays.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use crate::error::Result;
 use crate::gc::policy::{PastRun, RunRow, Tally};
@@ -25,66 +25,59 @@ pub(super) const TEMPORARY: &str = ".ralph-";
 
 /// What goes of the vault's folders, and what stays.
 #[derive(Debug)]
-pub(crate) struct Folders {
-    /// What goes.
+pub(crate) struct Folders<'a> {
+    past: &'a [PastRun],
     pub(super) paths: Vec<PathBuf>,
     /// What goes with each run.
     pub(super) rows: Vec<RunRow>,
     /// What belongs to no run.
     pub orphans: Tally,
-    /// Snapshots that stay, those they build on included; none where that cannot be told.
+    /// Snapshots that stay, those they build on included; none where that is not known.
     pub(super) snapshots: Option<BTreeSet<String>>,
     /// Trash that stays.
     pub(super) trash: Vec<PathBuf>,
     /// Runs that stay.
     pub(super) runs: BTreeSet<RunId>,
     /// What is older belongs to no run that stays; none where times cannot be relied on.
-    pub(super) cut: Option<Timestamp>,
+    cut: Option<Timestamp>,
     /// What the user should know.
     pub(super) notes: Vec<String>,
 }
 
-/// What is known of the runs while folders are sorted.
-struct Sorting<'a> {
-    vault: &'a Vault,
-    past: &'a [PastRun],
-    lines: &'a [Line],
-    goes: &'a BTreeSet<RunId>,
-}
-
-impl Folders {
+impl<'a> Folders<'a> {
     /// Sorts everything; changes nothing.
     pub(crate) fn find(
         vault: &Vault,
-        past: &[PastRun],
+        past: &'a [PastRun],
         lines: &[Line],
         goes: &BTreeSet<RunId>,
     ) -> Result<Self> {
-        let sorting = Sorting {
-            vault,
-            past,
-            lines,
-            goes,
-        };
+        let (going, staying): (Vec<&PastRun>, Vec<&PastRun>) =
+            past.iter().partition(|run| goes.contains(&run.run));
         let mut found = Self {
+            past,
             paths: Vec::new(),
-            rows: sorting.rows(),
+            rows: going.into_iter().map(RunRow::of).collect(),
             orphans: Tally::default(),
             snapshots: None,
             trash: Vec::new(),
-            runs: past.iter().map(|run| run.run.clone()).collect(),
-            cut: sorting.cut(),
+            runs: staying.into_iter().map(|run| run.run.clone()).collect(),
+            cut: cut(lines, goes),
             notes: Vec::new(),
         };
-        found.runs.retain(|run| !goes.contains(run));
         if found.cut.is_none() && !lines.is_empty() {
             let note = "the clock went back between runs: what names no run is left alone";
             found.notes.push(note.to_owned());
         }
-        sorting.snapshots(&mut found)?;
-        sorting.logs(&mut found)?;
-        sorting.trash(&mut found)?;
-        found.temporaries(vault.folder())?;
+        found.sort_snapshots(vault, lines)?;
+        found.sort_logs(vault)?;
+        found.sort_trash(vault)?;
+        // The vault is locked, so these were being written when a process was killed.
+        for path in listing(vault.folder())? {
+            if name(&path).starts_with(TEMPORARY) {
+                found.orphan(path);
+            }
+        }
         Ok(found)
     }
 
@@ -98,13 +91,14 @@ impl Folders {
         let Some(cut) = self.cut else {
             return false;
         };
-        let made = match time_in_name(path) {
-            Some((made, unit)) => return made < floor(cut, unit),
-            None => fs::symlink_metadata(path).and_then(|metadata| metadata.modified()),
-        };
+        if let Some((made, unit)) = time_in_name(path) {
+            return made < floor(cut, unit);
+        }
+        let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
         made.is_ok_and(|made| Timestamp::try_from(made).is_ok_and(|made| made < cut))
     }
 
+    /// The row of a run that goes.
     fn row(&mut self, run: &RunId) -> Option<&mut RunRow> {
         self.rows.iter_mut().find(|row| row.run == *run)
     }
@@ -114,118 +108,85 @@ impl Folders {
         self.paths.push(path);
     }
 
-    /// Files that were being written when the program was killed: nobody else is at work here.
-    fn temporaries(&mut self, folder: &Path) -> Result<()> {
-        for path in listing(folder)? {
-            if name(&path).starts_with(TEMPORARY) {
+    fn sort_snapshots(&mut self, vault: &Vault, lines: &[Line]) -> Result<()> {
+        let (stays, gone): (Vec<&Line>, Vec<&Line>) =
+            lines.iter().partition(|line| self.runs.contains(&line.run));
+        let named = stays.iter().flat_map(|line| line.step.snapshots());
+        let stay = match with_parents(vault, named) {
+            Ok(snapshots) => snapshots,
+            Err(error) => {
+                let note = format!("snapshots are left alone: {error}");
+                self.notes.push(note);
+                return Ok(());
+            }
+        };
+        for path in listing(&vault.snapshots())? {
+            let id = name(&path);
+            if stay.contains(&id) {
+                continue;
+            }
+            let mut gone = gone.iter();
+            let owner = gone.find(|line| line.step.snapshots().contains(&id.as_str()));
+            if let Some(row) = owner.and_then(|line| self.row(&line.run)) {
+                row.snapshots.add(measure(&path));
+                self.paths.push(path);
+            } else if self.is_before_all(&path) {
+                self.orphan(path);
+            }
+        }
+        self.snapshots = Some(stay);
+        Ok(())
+    }
+
+    fn sort_logs(&mut self, vault: &Vault) -> Result<()> {
+        for path in listing(&vault.runs())? {
+            let run = RunId(name(&path));
+            if self.runs.contains(&run) {
+                continue;
+            }
+            if let Some(row) = self.row(&run) {
+                row.logs += measure(&path);
+                self.paths.push(path);
+            } else if self.is_before_all(&path) {
                 self.orphan(path);
             }
         }
         Ok(())
     }
-}
 
-impl Sorting<'_> {
-    fn rows(&self) -> Vec<RunRow> {
-        let gone = self.past.iter().filter(|run| self.goes.contains(&run.run));
-        gone.map(|run| RunRow {
-            run: run.run.clone(),
-            change: run.change.clone(),
-            ended: run.ended,
-            attempts: run.attempts,
-            snapshots: Tally::default(),
-            trash: Tally::default(),
-            logs: 0,
-        })
-        .collect()
-    }
-
-    /// When the first run that stays began; now where none stays.
-    fn cut(&self) -> Option<Timestamp> {
-        if self.lines.is_empty() || !self.lines.is_sorted_by_key(|line| line.at) {
-            return None;
-        }
-        let stays = self
-            .lines
-            .iter()
-            .find(|line| !self.goes.contains(&line.run));
-        Some(stays.map_or_else(Timestamp::now, |line| line.at))
-    }
-
-    fn snapshots(&self, found: &mut Folders) -> Result<()> {
-        let (gone, stays): (Vec<&Line>, Vec<&Line>) = self
-            .lines
-            .iter()
-            .partition(|line| self.goes.contains(&line.run));
-        let named = stays.iter().flat_map(|line| line.step.snapshots());
-        let stay = match with_parents(self.vault, named) {
-            Ok(snapshots) => snapshots,
-            Err(error) => {
-                found
-                    .notes
-                    .push(format!("snapshots are left alone: {error}"));
-                return Ok(());
-            }
-        };
-        for path in listing(&self.vault.snapshots())? {
-            let id = name(&path);
-            if stay.contains(&id) {
+    fn sort_trash(&mut self, vault: &Vault) -> Result<()> {
+        for path in listing(&vault.trash_folder())? {
+            if !self.is_before_all(&path) {
+                self.trash.push(path);
                 continue;
             }
-            let owner = gone
-                .iter()
-                .find(|line| line.step.snapshots().contains(&id.as_str()));
-            if let Some(row) = owner.and_then(|line| found.row(&line.run)) {
-                row.snapshots.add(measure(&path));
-                found.paths.push(path);
-            } else if found.is_before_all(&path) {
-                found.orphan(path);
-            }
-        }
-        found.snapshots = Some(stay);
-        Ok(())
-    }
-
-    fn logs(&self, found: &mut Folders) -> Result<()> {
-        for path in listing(&self.vault.runs())? {
-            let run = RunId(name(&path));
-            if found.runs.contains(&run) {
-                continue;
-            }
-            if let Some(row) = found.row(&run) {
-                row.logs += measure(&path);
-                found.paths.push(path);
-            } else if found.is_before_all(&path) {
-                found.orphan(path);
-            }
-        }
-        Ok(())
-    }
-
-    fn trash(&self, found: &mut Folders) -> Result<()> {
-        for path in listing(&self.vault.trash_folder())? {
-            if !found.is_before_all(&path) {
-                found.trash.push(path);
-                continue;
-            }
-            match self.owner_by_time(&path).and_then(|run| found.row(&run)) {
+            match self.owner_by_time(&path).and_then(|run| self.row(run)) {
                 Some(row) => {
                     row.trash.add(measure(&path));
-                    found.paths.push(path);
+                    self.paths.push(path);
                 }
-                None => found.orphan(path),
+                None => self.orphan(path),
             }
         }
         Ok(())
     }
 
     /// The run that was the last to have begun when something was made.
-    fn owner_by_time(&self, path: &Path) -> Option<RunId> {
+    fn owner_by_time(&self, path: &Path) -> Option<&'a RunId> {
         let (made, unit) = time_in_name(path)?;
-        let begun = self.past.iter().rev();
-        let mut begun = begun.filter(|run| floor(run.began, unit) <= made);
-        begun.next().map(|run| run.run.clone())
+        let mut past = self.past.iter().rev();
+        let owner = past.find(|run| floor(run.began, unit) <= made)?;
+        Some(&owner.run)
     }
+}
+
+/// When the first run that stays began; now where none stays.
+fn cut(lines: &[Line], goes: &BTreeSet<RunId>) -> Option<Timestamp> {
+    if lines.is_empty() || !lines.is_sorted_by_key(|line| line.at) {
+        return None;
+    }
+    let first = lines.iter().find(|line| !goes.contains(&line.run));
+    Some(first.map_or_else(Timestamp::now, |line| line.at))
 }
 
 /// Snapshots and all they build on.
@@ -246,7 +207,7 @@ fn with_parents<'a>(
 }
 
 /// What is in a folder; nothing where there is none.
-pub(super) fn listing(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+pub(crate) fn listing(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if absent(&error) => return Ok(Vec::new()),
@@ -261,44 +222,27 @@ pub(super) fn listing(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 }
 
 /// The last part of a path, as text.
-pub(super) fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// How exactly a name tells a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Second,
-    Millisecond,
-}
-
-/// The time a name of ours begins with: `20261115-194501`, for trash with milliseconds.
+/// The time a name of ours begins with, and how exactly it says it: `20261115-194501`, for trash with
+/// milliseconds.
 fn time_in_name(path: &Path) -> Option<(Timestamp, Unit)> {
     let name = name(path);
-    let whole = DateTime::strptime("%Y%m%d-%H%M%S", name.get(..15)?).ok()?;
-    let whole = whole.to_zoned(TimeZone::UTC).ok()?.timestamp();
-    let rest = name.get(15..).and_then(|rest| rest.strip_prefix('-'));
-    let part = rest
-        .and_then(|rest| rest.split_once('-'))
-        .filter(|(digits, _)| digits.len() == 3)
-        .and_then(|(digits, _)| digits.parse::<i64>().ok());
-    match part {
-        Some(part) => {
-            let exact = Timestamp::from_millisecond(whole.as_millisecond() + part).ok()?;
-            Some((exact, Unit::Millisecond))
-        }
-        None => Some((whole, Unit::Second)),
-    }
+    let read = |format: &str, length, unit| {
+        let time = DateTime::strptime(format, name.get(..length)?).ok()?;
+        Some((time.to_zoned(TimeZone::UTC).ok()?.timestamp(), unit))
+    };
+    read("%Y%m%d-%H%M%S-%3f-", 20, Unit::Millisecond)
+        .or_else(|| read("%Y%m%d-%H%M%S", 15, Unit::Second))
 }
 
-/// A time as a name would tell it.
+/// A time as a name would say it.
 fn floor(at: Timestamp, unit: Unit) -> Timestamp {
-    let floored = match unit {
-        Unit::Second => Timestamp::from_second(at.as_second()),
-        Unit::Millisecond => Timestamp::from_millisecond(at.as_millisecond()),
-    };
-    floored.unwrap_or(at)
+    let floor = TimestampRound::new().smallest(unit).mode(RoundMode::Floor);
+    at.round(floor).unwrap_or(at)
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! place. A kill leaves the old journal or the new one, never half of one.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use ralph_base::files::{FileError, Tried};
+use ralph_base::files::{FileError, Tried, place, sync_file_system};
 use ralph_base::ids::RunId;
 
 /// The part of a line that says whose it is.
@@ -20,19 +20,12 @@ struct Owner {
 /// Leaves out the lines of some runs; all others stay byte for byte.
 pub(super) fn rewrite(path: &Path, goes: &BTreeSet<RunId>) -> Result<(), FileError> {
     let bytes = fs::read(path).tried("read", path)?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut new = tempfile::Builder::new()
-        .prefix(super::folders::TEMPORARY)
-        .tempfile_in(folder)
-        .tried("write beside", path)?;
-    new.write_all(&without(&bytes, goes))
-        .and_then(|()| new.as_file().sync_all())
-        .tried("write", path)?;
-    new.persist(path)
-        .map_err(|error| FileError::new("replace", path, error.error))?;
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .tried("sync", folder)
+    let stays = without(&bytes, goes);
+    place(path, |file| {
+        file.write_all(&stays)?;
+        file.sync_all()
+    })?;
+    sync_file_system(path.parent().unwrap_or(Path::new("/")))
 }
 
 /// The lines of all other runs; whatever is not known to go stays.

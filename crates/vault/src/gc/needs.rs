@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::folders::{Folders, TEMPORARY, listing, name};
 use crate::error::{CheckpointError, Result};
-use crate::gc::policy::Tally;
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::process::nul_separated;
 use crate::journal::steps::Line;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::Content;
-use ralph_base::disk::measure;
 
 /// A file of the trash larger than this is no file of a git directory that names objects.
 const LARGEST_NOTE: u64 = 1024 * 1024;
@@ -78,28 +76,24 @@ impl Repo {
     }
 
     /// Copies that nothing needs, and what a kill left of copying.
-    pub(super) fn needless_copies(&self, needs: &Needs) -> Result<(Vec<PathBuf>, Tally)> {
-        let places = &self.places;
-        let needed = needs.copies.clone();
-        let (mut paths, mut tally) = (Vec::new(), Tally::default());
-        for folder in listing(&places.vault.raw())? {
+    pub(super) fn needless_copies(&self, needs: &Needs) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for path in listing(&self.places.vault.raw())? {
             // An older vault has a folder for each first two digits.
-            let (files, digits) = if folder.is_dir() {
-                (listing(&folder)?, name(&folder))
+            if path.is_dir() {
+                let digits = name(&path);
+                let inside = listing(&path)?.into_iter();
+                files.extend(inside.map(|file| (format!("{digits}{}", name(&file)), file)));
             } else {
-                (vec![folder.clone()], String::new())
-            };
-            for file in files {
-                let text = format!("{digits}{}", name(&file));
-                let is_left = name(&file).starts_with(TEMPORARY) || name(&file).starts_with(".tmp");
-                let id = ObjectId::parse(text.as_bytes());
-                if is_left || id.is_some_and(|id| !needed.contains(&id)) {
-                    tally.add(measure(&file));
-                    paths.push(file);
-                }
+                files.push((name(&path), path));
             }
         }
-        Ok((paths, tally))
+        files.retain(|(text, file)| {
+            let is_left = name(file).starts_with(TEMPORARY) || name(file).starts_with(".tmp");
+            let id = ObjectId::parse(text.as_bytes());
+            is_left || id.is_some_and(|id| !needs.copies.contains(&id))
+        });
+        Ok(files.into_iter().map(|(_, file)| file).collect())
     }
 }
 

@@ -99,6 +99,18 @@ pub struct RunRow {
 }
 
 impl RunRow {
+    pub(super) fn of(run: &PastRun) -> Self {
+        Self {
+            run: run.run.clone(),
+            change: run.change.clone(),
+            ended: run.ended,
+            attempts: run.attempts,
+            snapshots: Tally::default(),
+            trash: Tally::default(),
+            logs: 0,
+        }
+    }
+
     /// All its bytes; shared ones are not a run's.
     pub const fn bytes(&self) -> u64 {
         self.snapshots.bytes + self.trash.bytes + self.logs
@@ -151,74 +163,6 @@ pub struct VaultRow {
     pub fate: Fate,
 }
 
-/// What decides about another vault.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VaultFacts {
-    /// Whose it is.
-    pub kind: VaultKind,
-    /// When it was last used.
-    pub used: Option<Timestamp>,
-    /// The change of a run in it that was never finished.
-    pub unfinished: Option<String>,
-    /// What else in it the user may want, in words: a kept run, parked attempts, a way back.
-    pub wanted: Vec<String>,
-    /// Its journal is damaged, so that what it holds is not known.
-    pub damaged: bool,
-    /// Who works in it.
-    pub holder: Option<String>,
-}
-
-/// What happens to another vault; `name` is how the user can name it. A work tree that is missing is
-/// no proof that nothing in the vault is wanted.
-pub fn fate(facts: &VaultFacts, name: &str, older_than: Duration, now: Timestamp) -> Fate {
-    if let Some(reason) = in_use(facts) {
-        return Fate::Stays { reason };
-    }
-    if let Some(holds) = holds(facts) {
-        return Fate::Stays {
-            reason: format!("{holds}: `ralphtool gc --forget {name}` removes it"),
-        };
-    }
-    let stays = |reason: &str| Fate::Stays {
-        reason: reason.to_owned(),
-    };
-    if facts.kind == VaultKind::Away {
-        return stays("its work tree is not there at the moment");
-    }
-    match facts.used {
-        Some(used) if is_older(used, older_than, now) => Fate::Goes,
-        _ => stays("not old enough"),
-    }
-}
-
-/// What happens to a vault that the user named, to be forgotten with all that is in it.
-pub fn fate_of_named(facts: &VaultFacts) -> Fate {
-    match in_use(facts) {
-        Some(reason) => Fate::Stays { reason },
-        None => Fate::Goes,
-    }
-}
-
-/// Why a vault is not to be removed from outside at all.
-fn in_use(facts: &VaultFacts) -> Option<String> {
-    if let Some(holder) = &facts.holder {
-        return Some(format!("in use by {holder}"));
-    }
-    (facts.kind == VaultKind::Elsewhere)
-        .then(|| "its work tree exists: run `ralphtool gc` there".to_owned())
-}
-
-/// What a vault holds that the user may want.
-fn holds(facts: &VaultFacts) -> Option<String> {
-    if let Some(change) = &facts.unfinished {
-        return Some(format!("a run of `{change}` in it was never finished"));
-    }
-    if facts.damaged {
-        return Some("its journal is damaged, so what it holds is not known".to_owned());
-    }
-    (!facts.wanted.is_empty()).then(|| format!("it holds {}", facts.wanted.join(", ")))
-}
-
 /// What of the store goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
@@ -234,6 +178,15 @@ pub enum StoreRow {
         /// Why.
         reason: String,
     },
+}
+
+impl StoreRow {
+    pub fn gone(&self) -> Tally {
+        match self {
+            Self::Known { gone } => *gone,
+            Self::LeftAlone { .. } => Tally::default(),
+        }
+    }
 }
 
 /// What a housekeeping removes, or has removed.
@@ -266,10 +219,7 @@ pub struct Housekeeping {
 impl Housekeeping {
     /// True where there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        let objects = match &self.store {
-            StoreRow::Known { gone } => gone.count,
-            StoreRow::LeftAlone { .. } => 0,
-        };
+        let objects = self.store.gone().count;
         let vaults = self.vaults.iter().filter(|row| row.fate == Fate::Goes);
         self.runs.is_empty()
             && self.orphans.count + self.copies.count + objects + vaults.count() == 0
@@ -302,61 +252,6 @@ mod tests {
             .map(|run| run.0)
             .collect();
         assert_eq!(gone, want);
-    }
-
-    #[test]
-    fn another_vault_goes_only_when_it_is_old_and_nothing_in_it_is_unfinished() {
-        let now = "2026-06-01T00:00:00Z".parse().unwrap();
-        let old = VaultFacts {
-            kind: VaultKind::Vanished,
-            used: Some("2026-01-01T00:00:00Z".parse().unwrap()),
-            unfinished: None,
-            wanted: Vec::new(),
-            damaged: false,
-            holder: None,
-        };
-        let goes = |facts: VaultFacts| fate(&facts, "v", KEEP_FINISHED, now) == Fate::Goes;
-        let case = |change: fn(&mut VaultFacts)| {
-            let mut facts = old.clone();
-            change(&mut facts);
-            goes(facts)
-        };
-        assert!(case(|_| {}));
-        assert!(case(|facts| facts.kind = VaultKind::SetAside));
-        assert!(!case(|facts| facts.kind = VaultKind::Elsewhere));
-        assert!(!case(|facts| facts.used = None));
-        assert!(!case(
-            |facts| facts.used = Some("2026-05-31T00:00:00Z".parse().unwrap())
-        ));
-        assert!(!case(|facts| facts.unfinished = Some("c".to_owned())));
-        assert!(!case(|facts| facts.damaged = true));
-        assert!(!case(|facts| facts.kind = VaultKind::Away));
-        assert!(!case(|facts| facts.wanted = vec!["a kept run".to_owned()]));
-        assert!(!case(|facts| facts.holder = Some("process 7".to_owned())));
-    }
-
-    #[test]
-    fn a_vault_the_user_names_goes_unless_it_is_in_use() {
-        let facts = VaultFacts {
-            kind: VaultKind::Away,
-            used: None,
-            unfinished: Some("c".to_owned()),
-            wanted: vec!["a kept run of `c`".to_owned()],
-            damaged: true,
-            holder: None,
-        };
-        assert_eq!(fate_of_named(&facts), Fate::Goes);
-        let elsewhere = VaultFacts {
-            kind: VaultKind::Elsewhere,
-            ..facts.clone()
-        };
-        let held = VaultFacts {
-            holder: Some("process 7".to_owned()),
-            ..facts
-        };
-        for facts in [elsewhere, held] {
-            assert_ne!(fate_of_named(&facts), Fate::Goes);
-        }
     }
 
     #[test]

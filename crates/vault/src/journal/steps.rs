@@ -468,6 +468,29 @@ pub fn read(path: &Path) -> Result<Vec<Line>, FileError> {
     Ok(parse(&bytes).0)
 }
 
+/// Whether a journal can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JournalHealth {
+    /// All of it.
+    Whole,
+    /// Except for the last line, which a crash cut off; the next start repairs that.
+    Torn,
+    /// It is damaged, or a newer ralphtool wrote it.
+    Damaged,
+}
+
+/// What a journal says, and whether that is all of it.
+pub fn read_checked(path: &Path) -> Result<(Vec<Line>, JournalHealth), FileError> {
+    let bytes = read_if_present(path)?.unwrap_or_default();
+    let (lines, good) = parse(&bytes);
+    let health = match &bytes[good..] {
+        [] => JournalHealth::Whole,
+        rest if is_torn(rest) => JournalHealth::Torn,
+        _ => JournalHealth::Damaged,
+    };
+    Ok((lines, health))
+}
+
 /// Reads whole lines up to the first that is not; gives how many bytes were good.
 fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
     let mut lines = Vec::new();
@@ -589,5 +612,38 @@ mod tests {
             assert!(Journal::open(&path, Vec::new()).is_err());
             assert_eq!(std::fs::read(&path).unwrap(), bytes);
         }
+    }
+
+    #[test]
+    fn a_torn_journal_is_told_from_a_damaged_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        assert_eq!(read_checked(&path).unwrap().1, JournalHealth::Whole);
+        let (mut journal, _) = Journal::open(&path, Vec::new()).unwrap();
+        for step in [Step::Begun, Step::Saved] {
+            let line = Line {
+                run: RunId("r".to_owned()),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                uptime: None,
+                step,
+            };
+            journal.write(&line).unwrap();
+        }
+        let health = || read_checked(&path).unwrap().1;
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        assert_eq!(health(), JournalHealth::Whole);
+        for cut in first + 1..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            assert_eq!(health(), JournalHealth::Torn);
+        }
+        let mut damaged = whole.clone();
+        damaged[20] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        assert_eq!(health(), JournalHealth::Damaged);
+        let json = r#"{"run":"r","at":"1970-01-01T00:00:00Z","step":"invented_later"}"#;
+        let newer = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        std::fs::write(&path, [whole, newer.into_bytes()].concat()).unwrap();
+        assert_eq!(health(), JournalHealth::Damaged);
     }
 }

@@ -18,7 +18,7 @@ use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::session::{AfterRecovery, Checkpoints};
 use crate::tree::manifest::{Content, Kind, Manifest};
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::{FirstIndex, Taken};
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::RunId;
 
@@ -90,7 +90,7 @@ impl Checkpoints {
         }
         self.repo.keep_git_directory(true)?;
         self.record(run, Step::Begun)?;
-        self.tree.nobody_was_here();
+        self.tree.mark_clean();
         Ok(Begun::of(&intent, prepared.notices))
     }
 
@@ -110,13 +110,14 @@ impl Checkpoints {
         let (index, listed) = self.repo.copy_index(&start_id, &first_id)?;
         let known = self.repo.read_index(&index, &listed)?;
         let submodules: Vec<_> = known.submodules.iter().cloned().collect();
-        let tracked: Vec<_> = known.tracked.iter().cloned().collect();
+        let tracked: Vec<_> = known.tracked().iter().cloned().collect();
         let skipped = self.repo.skipped(&listed);
         drop(listed);
-        let clean_to_git = known.clean_to_git();
+        let clean_to_git = known.index.as_ref().map(FirstIndex::clean_to_git);
+        let clean_to_git = clean_to_git.unwrap_or_default();
         let taken = self
             .tree
-            .take(&self.repo, &Arc::new(Manifest::default()), known, &index)?;
+            .take(&self.repo, &Arc::new(Manifest::default()), &known, &index)?;
         let start = self
             .tree
             .snapshot(start_id, &taken, control.clone(), &submodules);
@@ -277,7 +278,7 @@ impl Tree {
             id,
             manifest: Arc::clone(&taken.manifest),
             control,
-            opaque: crate::tree::lock(&self.opaque).folders(),
+            opaque: self.skipped.borrow().list(),
             submodules: submodules.to_vec(),
         }
     }

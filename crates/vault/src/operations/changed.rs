@@ -43,7 +43,9 @@ impl Checkpoints {
         let changed = Changed {
             count: counted + new_repositories(&taken, &base.submodules).len(),
             tops: tops(&base.manifest),
-            paths: self.repo.read(&paths, (&base.manifest, &taken), wants_text),
+            paths: self
+                .repo
+                .read(&paths, &base.manifest, &taken.manifest, wants_text),
         };
         Ok((changed, taken))
     }

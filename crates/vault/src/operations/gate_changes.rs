@@ -11,7 +11,6 @@ use crate::paths::{is_module_path, show};
 use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
 use crate::session::Checkpoints;
-use crate::tree::lock;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Taken};
 
@@ -39,7 +38,7 @@ impl Checkpoints {
     pub(crate) fn before_gates(&self, taken: &Taken) -> TreeBeforeGates {
         TreeBeforeGates {
             manifest: Arc::clone(&taken.manifest),
-            opaque: lock(&self.tree.opaque).folders(),
+            opaque: self.tree.skipped.borrow().list(),
             head: self.repo.observe().ok().map(|(_, head)| head),
         }
     }
@@ -47,13 +46,7 @@ impl Checkpoints {
     /// Scans the tree as it is now.
     pub(crate) fn scan_before_gates(&mut self) -> Result<TreeBeforeGates> {
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take(
-            &self.repo,
-            &base.manifest,
-            Known::of(&base.submodules),
-            &index,
-        )?;
+        let taken = self.tree.scan(&self.repo, &base)?;
         Ok(self.before_gates(&taken))
     }
 
@@ -141,7 +134,7 @@ impl Checkpoints {
         let taken = self.tree.take(
             &self.repo,
             &marked.manifest,
-            Known::of(&base.submodules),
+            &Known::of(&base.submodules),
             &index,
         )?;
         let target = leaving_ignored(&marked.manifest, &taken);

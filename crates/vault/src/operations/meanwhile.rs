@@ -27,7 +27,7 @@ impl Checkpoints {
     /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
     /// while no agent is at work: all of it is the user's, or a gate's.
     pub(crate) fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
-        if self.tree.is_as_left() {
+        if self.tree.is_clean() {
             return Ok(Meanwhile::default());
         }
         let current = self.log.current()?;
@@ -46,7 +46,7 @@ impl Checkpoints {
         let taken = self.tree.look(&self.repo, &base)?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
         if taken.changes.count() == 0 && moved.is_none() {
-            self.tree.nobody_was_here();
+            self.tree.mark_clean();
             return Ok(Meanwhile::default());
         }
         self.repo.refuse_operation()?;

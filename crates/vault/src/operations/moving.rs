@@ -86,7 +86,7 @@ impl Tree {
         } else {
             repo.places.repository.index()
         };
-        let taken = self.take(repo, &base.manifest, Known::of(&base.submodules), &index)?;
+        let taken = self.take(repo, &base.manifest, &Known::of(&base.submodules), &index)?;
         let id = Snapshot::new_id();
         repo.copy_user_index(&Snapshot::index(&repo.places.vault, &id))?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
@@ -182,7 +182,7 @@ impl Tree {
 
     fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<FoundTree> {
         let known = Known::of(&before.submodules);
-        let taken = self.take(repo, &before.manifest, known, index)?;
+        let taken = self.take(repo, &before.manifest, &known, index)?;
         Ok(FoundTree::of(&taken))
     }
 }

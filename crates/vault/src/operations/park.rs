@@ -230,7 +230,7 @@ impl Tree {
     ) -> Result<Taken> {
         loop {
             let known = Known::of(&base.submodules);
-            let taken = self.take(repo, &base.manifest, known, index)?;
+            let taken = self.take(repo, &base.manifest, &known, index)?;
             let was_locked = |folder: &Vec<u8>| {
                 let entry = base.manifest.entries.get(folder);
                 entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)

@@ -8,8 +8,8 @@ use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
 use crate::repo::Repo;
-use crate::scan::room;
 use crate::session::Checkpoints;
+use ralph_base::disk::free_bytes;
 use ralph_base::files::read_if_present;
 use ralph_base::size::rounded;
 
@@ -221,7 +221,7 @@ fn refuse_lock(repository: &Repository) -> Result<()> {
 
 fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result<()> {
     for folder in [vault, &repository.git_dir] {
-        if let Some(free) = room::free(folder).filter(|free| *free < least) {
+        if let Some(free) = free_bytes(folder).filter(|free| *free < least) {
             return Err(CheckpointError::refused(
                 format!(
                     "only {} are free where `{}` is, and {} must stay free",

@@ -16,9 +16,8 @@ use crate::journal::run_state::{Current, Phase};
 use crate::journal::steps::Step;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::taking::Opaque;
+use crate::scan::skipped::SkippedFolders;
 use crate::session::Checkpoints;
-use crate::tree::lock;
 use crate::tree::manifest::compare;
 use ralph_base::shell::quoted;
 
@@ -37,7 +36,7 @@ impl Checkpoints {
         }
         let notices = self.carry_out_restore(&current, &base, (found, git))?;
         self.record(&run, Step::PutBack)?;
-        self.tree.nobody_was_here();
+        self.tree.mark_clean();
         Ok(notices)
     }
 
@@ -84,8 +83,7 @@ impl Checkpoints {
         };
         notices.extend(self.repo.converge(&goal, found, &trash)?);
         // What the attempt's own rules made of cache folders is no longer so.
-        *lock(&self.tree.opaque) = Opaque::default();
-        lock(&self.tree.opaque).adopt(&base.opaque);
+        self.tree.skipped.replace(SkippedFolders::of(&base.opaque));
         notices.extend(self.restore_refs(current, base, &trash)?);
         self.repo.put_index_back(&index, &trash)?;
         let shape = &base.control.shape;

@@ -202,7 +202,7 @@ impl Checkpoints {
         self.repo.drop_index(&base.id);
         self.told_refs = None;
         self.loaded = Some(Arc::new(snapshot));
-        self.tree.nobody_was_here();
+        self.tree.mark_clean();
         Ok(SaveReport {
             commit: commit.to_string(),
             changed_files: paths.len(),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::error::{Notice, Result};
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
-use crate::scan::latest::Latest;
 use crate::scan::modules::module_entries;
 use crate::session::Checkpoints;
 use crate::tree::guard::Limits;
@@ -29,12 +28,11 @@ impl Checkpoints {
 impl Checkpoints {
     /// Somebody else may change the tree from now on.
     pub(crate) fn somebody_is_here(&mut self) {
-        self.tree.latest = Latest::default();
+        self.tree.invalidate_scan();
     }
 
     /// This program wrote files, and nothing else changed.
     pub(crate) fn we_wrote(&mut self, files: &[PathBuf]) {
-        self.tree.latest.as_left = false;
         let top = &self.repo.places.repository.work_tree;
         let inside = |file: &PathBuf| {
             let real = file.canonicalize().ok()?;
@@ -43,7 +41,7 @@ impl Checkpoints {
         };
         let paths: Option<Vec<_>> = files.iter().map(inside).collect();
         match paths {
-            Some(paths) => self.tree.latest.ours.extend(paths.into_iter().flatten()),
+            Some(paths) => self.tree.note_own_writes(paths.into_iter().flatten()),
             None => self.somebody_is_here(),
         }
     }

@@ -20,7 +20,6 @@ use crate::repo::{Care, Repo};
 use crate::session::{AfterRecovery, Checkpoints, Recovery};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
-use crate::tree::scanned::Known;
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
 
@@ -404,13 +403,7 @@ impl Checkpoints {
         // What the user committed, staged or stashed since must outlast whatever an agent does.
         self.repo.link_objects()?;
         let base = self.checkpoint()?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take(
-            &self.repo,
-            &base.manifest,
-            Known::of(&base.submodules),
-            &index,
-        )?;
+        let taken = self.tree.scan(&self.repo, &base)?;
         let moved = head.commit() != Some(current.commit);
         let (refs, head) = self.repo.observe()?;
         let control = self.repo.take_control((head, refs), None)?;

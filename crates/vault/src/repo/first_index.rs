@@ -16,7 +16,7 @@ use crate::paths::absolute;
 use crate::repo::Repo;
 use crate::stat::now_ns;
 use crate::tree::manifest::RACY_NS;
-use crate::tree::scanned::{Clean, Known};
+use crate::tree::scanned::{Clean, FirstIndex, Known};
 use ralph_base::files::read_if_present;
 
 /// What an index says a path is: the bits that tell, a file, and a submodule.
@@ -31,11 +31,12 @@ impl Repo {
     /// Reads a private index copied from the user's: which paths are tracked, which are clean.
     pub(crate) fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
         let git = self.work.patient().with_index(index);
-        let mut known = Known {
+        let mut submodules = BTreeSet::new();
+        let mut first = FirstIndex {
             // A file system may keep time in whole seconds.
             clean_ns: now_ns() - RACY_NS,
             index_second: fs::metadata(index).map_or(0, |metadata| metadata.mtime()),
-            ..Known::default()
+            ..FirstIndex::default()
         };
         let mut files = Vec::new();
         for Listed {
@@ -45,19 +46,19 @@ impl Repo {
         } in listed
         {
             if staged.mode == SUBMODULE {
-                known.submodules.insert(path.clone());
+                submodules.insert(path.clone());
             } else {
-                known.tracked.insert(path.clone());
+                first.tracked.insert(path.clone());
                 if staged.mode & KIND == FILE && !flags.is_intended() {
                     files.push((path.clone(), *staged));
                 }
             }
         }
         let is_compared_here = self.settings().odd.is_none();
-        known.may_be_converted = self.was_converting(&known.tracked);
-        let mut unclean = self.converted(&git, &known.tracked)?;
+        first.may_be_converted = self.was_converting(&first.tracked);
+        let mut unclean = self.converted(&git, &first.tracked)?;
         if !is_compared_here {
-            unclean.extend(modified(&git, &known.tracked));
+            unclean.extend(modified(&git, &first.tracked));
         }
         let clean = |(path, staged): (Vec<u8>, Staged)| {
             let clean = Clean {
@@ -67,8 +68,11 @@ impl Repo {
             (path, clean)
         };
         files.retain(|(path, _)| !unclean.contains(path));
-        known.clean = files.into_iter().map(clean).collect();
-        Ok(known)
+        first.clean = files.into_iter().map(clean).collect();
+        Ok(Known {
+            submodules,
+            index: Some(first),
+        })
     }
 
     /// True where something says that git converted files when it wrote them. The settings it had then

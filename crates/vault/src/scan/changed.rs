@@ -1,16 +1,14 @@
 //! What an attempt changed: one walk against the checkpoint, and the texts before and after of those
-//! paths that somebody wants to look at. Commits the agent made are no matter: files are compared.
+//! paths that the checks read. Files are compared, so commits the agent made do not matter.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
-use std::sync::Arc;
 
 use crate::git::object_id::ObjectId;
 use crate::paths::show;
 use crate::repo::objects::open_raw;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted};
-use crate::tree::scanned::Taken;
 
 /// A path that differs from the checkpoint, from the top of the work tree. Texts are absent where
 /// no check asks for them or where they could not be read.
@@ -59,40 +57,35 @@ impl Repo {
     pub(crate) fn read(
         &self,
         paths: &[Vec<u8>],
-        (base, taken): (&Arc<Manifest>, &Taken),
+        base: &Manifest,
+        now: &Manifest,
         wants_text: impl Fn(&str) -> bool,
     ) -> Vec<ChangedPath> {
         let mut room = Room::default();
         let mut wanted: Vec<Wanted> = Vec::new();
-        let mut texts: Vec<[Option<Content>; 2]> = Vec::new();
+        let mut files: Vec<[Option<&Entry>; 2]> = Vec::new();
         for path in paths {
-            let entries = [base.entries.get(path), taken.manifest.entries.get(path)];
-            let wants = entries
-                .iter()
-                .flatten()
-                .any(|entry| entry.kind == Kind::File)
-                && wants_text(&show(path))
-                && room.has(&entries);
-            texts.push(entries.map(|entry| {
-                let entry = entry.filter(|entry| wants && entry.kind == Kind::File)?;
-                if matches!(entry.content, Content::Git(_)) {
-                    wanted.push((path.clone(), entry.clone()));
-                }
-                Some(entry.content.clone())
-            }));
+            let entries = [base.entries.get(path), now.entries.get(path)];
+            let mut found = entries.map(|entry| entry.filter(|it| it.kind == Kind::File));
+            if found == [None, None] || !wants_text(&show(path)) || !room.has(&entries) {
+                found = [None, None];
+            }
+            let objects = found.into_iter().flatten();
+            let objects = objects.filter(|entry| matches!(entry.content, Content::Git(_)));
+            wanted.extend(objects.map(|entry| (path.clone(), entry.clone())));
+            files.push(found);
         }
         // Texts only serve findings: without an object there is one less to look at.
         let objects = self.fetch(&wanted).unwrap_or_default();
-        let moved = moved(paths, base, &taken.manifest);
-        let mut paths: Vec<ChangedPath> = paths
-            .iter()
-            .map(|path| changed_path(path, (base, &taken.manifest), &moved))
-            .collect();
-        for (path, [before, after]) in paths.iter_mut().zip(&texts) {
-            path.before = text(&self.places, &objects, before.as_ref());
-            path.after = text(&self.places, &objects, after.as_ref());
-        }
-        paths
+        let text = |entry: Option<&Entry>| text(&self.places, &objects, &entry?.content);
+        let moved = moved(paths, base, now);
+        let paths = paths.iter().zip(files);
+        let changed = paths.map(|(path, [before, after])| ChangedPath {
+            before: text(before),
+            after: text(after),
+            ..changed_path(path, (base, now), &moved)
+        });
+        changed.collect()
     }
 }
 
@@ -175,9 +168,9 @@ pub(crate) fn tops(manifest: &Manifest) -> BTreeSet<String> {
 fn text(
     places: &Places,
     objects: &HashMap<ObjectId, Vec<u8>>,
-    content: Option<&Content>,
+    content: &Content,
 ) -> Option<String> {
-    let bytes = match content? {
+    let bytes = match content {
         Content::Git(id) => objects.get(id)?.clone(),
         Content::Raw(id) => {
             let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! Which paths belong into commits: not what git ignores, and of the rest not what looks like a
-//! secret or is too large. What is kept out is said once, and is safe in the vault all the same.
+//! secret or is too large. What is kept out is reported once, and is safe in the vault.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::Head;
-use crate::paths::{is_module_path, list, show};
+use crate::paths::{is_module_path, list, list_paths, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::staged::Staged;
 use crate::repo::visible::check_ignore;
 use crate::scan::Tree;
-use crate::tree::guard::{Guard, Limits, guard, looks_like_secret};
+use crate::tree::guard::{Guard, Limits, guard, is_rules, looks_like_secret};
 use crate::tree::manifest::{Found, Kind, Lane, Manifest};
 use crate::tree::scanned::{Known, Taken, nested_repositories, under_any};
 use crate::tree::walk::Walk;
@@ -28,8 +28,8 @@ use ralph_base::sparse;
 /// The lanes of paths that are new, or whose lane may be another now.
 pub(crate) type Lanes = HashMap<Vec<u8>, Lane>;
 
-/// What a run may commit, as it is kept with the run: a start after a crash mends before it
-/// believes any settings in the tree.
+/// What a run may commit, kept with the run: a start after a crash repairs before it believes any
+/// settings in the tree.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptLimits {
     largest_file: Option<u64>,
@@ -71,13 +71,8 @@ impl Tree {
                 lanes.insert(found.path.clone(), Lane::Kept);
             } else if !matches!(found.kind, Kind::File | Kind::Link) {
                 // Git knows of neither folders nor pipes.
-            } else if known.tracked.contains(&found.path) {
-                let lane = if repo.has_long_holes(found) {
-                    Lane::Kept
-                } else {
-                    Lane::Committed
-                };
-                lanes.insert(found.path.clone(), lane);
+            } else if known.tracked().contains(&found.path) {
+                lanes.insert(found.path.clone(), repo.committed_lane(found));
             } else if !under_any(&found.path, &nested) {
                 asked.push(found);
             }
@@ -87,15 +82,15 @@ impl Tree {
         }
         let paths: Vec<Vec<u8>> = asked.iter().map(|found| found.path.clone()).collect();
         let ignored = check_ignore(git, &paths)?;
-        for found in asked {
-            let lane = if ignored.contains(&found.path) {
+        for (found, path) in asked.into_iter().zip(paths) {
+            let lane = if ignored.contains(&path) {
                 Lane::Ignored
-            } else if self.guard_of(found).is_some() || repo.has_long_holes(found) {
+            } else if self.guard_of(found).is_some() {
                 Lane::Kept
             } else {
-                Lane::Committed
+                repo.committed_lane(found)
             };
-            lanes.insert(found.path.clone(), lane);
+            lanes.insert(path, lane);
         }
         Ok(lanes)
     }
@@ -118,15 +113,14 @@ impl Tree {
     pub(crate) fn tell_kept_out(&self, taken: &Taken) -> Option<Notice> {
         let mut named = Vec::new();
         for path in taken.changes.created.iter().chain(&taken.changes.modified) {
-            let Some(entry) = taken.manifest.entries.get(path) else {
+            let entry = taken.manifest.entries.get(path);
+            let Some(entry) = entry.filter(|entry| {
+                entry.lane == Lane::Kept
+                    && !is_module_path(path)
+                    && self.reported.borrow_mut().insert(path.clone())
+            }) else {
                 continue;
             };
-            if entry.lane != Lane::Kept
-                || is_module_path(path)
-                || !self.told.borrow_mut().insert(path.clone())
-            {
-                continue;
-            }
             let why = if looks_like_secret(path) {
                 "looks like a secret".to_owned()
             } else if self.limits.largest_file.is_exceeded_by(entry.stat.size) {
@@ -149,12 +143,12 @@ impl Tree {
     pub(crate) fn was_told(&self, checkpoint: &Snapshot) {
         let kept = checkpoint.manifest.entries.iter();
         let kept = kept.filter(|(_, entry)| entry.lane == Lane::Kept);
-        self.told
+        self.reported
             .borrow_mut()
             .extend(kept.map(|(path, _)| path.clone()));
     }
 
-    /// Names files that were ignored, and are not since somebody dropped the rule.
+    /// Names files that were ignored, and are not since a rule was dropped.
     pub(crate) fn tell_no_longer_ignored(
         &self,
         repo: &Repo,
@@ -162,11 +156,7 @@ impl Tree {
         base: &Snapshot,
         taken: &Taken,
     ) -> Result<Option<Notice>> {
-        if !taken
-            .changes
-            .paths()
-            .any(|path| crate::tree::guard::is_rules(path))
-        {
+        if !taken.changes.paths().any(|path| is_rules(path)) {
             return Ok(None);
         }
         let mut nested = base.submodules.clone();
@@ -179,22 +169,16 @@ impl Tree {
                 && !under_any(path, &nested)
         });
         let mut asked: Vec<Vec<u8>> = were_ignored.map(|(path, _)| path.clone()).collect();
-        let folders = base.opaque.iter();
-        asked.extend(
-            folders
-                .filter(|folder| repo.places.full(folder).is_dir())
-                .cloned(),
-        );
+        let folders = base.opaque.iter().cloned();
+        asked.extend(folders.filter(|folder| repo.places.full(folder).is_dir()));
         if asked.is_empty() {
             return Ok(None);
         }
         let ignored = check_ignore(git, &asked)?;
-        asked.retain(|path| !ignored.contains(path) && self.told.borrow_mut().insert(path.clone()));
-        let named: Vec<String> = asked
-            .iter()
-            .map(|path| format!("`{}`", show(path)))
-            .collect();
-        Ok(list(&named).map(|named| {
+        asked.retain(|path| {
+            !ignored.contains(path) && self.reported.borrow_mut().insert(path.clone())
+        });
+        Ok(list_paths(&asked).map(|named| {
             Notice::new(
                 "no_longer_ignored",
                 format!("no longer ignored, and kept out of commits all the same: {named}; `git add` a file to have it committed"),
@@ -202,44 +186,33 @@ impl Tree {
         }))
     }
 
-    /// Names what looks like a secret and goes into the commit because somebody staged it.
+    /// Names what looks like a secret and goes into the commit because it was staged.
     pub(crate) fn tell_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
-        let secrets = staged.added.iter().filter(|path| looks_like_secret(path));
-        self.tell_secrets(secrets.cloned(), "because it was added with `git add`")
+        let paths = staged.added.iter().map(Vec::as_slice);
+        self.tell_secrets(paths, "because it was added with `git add`")
     }
 
-    /// The same for what the user had staged before the run.
+    /// Names what looks like a secret and was staged by the user before the run: the index has it,
+    /// HEAD does not.
     pub(crate) fn tell_users_secrets(
         &self,
         repo: &Repo,
-        known: &[Vec<u8>],
+        tracked: &[Vec<u8>],
         head: &Head,
     ) -> Result<Option<Notice>> {
-        let mut secrets: HashSet<Vec<u8>> = known
-            .iter()
-            .filter(|path| looks_like_secret(path))
-            .cloned()
-            .collect();
-        if let Some(commit) = head.commit().filter(|_| !secrets.is_empty()) {
-            let commit = commit.to_string();
-            let listing = repo.work.patient().run([
-                "ls-tree",
-                "-r",
-                "-z",
-                "--name-only",
-                "--full-tree",
-                &commit,
-            ])?;
-            for path in nul_separated(&listing) {
+        let tracked = tracked.iter().map(Vec::as_slice);
+        let mut secrets: BTreeSet<&[u8]> = tracked.filter(|it| looks_like_secret(it)).collect();
+        let commit = head.commit().filter(|_| !secrets.is_empty());
+        if let Some(commit) = commit.map(|commit| commit.to_string()) {
+            let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit];
+            for path in nul_separated(&repo.work.patient().run(args)?) {
                 secrets.remove(path);
             }
         }
-        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.sort();
         Ok(self.tell_secrets(secrets, "because it was added with `git add`"))
     }
 
-    /// Names what looks like a secret in commits somebody made on top of the checkpoint.
+    /// Names what looks like a secret in commits on top of the checkpoint.
     pub(crate) fn tell_committed_secrets(
         &self,
         repo: &Repo,
@@ -250,37 +223,21 @@ impl Tree {
             return Ok(None);
         }
         let range = format!("{from}..{to}");
-        let args = [
-            "log",
-            "--format=",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--diff-filter=A",
-            &range,
-        ];
-        let listing = repo.git.patient().run(args)?;
-        let secrets: HashSet<Vec<u8>> = nul_separated(&listing)
-            .filter(|path| looks_like_secret(path))
-            .map(<[u8]>::to_vec)
-            .collect();
-        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.sort();
-        Ok(self.tell_secrets(secrets, "by commits the attempt made itself"))
+        let log = ["log", "--format=", "--name-only", "-z", "--no-renames"];
+        let args = log.into_iter().chain(["--diff-filter=A", &range]);
+        let added = repo.git.patient().run(args)?;
+        Ok(self.tell_secrets(nul_separated(&added), "by commits the attempt made itself"))
     }
 
-    fn tell_secrets(
+    fn tell_secrets<'a>(
         &self,
-        secrets: impl IntoIterator<Item = Vec<u8>>,
+        paths: impl IntoIterator<Item = &'a [u8]>,
         why: &str,
     ) -> Option<Notice> {
-        let mut secrets: Vec<Vec<u8>> = secrets.into_iter().collect();
-        secrets.retain(|path| self.told_secrets.borrow_mut().insert(path.clone()));
-        let named: Vec<String> = secrets
-            .iter()
-            .map(|path| format!("`{}`", show(path)))
-            .collect();
-        let named = list(&named)?;
+        let secrets = paths.into_iter().filter(|path| looks_like_secret(path));
+        let mut secrets: BTreeSet<Vec<u8>> = secrets.map(<[u8]>::to_vec).collect();
+        secrets.retain(|path| self.reported_secrets.borrow_mut().insert(path.clone()));
+        let named = list_paths(&secrets)?;
         Some(Notice::new(
             "secret_committed",
             format!("looks like a secret and is in the branch, {why}: {named}"),
@@ -294,17 +251,24 @@ impl Repo {
     pub(crate) fn read_limits(&self, run: &RunId) -> Limits {
         let text = std::fs::read(self.limits_file(run)).unwrap_or_default();
         let kept = serde_json::from_slice::<KeptLimits>(&text).ok();
-        let largest_file = kept.map_or(Limits::DEFAULT.largest_file, |kept| {
-            SizeLimit(kept.largest_file)
-        });
+        let largest_file = kept.map(|kept| SizeLimit(kept.largest_file));
         Limits {
-            largest_file,
+            largest_file: largest_file.unwrap_or(Limits::DEFAULT.largest_file),
             least_free: 0,
         }
     }
 
     fn limits_file(&self, run: &RunId) -> PathBuf {
         self.run_folder(run).join("limits.json")
+    }
+
+    /// The lane of a file that may be committed.
+    fn committed_lane(&self, found: &Found) -> Lane {
+        if self.has_long_holes(found) {
+            Lane::Kept
+        } else {
+            Lane::Committed
+        }
     }
 
     /// True for a long file that is mostly holes: git would read every one of them.

@@ -5,28 +5,25 @@
 pub(crate) mod large;
 pub(crate) mod small;
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use large::Seen;
+use large::LargeCopies;
 
 use super::guarding::Lanes;
 use super::room;
 use crate::error::{Notice, Result};
-use crate::git::object_id::ObjectId;
-use crate::paths::show;
+use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::paths::{list_some, show};
 use crate::repo::Places;
 use crate::repo::objects::raw_path;
 use crate::stat::now_ns;
-use crate::tree::lock;
 use crate::tree::manifest::{Changes, Content, Entry, Found, Kind, Lane, Manifest, Suspects};
-use crate::tree::scanned::{Known, Likeness};
-use crate::tree::walk::look;
+use crate::tree::scanned::{CleanCheck, FirstIndex};
+use crate::tree::walk::stat_path;
 use ralph_base::files::{FileError, Tried, absent, place};
 use ralph_base::kill_point::{Point, reached};
 use ralph_base::sparse;
@@ -43,56 +40,59 @@ pub(crate) const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Turns suspects into entries, keeping their bytes.
 pub(crate) struct Keeper<'a> {
     pub places: &'a Places,
-    pub base: Arc<Manifest>,
-    pub known: Known,
+    pub base: &'a Manifest,
+    /// The index of the first scan of a run. Later scans have a checkpoint to compare with.
+    pub index: Option<&'a FirstIndex>,
     pub lanes: Lanes,
-    pub seen: &'a Mutex<Seen>,
+    pub large_copies: &'a mut LargeCopies,
     /// Bytes that must stay free in the vault.
     pub least_free: u64,
 }
 
 impl Keeper<'_> {
     /// Reads and keeps what may have changed.
-    pub(crate) fn keep(self, suspects: Suspects) -> Result<(Manifest, Changes, Vec<Notice>)> {
+    pub(crate) fn keep(
+        &mut self,
+        suspects: Suspects,
+    ) -> Result<(Manifest, Changes, Option<Notice>)> {
         room::check(
             self.places.vault.folder(),
             self.needed(&suspects),
             self.least_free,
         )?;
-        let mut manifest = (*self.base).clone();
+        let mut manifest = self.base.clone();
         let mut changes = Changes::default();
         let mut left_out = Vec::new();
         let mut budget = ALL_IGNORED;
         let objects = self.keep_small(&suspects)?;
-        for found in suspects.touched {
-            let Some(old) = self.base.entries.get(&found.path) else {
-                continue;
+        for found in suspects.touched.into_iter().chain(suspects.created) {
+            let old = self.base.entries.get(&found.path);
+            let lane = self.lane_of(&found, old);
+            let content = match found.kind {
+                Kind::Folder | Kind::Special => Some(Content::Nothing),
+                Kind::Link => link_target(&self.places.full(&found.path))?,
+                Kind::File => match objects.get(&found.path) {
+                    Some(kept) => kept.clone(),
+                    None => self.file_content(&found, lane, old, &mut budget)?,
+                },
             };
-            let lane = self.lane_of(&found, old.lane);
-            let content = self.content(&found, lane, (Some(old), &objects), &mut budget)?;
-            let Some(entry) = content.map(|content| entry(&found, lane, content)) else {
-                changes.removed.push(found.path.clone());
+            let entry = content.map(|content| Entry {
+                kind: found.kind,
+                stat: found.stat,
+                content,
+                lane,
+            });
+            let is_changed = changes.add(&found.path, old, entry.as_ref());
+            let Some(entry) = entry else {
                 manifest.entries.remove(&found.path);
                 continue;
             };
-            if !old.same_state(&entry) {
-                if entry.is_visible() && entry.content == Content::Unkept {
-                    left_out.push(show(&found.path));
-                }
-                changes.modified.push(found.path.clone());
-            }
-            manifest.entries.insert(found.path, entry);
-        }
-        for found in suspects.created {
-            let lane = self.lane_of(&found, Lane::Ignored);
-            let content = self.content(&found, lane, (None, &objects), &mut budget)?;
-            let Some(entry) = content.map(|content| entry(&found, lane, content)) else {
-                continue;
-            };
-            if entry.content == Content::Unkept {
+            if is_changed
+                && entry.content == Content::Unkept
+                && (old.is_none() || entry.is_visible())
+            {
                 left_out.push(show(&found.path));
             }
-            changes.created.push(found.path.clone());
             manifest.entries.insert(found.path, entry);
         }
         for path in suspects.gone {
@@ -102,34 +102,37 @@ impl Keeper<'_> {
         Ok((manifest, changes, left_out_notice(&left_out)))
     }
 
-    /// The lane of a path that was in another one, or in none, before.
-    fn lane_of(&self, found: &Found, before: Lane) -> Lane {
+    /// The lane of a path; that of its entry in the base where nothing says otherwise.
+    fn lane_of(&self, found: &Found, old: Option<&Entry>) -> Lane {
+        let before = old.map_or(Lane::Ignored, |old| old.lane);
         match found.kind {
             Kind::File | Kind::Link => self.lanes.get(&found.path).copied().unwrap_or(before),
             Kind::Folder | Kind::Special => Lane::Ignored,
         }
     }
 
+    /// How a file stands to the object that the index names.
+    fn check_clean(&self, found: &Found) -> CleanCheck {
+        self.index
+            .map_or(CleanCheck::Dirty, |index| index.check_clean(found))
+    }
+
     /// How many bytes will be copied; a file that kept its size may turn out to be the same.
     fn needed(&self, suspects: &Suspects) -> u64 {
-        let has_same_size = |found: &Found| {
-            let old = self.base.entries.get(&found.path);
-            old.is_some_and(|old| old.kind == Kind::File && old.stat.size == found.stat.size)
-        };
-        let touched = suspects
-            .touched
-            .iter()
-            .filter(|found| !has_same_size(found));
         let mut ignored = 0;
         let mut sum: u64 = 0;
-        for found in suspects.created.iter().chain(touched) {
+        for found in suspects.created.iter().chain(&suspects.touched) {
             let old = self.base.entries.get(&found.path);
-            let before = old.map_or(Lane::Ignored, |old| old.lane);
             let size = found.stat.size;
-            if found.kind != Kind::File || self.known.likeness(found) != Likeness::Other {
+            let has_same_size =
+                old.is_some_and(|old| old.kind == Kind::File && old.stat.size == size);
+            if found.kind != Kind::File
+                || has_same_size
+                || self.check_clean(found) != CleanCheck::Dirty
+            {
                 continue;
             }
-            if self.lane_of(found, before) == Lane::Ignored {
+            if self.lane_of(found, old) == Lane::Ignored {
                 if size > LARGEST_IGNORED || ignored + size > ALL_IGNORED {
                     continue;
                 }
@@ -150,56 +153,31 @@ impl Keeper<'_> {
         metadata.map_or(size, |metadata| size.min(sparse::allocated(&metadata)))
     }
 
-    /// Where the bytes of a path are, once they are kept; none where it is gone by now.
-    fn content(
-        &self,
-        found: &Found,
-        lane: Lane,
-        (old, objects): (Option<&Entry>, &HashMap<Vec<u8>, Option<Content>>),
-        budget: &mut u64,
-    ) -> Result<Option<Content>> {
-        match found.kind {
-            Kind::Folder | Kind::Special => Ok(Some(Content::Nothing)),
-            Kind::Link => self.link_target(&found.path),
-            Kind::File => match objects.get(&found.path) {
-                Some(kept) => Ok(kept.clone()),
-                None => self.file_content(found, lane, old, budget),
-            },
-        }
-    }
-
-    fn link_target(&self, path: &[u8]) -> Result<Option<Content>> {
-        let full = self.places.full(path);
-        match fs::read_link(&full) {
-            Ok(target) => Ok(Some(Content::Link(target.as_os_str().as_bytes().to_vec()))),
-            Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
-            Err(error) => Err(error).tried("read", &full).map_err(Into::into),
-        }
-    }
-
+    /// Where the bytes of a file are, once they are kept; none where it is gone by now.
     fn file_content(
-        &self,
+        &mut self,
         found: &Found,
         lane: Lane,
         old: Option<&Entry>,
         budget: &mut u64,
     ) -> Result<Option<Content>> {
-        let likeness = match old {
+        let check = match old {
             // What was an object and is looked at again mostly still is that object.
             Some(old)
                 if old.stat.size == found.stat.size
                     && let Content::Git(id) = old.content =>
             {
-                Likeness::Perhaps(id)
+                CleanCheck::NeedsHash(id)
             }
-            _ => self.known.likeness(found),
+            _ => self.check_clean(found),
         };
-        match likeness {
-            Likeness::Same(id) => return Ok(Some(Content::Git(id))),
-            Likeness::Perhaps(id) if self.has_bytes(found, &id) => {
+        let full = self.places.full(&found.path);
+        match check {
+            CleanCheck::Clean(id) => return Ok(Some(Content::Git(id))),
+            CleanCheck::NeedsHash(id) if has_bytes(&full, self.places.repository.format, id) => {
                 return Ok(Some(Content::Git(id)));
             }
-            Likeness::Perhaps(_) | Likeness::Other => {}
+            CleanCheck::NeedsHash(_) | CleanCheck::Dirty => {}
         }
         if lane == Lane::Ignored {
             if found.stat.size > LARGEST_IGNORED || found.stat.size > *budget {
@@ -207,77 +185,65 @@ impl Keeper<'_> {
             }
             *budget -= found.stat.size;
         }
-        let full = self.places.full(&found.path);
-        if let Some(id) = large::kept_already(self.places, self.seen, (&full, found), old)? {
+        if found.stat.size <= READ_WHOLE {
+            return keep_raw(self.places, &full, Naming::ByBytes);
+        }
+        if let Some(id) = self.large_copies.find(self.places, found, old) {
             return Ok(Some(Content::Raw(id)));
         }
-        if lane != Lane::Kept || found.stat.size <= READ_WHOLE {
+        if lane != Lane::Kept {
             return keep_raw(self.places, &full, Naming::ByBytes);
         }
         let now = now_ns();
-        let name = large::free_name(self.places, found)?;
+        let name = large::free_name(self.places, found);
         let content = keep_raw(self.places, &full, Naming::As(name))?;
         if let Some(Content::Raw(id)) = content {
-            lock(self.seen).insert(found.path.clone(), (found.stat, id, now));
+            self.large_copies.insert(found, id, now);
         }
         Ok(content)
     }
+}
 
-    /// True where a file has the bytes of an object now.
-    fn has_bytes(&self, found: &Found, id: &ObjectId) -> bool {
-        let format = self.places.repository.format;
-        let hashed = open_no_link(&self.places.full(&found.path)).and_then(|file| {
-            let metadata = file.metadata()?;
-            if sparse::is_mostly_holes(&metadata) {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-            ObjectId::of_blob(format, metadata.size(), file)
-        });
-        // What cannot be read, or changes meanwhile, is told of where it is kept.
-        hashed.is_ok_and(|hashed| hashed == *id)
+/// True where a file has the bytes of an object now. What cannot be read, or changes meanwhile, is
+/// reported where it is kept.
+fn has_bytes(full: &Path, format: ObjectFormat, id: ObjectId) -> bool {
+    let hashed = open_no_link(full).and_then(|file| {
+        let metadata = file.metadata()?;
+        if sparse::is_mostly_holes(&metadata) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        ObjectId::of_blob(format, metadata.size(), file)
+    });
+    hashed.is_ok_and(|hashed| hashed == id)
+}
+
+/// The target of a link; none where it is gone, or no link any more.
+fn link_target(full: &Path) -> Result<Option<Content>> {
+    match fs::read_link(full) {
+        Ok(target) => Ok(Some(Content::Link(target.into_os_string().into_vec()))),
+        Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        Err(error) => Err(error).tried("read", full).map_err(Into::into),
     }
 }
 
-fn entry(found: &Found, lane: Lane, content: Content) -> Entry {
-    Entry {
-        kind: found.kind,
-        stat: found.stat,
-        content,
-        lane,
-    }
-}
-
-fn left_out_notice(left_out: &[String]) -> Vec<Notice> {
-    if left_out.is_empty() {
-        return Vec::new();
-    }
-    let shown: Vec<_> = left_out.iter().take(5).map(String::as_str).collect();
-    let more = match left_out.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    vec![Notice::new(
+fn left_out_notice(left_out: &[String]) -> Option<Notice> {
+    let named = list_some(left_out, 5)?;
+    Some(Notice::new(
         "not_kept",
-        format!(
-            "too large or unreadable, so left alone and not kept in the vault: {}{more}",
-            shown.join(", ")
-        ),
-    )]
+        format!("too large or unreadable, so left alone and not kept in the vault: {named}"),
+    ))
 }
 
 /// The entry of a file or link that lies anywhere, its bytes kept; it belongs into a commit.
 pub(crate) fn entry_of(places: &Places, full: &Path) -> Result<Option<Entry>> {
-    let Some(found) = look(full, b"")? else {
+    let Some(found) = stat_path(full, b"")? else {
         return Ok(None);
     };
     let content = match found.kind {
-        Kind::Link => {
-            let target = fs::read_link(full).tried("read", full)?;
-            Content::Link(target.as_os_str().as_bytes().to_vec())
-        }
-        _ => Content::Raw(copy_raw(places, full, Naming::ByBytes)?),
+        Kind::Link => link_target(full)?,
+        _ => Some(Content::Raw(copy_raw(places, full, Naming::ByBytes)?)),
     };
-    Ok(Some(Entry {
+    Ok(content.map(|content| Entry {
         kind: found.kind,
         stat: found.stat,
         content,
@@ -320,8 +286,7 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
     if before.size() <= READ_WHOLE && naming == Naming::ByBytes {
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut &source, &mut bytes).tried("read", full)?;
-        let id =
-            ObjectId::of_blob(format, bytes.len() as u64, bytes.as_slice()).tried("hash", full)?;
+        let id = ObjectId::of_object(format, "blob", &bytes);
         let target = raw_path(places, &id);
         // A power cut can leave a copy without its bytes.
         if !fs::metadata(&target).is_ok_and(|copy| copy.size() == bytes.len() as u64) {
@@ -341,6 +306,7 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
             let after = source.metadata().tried("look at", full)?;
             let is_same = copied == before.size()
                 && (before.mtime(), before.mtime_nsec()) == (after.mtime(), after.mtime_nsec());
+            let changed = || io::Error::other("the file changed while it was copied");
             is_same.then_some(id).ok_or_else(changed)
         }
     }
@@ -351,10 +317,6 @@ fn copy_raw(places: &Places, full: &Path, naming: Naming) -> Result<ObjectId, Fi
         .persist(&target)
         .map_err(|error| FileError::new("keep", full, error.error))?;
     Ok(id)
-}
-
-fn changed() -> io::Error {
-    io::Error::other("the file changed while it was copied")
 }
 
 /// Opens a file, never what a link points to.

@@ -2,7 +2,6 @@
 //! are user state like the repository's own. They are entries of the manifest, named `.git/modules/…`
 //! wherever they really are, and their objects are linked into the vault.
 
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Taken, below};
-use crate::tree::walk::{Ground, Walk, look, walk};
+use crate::tree::walk::{Ground, Walk, stat_path, walk};
 use ralph_base::files::Tried;
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
@@ -51,13 +50,13 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         enter: &enter,
     };
     let mut whole = walk(ground, PREFIX)?;
-    let top = look(&places.repository.git_dir, b"modules")?.map(|found| Found {
+    let top = stat_path(&places.repository.git_dir, b"modules")?.map(|found| Found {
         path: PREFIX.to_vec(),
         ..found
     });
     base.suspect(PREFIX, top, &mut whole.suspects);
-    // What is not walked is not passed over either: it goes and comes with its git directory.
-    whole.not_entered.clear();
+    // What is not walked is not skipped either: it goes and comes with its git directory.
+    whole.skipped.clear();
     Ok(whole)
 }
 
@@ -81,37 +80,26 @@ pub(crate) fn module_entries(manifest: &Manifest) -> impl Iterator<Item = (&Vec<
 /// Where the vault keeps the objects of a submodule.
 fn kept_objects(places: &Places, folder: &[u8]) -> PathBuf {
     let name = folder.strip_prefix(b".git/").unwrap_or(folder);
-    let name = std::ffi::OsString::from_vec(name.to_vec());
-    places.vault.folder().join(name).join("objects")
+    absolute(places.vault.folder(), name).join("objects")
 }
 
 impl Repo {
     /// Links objects that submodules have gained into the vault.
     pub(crate) fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
-        let folders: Vec<Vec<u8>> = module_folders(manifest).map(<[u8]>::to_vec).collect();
-        if folders.is_empty() {
-            return Ok(());
-        }
-        let places = &self.places;
-        for folder in folders {
-            let objects = places.full(&folder).join("objects");
-            let kept = kept_objects(places, &folder);
-            self.module_links
-                .borrow_mut()
-                .entry(folder)
-                .or_default()
-                .link_new(&objects, &kept)?;
+        for folder in module_folders(manifest) {
+            let objects = self.places.full(folder).join("objects");
+            let mut links = self.module_links.borrow_mut();
+            let links = links.entry(folder.to_vec()).or_default();
+            links.link_new(&objects, &kept_objects(&self.places, folder))?;
         }
         Ok(())
     }
 
     /// Links back what submodules lack of their objects.
     pub(crate) fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
-        let folders: Vec<Vec<u8>> = module_folders(&base.manifest).map(<[u8]>::to_vec).collect();
-        let places = &self.places;
-        for folder in folders {
-            let kept = kept_objects(places, &folder);
-            let objects = places.full(&folder).join("objects");
+        for folder in module_folders(&base.manifest) {
+            let objects = self.places.full(folder).join("objects");
+            let kept = kept_objects(&self.places, folder);
             if kept.is_dir() {
                 std::fs::create_dir_all(&objects).tried("create", &objects)?;
                 link_back(&kept, &objects)?;
@@ -120,7 +108,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Writes the git directories of submodules after the repository's own was made anew.
+    /// Writes the git directories of submodules after the repository's own was created again.
     pub(crate) fn rebuild_modules(&self, base: &Snapshot, trash: &Path) -> Result<()> {
         let wanted: Vec<_> = module_entries(&base.manifest)
             .map(|(path, entry)| (path.clone(), entry.clone()))

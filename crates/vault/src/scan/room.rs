@@ -1,5 +1,5 @@
 //! Room on the disk: looked at before anything is copied or committed, so that a full disk is said
-//! in time and in plain words, not found out half-way.
+//! before a step begins, not in the middle of it.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use crate::repo::Repo;
 use crate::repo::objects::room_of_raw;
 use crate::scan::Tree;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest};
+use ralph_base::disk::free_bytes;
 use ralph_base::size::rounded;
 
 impl Tree {
@@ -36,15 +37,9 @@ impl Tree {
     }
 }
 
-/// Bytes that are free for us where a folder is; none where the system does not say.
-pub(crate) fn free(folder: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(folder).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
 /// Refuses to write `needed` bytes into a folder where less than `least_free` would be left.
 pub(crate) fn check(folder: &Path, needed: u64, least_free: u64) -> Result<()> {
-    let Some(free) = free(folder) else {
+    let Some(free) = free_bytes(folder) else {
         return Ok(());
     };
     let wanted = needed.saturating_add(least_free);

@@ -1,13 +1,13 @@
 //! Files that one process at a time holds, and that say which.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use super::{VaultError, stale_locks};
-use ralph_base::files::{FileError, Tried as _};
+use ralph_base::files::{FileError, Tried as _, absent};
 
 /// How often a lock is tried whose owner is dead, and how long after the last time.
 const LOCK_PATIENCE: u32 = 50;
@@ -16,6 +16,24 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// True where this process has, or had, a lock.
 fn is_own(owner: &str) -> bool {
     owner.starts_with(&format!("process {} since", std::process::id()))
+}
+
+/// What stands in a lock file that another process holds; makes and changes nothing.
+pub(super) fn held_text(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(FileError::new("open", path, error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut text = Vec::new();
+            let _ = file.read_to_end(&mut text);
+            Ok(Some(text))
+        }
+        Err(TryLockError::Error(error)) => Err(FileError::new("lock", path, error)),
+    }
 }
 
 /// Locks a file, and writes into it who did, with more on lines of its own. A link is not followed:

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::git::repository::Repository;
+use crate::store::lock::held_text;
 use crate::store::{VaultError, lock_file, named_after};
 use ralph_base::files::create_private_folder;
 
@@ -52,12 +53,8 @@ impl RepositoryLock {
 
 /// Who works on a repository right now, in any of its work trees; makes and changes nothing.
 pub fn owner(state: &Path, repository: &Repository) -> Option<Owner> {
-    let path = path(state, repository);
-    let file = File::open(&path).ok()?;
-    match file.try_lock_shared() {
-        Ok(()) => None,
-        Err(_) => Some(owner_in(&std::fs::read(&path).ok()?)),
-    }
+    let held = held_text(&path(state, repository)).ok()?;
+    held.map(|text| owner_in(&text))
 }
 
 fn path(state: &Path, repository: &Repository) -> PathBuf {

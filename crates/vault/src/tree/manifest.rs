@@ -6,8 +6,6 @@
 pub(crate) mod codec;
 pub(crate) mod cursor;
 
-use std::fs;
-
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 
@@ -18,17 +16,15 @@ use crate::stat::Stat;
 /// systems keep time in ticks, some in whole seconds.
 pub(crate) const RACY_NS: i64 = 2_000_000_000;
 
-/// What a path is.
+/// What a path is; the numbers are those in manifests on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
-    File,
+    File = 0,
     /// A symbolic link.
-    Link,
-    /// A folder.
-    Folder,
+    Link = 1,
+    Folder = 2,
     /// A pipe, socket or device.
-    Special,
+    Special = 3,
 }
 
 /// Where the bytes of a path are kept.
@@ -57,28 +53,26 @@ impl Content {
     }
 }
 
-/// What becomes of a path.
+/// How a path is saved; the numbers are those in manifests on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
+    /// Git ignores it, or another repository has it: kept where it is small, left where it is new.
+    Ignored = 0,
     /// It is in the checkpoint commit.
-    Committed,
+    Committed = 1,
     /// It is kept out of commits, but kept whole, whatever its size; where a failed attempt made
     /// it, it goes.
-    Kept,
-    /// Git ignores it, or another repository has it: kept where it is small, left where it is new.
-    Ignored,
+    Kept = 2,
 }
 
 /// One path of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
     pub kind: Kind,
-    /// Its fields when it was looked at.
+    /// Its fields when it was scanned.
     pub stat: Stat,
     /// Where its bytes are.
     pub content: Content,
-    /// What becomes of it.
     pub lane: Lane,
 }
 
@@ -140,6 +134,30 @@ impl Changes {
         self.created.len() + self.modified.len() + self.removed.len()
     }
 
+    /// Adds a path where it differs; false where it does not.
+    pub(crate) fn add(
+        &mut self,
+        path: &[u8],
+        before: Option<&Entry>,
+        after: Option<&Entry>,
+    ) -> bool {
+        let list = match (before, after) {
+            (None, Some(_)) => &mut self.created,
+            (Some(_), None) => &mut self.removed,
+            (Some(before), Some(after)) if !before.same_state(after) => &mut self.modified,
+            _ => return false,
+        };
+        list.push(path.to_vec());
+        true
+    }
+
+    /// Leaves some paths out.
+    pub(crate) fn retain(&mut self, stays: impl Fn(&Vec<u8>) -> bool) {
+        for list in [&mut self.created, &mut self.modified, &mut self.removed] {
+            list.retain(|path| stays(path));
+        }
+    }
+
     /// All changed paths, those that make room for others first.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.removed
@@ -182,14 +200,12 @@ impl Manifest {
 pub(crate) fn compare(before: &Manifest, after: &Manifest) -> Changes {
     let mut changes = Changes::default();
     for item in before.entries.diff(&after.entries) {
-        match item {
-            DiffItem::Add(path, _) => changes.created.push(path.clone()),
-            DiffItem::Update { old, new } if !old.1.same_state(new.1) => {
-                changes.modified.push(new.0.clone());
-            }
-            DiffItem::Update { .. } => {}
-            DiffItem::Remove(path, _) => changes.removed.push(path.clone()),
-        }
+        let (path, before, after) = match item {
+            DiffItem::Add(path, after) => (path, None, Some(after)),
+            DiffItem::Update { old, new } => (new.0, Some(old.1), Some(new.1)),
+            DiffItem::Remove(path, before) => (path, Some(before), None),
+        };
+        changes.add(path, before, after);
     }
     changes
 }
@@ -206,18 +222,6 @@ pub struct Found {
     pub kind: Kind,
     /// Fields that change when the content does.
     pub stat: Stat,
-}
-
-pub(crate) fn kind(metadata: &fs::Metadata) -> Kind {
-    if metadata.is_dir() {
-        Kind::Folder
-    } else if metadata.is_symlink() {
-        Kind::Link
-    } else if metadata.is_file() {
-        Kind::File
-    } else {
-        Kind::Special
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::tree::walk::Walk;
 pub(crate) struct Clean {
     /// The object.
     pub id: ObjectId,
-    /// What the index says of the file, where nobody has compared the two.
+    /// What the index says of the file, where the two were not compared.
     pub staged: Option<Staged>,
 }
 
@@ -33,15 +33,15 @@ impl CleanToGit {
     }
 }
 
-/// How a file stands to its object.
+/// Whether a file has the bytes of its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Likeness {
-    /// It has the same bytes.
-    Same(ObjectId),
-    /// It has the same bytes if they have this id.
-    Perhaps(ObjectId),
+pub(crate) enum CleanCheck {
+    /// It has.
+    Clean(ObjectId),
+    /// It has if its bytes have this id.
+    NeedsHash(ObjectId),
     /// It has others, or another mode.
-    Other,
+    Dirty,
 }
 
 /// The work tree now, against a base.
@@ -59,9 +59,34 @@ pub(crate) struct Taken {
     pub notices: Vec<Notice>,
 }
 
-/// What is known before the walk.
+/// What is known before a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    pub submodules: BTreeSet<Vec<u8>>,
+    /// What the index says, for the first scan of a run. Later ones have a checkpoint to compare with.
+    pub index: Option<FirstIndex>,
+}
+
+impl Known {
+    /// What later scans need to know of a checkpoint.
+    pub(crate) fn of(submodules: &[Vec<u8>]) -> Self {
+        Self {
+            submodules: submodules.iter().cloned().collect(),
+            index: None,
+        }
+    }
+
+    /// All paths the index tracks, at the first scan of a run.
+    pub(crate) fn tracked(&self) -> &BTreeSet<Vec<u8>> {
+        static NONE: BTreeSet<Vec<u8>> = BTreeSet::new();
+        self.index.as_ref().map_or(&NONE, |index| &index.tracked)
+    }
+}
+
+/// The user's index, when a run begins.
+#[derive(Debug, Default)]
+pub(crate) struct FirstIndex {
+    pub tracked: BTreeSet<Vec<u8>>,
     /// Tracked files that are not converted, and may be clean.
     pub clean: BTreeMap<Vec<u8>, Clean>,
     /// When git compared them, or they were about to be.
@@ -71,27 +96,9 @@ pub(crate) struct Known {
     /// Git may have converted files when it wrote them, and does not any more: that a file is clean to
     /// git then says nothing about its bytes.
     pub may_be_converted: bool,
-    /// All tracked paths.
-    pub tracked: BTreeSet<Vec<u8>>,
-    /// Submodules.
-    pub submodules: BTreeSet<Vec<u8>>,
 }
 
-impl Known {
-    /// What later walks need to know of a checkpoint.
-    pub(crate) fn of(submodules: &[Vec<u8>]) -> Self {
-        Self {
-            submodules: submodules.iter().cloned().collect(),
-            ..Self::default()
-        }
-    }
-
-    /// There is a checkpoint to compare with. Before the first one, that something is a git object
-    /// says that the index knows it.
-    pub(crate) fn is_of_a_checkpoint(&self) -> bool {
-        self.clean_ns == 0
-    }
-
+impl FirstIndex {
     /// The files whose fields git trusts though their bytes may be others than those of their objects.
     pub(crate) fn clean_to_git(&self) -> CleanToGit {
         if !self.may_be_converted {
@@ -107,9 +114,9 @@ impl Known {
 
     /// How a file that was looked at stands to the object the index names. The rules are git's, but
     /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
-    pub(crate) fn likeness(&self, found: &Found) -> Likeness {
+    pub(crate) fn check_clean(&self, found: &Found) -> CleanCheck {
         let Some(clean) = self.clean.get(&found.path) else {
-            return Likeness::Other;
+            return CleanCheck::Dirty;
         };
         // A file that changed since git looked at it is not what git saw; and a file system may
         // keep time in whole seconds.
@@ -117,25 +124,25 @@ impl Known {
             && found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
         let Some(staged) = clean.staged else {
             return if is_older {
-                Likeness::Same(clean.id)
+                CleanCheck::Clean(clean.id)
             } else if self.may_be_converted {
-                Likeness::Perhaps(clean.id)
+                CleanCheck::NeedsHash(clean.id)
             } else {
-                Likeness::Other
+                CleanCheck::Dirty
             };
         };
         let is_executable = found.stat.mode & 0o100 != 0;
         if (staged.mode == 0o100_755) != is_executable {
-            return Likeness::Other;
+            return CleanCheck::Dirty;
         }
         if is_older && staged.stat.is_of(&found.stat) && staged.stat.is_before(self.index_second) {
-            return Likeness::Same(clean.id);
+            return CleanCheck::Clean(clean.id);
         }
         // Git writes no size where it wants the file to be read.
         match staged.stat.size {
-            0 => Likeness::Perhaps(clean.id),
-            _ if staged.stat.has_size(found.stat.size) => Likeness::Perhaps(clean.id),
-            _ => Likeness::Other,
+            0 => CleanCheck::NeedsHash(clean.id),
+            _ if staged.stat.has_size(found.stat.size) => CleanCheck::NeedsHash(clean.id),
+            _ => CleanCheck::Dirty,
         }
     }
 }
@@ -144,7 +151,7 @@ impl Known {
 pub(crate) fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
     let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
     for folder in &walk.repositories {
-        let holds_visible = any_below(&known.tracked, folder)
+        let holds_visible = any_below(known.tracked(), folder)
             || below(&base.entries, folder).any(|(_, entry)| entry.is_visible());
         if !holds_visible {
             nested.push(folder.clone());

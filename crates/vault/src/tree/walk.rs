@@ -16,17 +16,17 @@ mod queue;
 mod tests;
 mod worker;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use queue::Queue;
+use rustix::io::Errno;
 use worker::Worker;
 
 use super::manifest::{Manifest, Suspects};
 use crate::paths::absolute;
-use crate::stat::stat;
-use crate::tree::manifest::{Found, kind};
-use ralph_base::files::{FileError, absent};
+use crate::tree::manifest::Found;
+use ralph_base::files::FileError;
 use ralph_base::os::processors;
 
 /// More threads than this only wait for the same folders.
@@ -35,12 +35,13 @@ const MOST_THREADS: usize = 4;
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
+    pub began_ns: i64,
     /// What differs from the manifest, each in the order of paths.
     pub suspects: Suspects,
     /// Folders below the top that hold a `.git`.
     pub repositories: Vec<Vec<u8>>,
     /// Folders that were not entered because the caller said so.
-    pub not_entered: Vec<Vec<u8>>,
+    pub skipped: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub unreadable: Vec<Vec<u8>>,
 }
@@ -52,7 +53,7 @@ impl Walk {
         self.suspects.touched.extend(other.suspects.touched);
         self.suspects.gone.extend(other.suspects.gone);
         self.repositories.extend(other.repositories);
-        self.not_entered.extend(other.not_entered);
+        self.skipped.extend(other.skipped);
         self.unreadable.extend(other.unreadable);
     }
 
@@ -63,7 +64,7 @@ impl Walk {
         }
         self.suspects.gone.sort();
         self.repositories.sort();
-        self.not_entered.sort();
+        self.skipped.sort();
         self.unreadable.sort();
     }
 }
@@ -121,15 +122,15 @@ pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
 }
 
 /// The stat fields of one path now; none where nothing is there.
-pub(crate) fn look(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
+pub(crate) fn stat_path(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
     let full = absolute(top, path);
-    match fs::symlink_metadata(&full) {
-        Ok(metadata) => Ok(Some(Found {
+    match rustix::fs::lstat(&full) {
+        Ok(stat) => Ok(Some(Found {
             path: path.to_vec(),
-            kind: kind(&metadata),
-            stat: stat(&metadata),
+            kind: listing::kind(&stat),
+            stat: listing::fields(&stat),
         })),
-        Err(error) if absent(&error) => Ok(None),
-        Err(error) => Err(FileError::new("look at", &full, error)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(FileError::new("look at", &full, error.into())),
     }
 }

@@ -18,7 +18,7 @@ use ralph_run::preview::Remark;
 use ralph_run::records::event::Record;
 use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
-use ralph_vault::diff::{ChangedFile, Diff};
+use ralph_vault::diff::{Diff, FileDiff};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -289,5 +289,5 @@ pub(crate) struct FileWindow {
 pub(crate) struct ResultFound {
     /// The change as it is now.
     pub(crate) change: Option<Change>,
-    pub(crate) files: Result<Vec<ChangedFile>, String>,
+    pub(crate) files: Result<Vec<FileDiff>, String>,
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 
 use super::{Keeper, READ_WHOLE, Suspects, open_no_link};
 use crate::error::Result;
@@ -24,22 +25,15 @@ type Small<'a> = (&'a Found, Option<&'a Entry>);
 impl Keeper<'_> {
     /// Writes the small files that belong into a commit into the store.
     pub(super) fn keep_small(&self, suspects: &Suspects) -> Result<Kept> {
-        if !self.known.is_of_a_checkpoint() {
+        // Before the first checkpoint, that something is a git object says that the index knows it.
+        if self.index.is_some() {
             return Ok(Kept::new());
         }
-        let touched = suspects.touched.iter().filter_map(|found| {
-            let old = self.base.entries.get(&found.path)?;
-            Some((found, Some(old), self.lane_of(found, old.lane)))
-        });
-        let created = suspects.created.iter();
-        let created = created.map(|found| (found, None, self.lane_of(found, Lane::Ignored)));
-        let small: Vec<Small<'_>> = touched
-            .chain(created)
-            .filter(|(found, _, lane)| {
-                let is_small = found.kind == Kind::File && found.stat.size <= READ_WHOLE;
-                is_small && *lane == Lane::Committed
-            })
-            .map(|(found, old, _)| (found, old))
+        let all = suspects.touched.iter().chain(&suspects.created);
+        let small: Vec<Small<'_>> = all
+            .filter(|found| found.kind == Kind::File && found.stat.size <= READ_WHOLE)
+            .map(|found| (found, self.base.entries.get(&found.path)))
+            .filter(|(found, old)| self.lane_of(found, *old) == Lane::Committed)
             .collect();
         let threads = processors();
         if small.len() < MANY || threads == 1 {
@@ -66,7 +60,7 @@ impl Keeper<'_> {
         let mut writer = Writer::new(&objects);
         let mut kept = Kept::with_capacity(small.len());
         for (found, old) in small {
-            let content = match self.read(found) {
+            let content = match read(&self.places.full(&found.path)) {
                 Ok(bytes) => Some(self.store(&mut writer, &bytes, *old)?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -77,14 +71,6 @@ impl Keeper<'_> {
             kept.insert(found.path.clone(), content);
         }
         Ok(kept)
-    }
-
-    fn read(&self, found: &Found) -> Result<Vec<u8>, FileError> {
-        let full = self.places.full(&found.path);
-        let mut file = open_no_link(&full).tried("read", &full)?;
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut file, &mut bytes).tried("read", &full)?;
-        Ok(bytes)
     }
 
     fn store(
@@ -100,4 +86,11 @@ impl Keeper<'_> {
         writer.write_apart((&id, "blob"), bytes)?;
         Ok(Content::Git(id))
     }
+}
+
+fn read(full: &Path) -> Result<Vec<u8>, FileError> {
+    let mut file = open_no_link(full).tried("read", full)?;
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes).tried("read", full)?;
+    Ok(bytes)
 }

@@ -10,7 +10,7 @@ use crate::git::object_id::ObjectId;
 use crate::repo::control::Control;
 use crate::stat::Stat;
 use crate::tree::manifest::{Content, Found, Kind};
-use crate::tree::scanned::{Clean, Known, Likeness, Taken};
+use crate::tree::scanned::{Clean, CleanCheck, FirstIndex, Taken};
 
 /// Files of every sort, of which git was told when they were an hour old.
 fn settled() -> Yard {
@@ -37,7 +37,7 @@ fn take(checkpoints: &Checkpoints) -> Taken {
     let nothing = Arc::default();
     checkpoints
         .tree
-        .take(&checkpoints.repo, &nothing, known, &index)
+        .take(&checkpoints.repo, &nothing, &known, &index)
         .unwrap()
 }
 
@@ -83,31 +83,28 @@ fn a_file_is_read_where_its_fields_could_hide_an_edit() {
             size,
         },
     };
-    let likeness = |staged: Option<Staged>, index_second: i64, clean_ns: i64| {
-        let known = Known {
+    let check = |staged: Option<Staged>, index_second: i64, clean_ns: i64| {
+        let index = FirstIndex {
             clean: [(b"x".to_vec(), Clean { id, staged })].into(),
             index_second,
             clean_ns,
-            ..Known::default()
+            ..FirstIndex::default()
         };
-        known.likeness(&Found {
+        index.check_clean(&Found {
             path: b"x".to_vec(),
             kind: Kind::File,
             stat,
         })
     };
-    let (same, perhaps) = (Likeness::Same(id), Likeness::Perhaps(id));
-    assert_eq!(likeness(Some(staged(5, 9)), 9, 20 * SECOND), same);
-    assert_eq!(likeness(Some(staged(5, 9)), 8, 20 * SECOND), perhaps);
-    assert_eq!(likeness(Some(staged(5, 9)), 9, 8 * SECOND), perhaps);
-    assert_eq!(likeness(Some(staged(5, 8)), 9, 20 * SECOND), perhaps);
-    assert_eq!(likeness(Some(staged(0, 9)), 9, 20 * SECOND), perhaps);
-    assert_eq!(
-        likeness(Some(staged(6, 9)), 9, 20 * SECOND),
-        Likeness::Other
-    );
-    assert_eq!(likeness(None, 9, 20 * SECOND), same);
-    assert_eq!(likeness(None, 9, 8 * SECOND), Likeness::Other);
+    let (same, perhaps) = (CleanCheck::Clean(id), CleanCheck::NeedsHash(id));
+    assert_eq!(check(Some(staged(5, 9)), 9, 20 * SECOND), same);
+    assert_eq!(check(Some(staged(5, 9)), 8, 20 * SECOND), perhaps);
+    assert_eq!(check(Some(staged(5, 9)), 9, 8 * SECOND), perhaps);
+    assert_eq!(check(Some(staged(5, 8)), 9, 20 * SECOND), perhaps);
+    assert_eq!(check(Some(staged(0, 9)), 9, 20 * SECOND), perhaps);
+    assert_eq!(check(Some(staged(6, 9)), 9, 20 * SECOND), CleanCheck::Dirty);
+    assert_eq!(check(None, 9, 20 * SECOND), same);
+    assert_eq!(check(None, 9, 8 * SECOND), CleanCheck::Dirty);
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     let nothing = Arc::default();
     let taken = checkpoints
         .tree
-        .take(&checkpoints.repo, &nothing, known, &index)
+        .take(&checkpoints.repo, &nothing, &known, &index)
         .unwrap();
     let content = |path: &str| taken.manifest.entries[path.as_bytes()].content.clone();
     assert!(matches!(content("a.txt"), Content::Raw(_)));

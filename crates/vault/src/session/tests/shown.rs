@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::diff::shown::Diffs;
-use crate::diff::{ChangedFile, Diff};
+use crate::diff::{Diff, FileDiff};
 
 fn diffs(checkpoints: &Checkpoints) -> Diffs {
     Diffs::new(
@@ -19,18 +19,21 @@ fn head(yard: &Yard) -> String {
 
 /// One line a file.
 fn short(diff: &Diff) -> Vec<String> {
-    let line = |file: &crate::diff::FileDiff| {
+    let line = |file: &FileDiff| {
         let letter = file.status.letter();
         format!("{letter} {} +{} -{}", file.path, file.added, file.removed)
     };
     diff.files.iter().map(line).collect()
 }
 
-fn listed(files: &[ChangedFile]) -> Vec<String> {
-    let count = |number: Option<usize>| number.map_or("?".to_owned(), |it| it.to_string());
-    let line = |file: &ChangedFile| {
-        let (added, removed) = (count(file.added), count(file.removed));
-        format!("{} {} +{added} -{removed}", file.status.letter(), file.path)
+fn listed(files: &[FileDiff]) -> Vec<String> {
+    let line = |file: &FileDiff| {
+        let counts = if file.binary {
+            "+? -?".to_owned()
+        } else {
+            format!("+{} -{}", file.added, file.removed)
+        };
+        format!("{} {} {counts}", file.status.letter(), file.path)
     };
     files.iter().map(line).collect()
 }

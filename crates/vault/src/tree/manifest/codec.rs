@@ -1,5 +1,5 @@
 //! A manifest as bytes: whole, or as the difference to an earlier one. Ends with a checksum, so
-//! that half a file is never taken for a manifest.
+//! that half a file is never read as a manifest.
 
 use imbl::ordmap::DiffItem;
 
@@ -8,6 +8,10 @@ use crate::git::object_id::ObjectId;
 use crate::stat::Stat;
 
 const MAGIC: &[u8; 4] = b"RTM1";
+
+/// Kinds and lanes, each in the place of its number.
+const KINDS: [Kind; 4] = [Kind::File, Kind::Link, Kind::Folder, Kind::Special];
+const LANES: [Lane; 3] = [Lane::Ignored, Lane::Committed, Lane::Kept];
 
 /// What turns one manifest into another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,17 +108,8 @@ impl Writer {
     }
 
     fn entry(&mut self, entry: &Entry) {
-        self.0.push(match entry.kind {
-            Kind::File => 0,
-            Kind::Link => 1,
-            Kind::Folder => 2,
-            Kind::Special => 3,
-        });
-        self.0.push(match entry.lane {
-            Lane::Ignored => 0,
-            Lane::Committed => 1,
-            Lane::Kept => 2,
-        });
+        self.0.push(entry.kind as u8);
+        self.0.push(entry.lane as u8);
         self.unsigned(u64::from(entry.stat.mode));
         self.unsigned(entry.stat.size);
         self.signed(entry.stat.modified_ns);
@@ -162,19 +157,8 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self) -> Option<Entry> {
-        let kind = match self.byte()? {
-            0 => Kind::File,
-            1 => Kind::Link,
-            2 => Kind::Folder,
-            3 => Kind::Special,
-            _ => return None,
-        };
-        let lane = match self.byte()? {
-            0 => Lane::Ignored,
-            1 => Lane::Committed,
-            2 => Lane::Kept,
-            _ => return None,
-        };
+        let kind = *KINDS.get(usize::from(self.byte()?))?;
+        let lane = *LANES.get(usize::from(self.byte()?))?;
         let stat = Stat {
             mode: u32::try_from(self.unsigned()?).ok()?,
             size: self.unsigned()?,

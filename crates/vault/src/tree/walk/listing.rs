@@ -112,7 +112,7 @@ impl Listing {
     }
 }
 
-/// What becomes of a name.
+/// What the walk does with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It is looked at.
@@ -127,7 +127,7 @@ fn short(length: usize) -> Result<u32, Errno> {
     u32::try_from(length).map_err(|_| Errno::OVERFLOW)
 }
 
-fn kind(stat: &rustix::fs::Stat) -> Kind {
+pub(super) fn kind(stat: &rustix::fs::Stat) -> Kind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => Kind::Folder,
         FileType::Symlink => Kind::Link,
@@ -143,7 +143,7 @@ fn kind(stat: &rustix::fs::Stat) -> Kind {
     clippy::cast_lossless,
     reason = "the fields have another type on every platform, and the standard library casts so"
 )]
-fn fields(stat: &rustix::fs::Stat) -> Stat {
+pub(super) fn fields(stat: &rustix::fs::Stat) -> Stat {
     Stat {
         mode: stat.st_mode as u32 & 0o7777,
         size: stat.st_size as u64,

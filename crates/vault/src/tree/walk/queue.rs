@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Folders that any thread may take. The walk is over when there are none and nobody works.
+/// Folders that any thread may take. The walk is over when there are none and no thread works.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl Queue {
-    /// Leaves a folder to whoever is free.
+    /// Leaves a folder to the next free thread.
     pub(super) fn give(&self, folder: Vec<u8>) {
         self.lock().folders.push(folder);
         self.changed.notify_one();
@@ -75,6 +75,6 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::tree::lock(&self.state)
     }
 }

@@ -70,14 +70,14 @@ fn neighbours_that_sort_before_a_slash_are_no_trouble() {
 }
 
 #[test]
-fn what_is_not_entered_is_not_gone() {
+fn what_is_skipped_is_not_gone() {
     let top = tempfile::tempdir().unwrap();
     fs::create_dir_all(top.path().join("cache/deep")).unwrap();
     fs::write(top.path().join("cache/deep/file"), "").unwrap();
     let first = walk_all(top.path(), &Manifest::default());
     let base = manifest(&first.suspects.created);
     let second = walk_entering(top.path(), &base, &|path, _| path != b"cache");
-    assert_eq!(second.not_entered, [b"cache".to_vec()]);
+    assert_eq!(second.skipped, [b"cache".to_vec()]);
     assert_eq!(second.suspects.gone, Vec::<Vec<u8>>::new());
 }
 

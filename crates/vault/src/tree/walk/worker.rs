@@ -16,7 +16,7 @@ use ralph_base::files::FileError;
 /// Up to this many names, one thread is done before another has started.
 const FEW: usize = 1000;
 
-/// Folders one thread holds open, one in the other. Deeper ones are opened anew from the top.
+/// Folders one thread holds open, one in the other. Deeper ones are opened again from the top.
 const MOST_OPEN: usize = 32;
 
 /// One thread of a walk.
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
             if (ground.enter)(&inside, &ground.full(&inside)) {
                 return Decision::Enter;
             }
-            part.not_entered.push(inside);
+            part.skipped.push(inside);
             Decision::Leave
         };
         Listing::read(folder, &mut self.buffer, decide).map_err(|error| self.failed(path, error))

@@ -21,7 +21,7 @@ use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::records::event::{FinishChoice, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
-use ralph_vault::diff::ChangedFile;
+use ralph_vault::diff::FileDiff;
 
 /// The tabs, in order.
 const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
@@ -185,14 +185,14 @@ fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
     vec![Line::from(title), wrap::styled(text, style)]
 }
 
-fn file_line(file: &ChangedFile, columns: usize, palette: Palette) -> Line<'static> {
+fn file_line(file: &FileDiff, columns: usize, palette: Palette) -> Line<'static> {
     let (letter, style) = letter(file.status, palette);
     let mut spans = vec![
         Span::styled(format!("{letter} "), style),
         Span::raw(clean(&file.path)),
     ];
-    if let (Some(added), Some(removed)) = (file.added, file.removed) {
-        let text = format!("  +{added} -{removed}");
+    if !file.binary {
+        let text = format!("  +{} -{}", file.added, file.removed);
         spans.push(Span::styled(text, palette.dim()));
     }
     wrap::cut(&Line::from(spans), columns)

@@ -13,7 +13,7 @@ use ralph_plan::change::{Change, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
 use ralph_run::preview::Remark;
 use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
-use ralph_vault::diff::{self, ChangedFile, Cut, Diff, FileStatus};
+use ralph_vault::diff::{self, Cut, Diff, FileDiff, FileStatus};
 
 /// What is on disk.
 pub(in crate::ui::tui) struct World {
@@ -30,7 +30,7 @@ pub(in crate::ui::tui) struct World {
     /// What gates printed.
     pub(in crate::ui::tui) printed: Vec<String>,
     /// The files a run changed.
-    pub(in crate::ui::tui) files: Result<Vec<ChangedFile>, String>,
+    pub(in crate::ui::tui) files: Result<Vec<FileDiff>, String>,
     /// The change is still there after the run.
     pub(in crate::ui::tui) is_there: bool,
 }
@@ -458,12 +458,14 @@ fn file(world: &World, part: Span) -> FileWindow {
     }
 }
 
-fn files() -> Vec<ChangedFile> {
-    let file = |status, path: &str, counts: Option<(usize, usize)>| ChangedFile {
+fn files() -> Vec<FileDiff> {
+    let file = |status, path: &str, counts: Option<(usize, usize)>| FileDiff {
         status,
         path: path.to_owned(),
-        added: counts.map(|it| it.0),
-        removed: counts.map(|it| it.1),
+        added: counts.unwrap_or_default().0,
+        removed: counts.unwrap_or_default().1,
+        binary: counts.is_none(),
+        ..FileDiff::default()
     };
     vec![
         file(FileStatus::Added, "docs/retry.md", Some((2, 0))),
