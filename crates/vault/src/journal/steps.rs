@@ -1,11 +1,11 @@
 //! The write-ahead journal: every step that changes the repository is written here, durably, as
 //! an intent before it is done and as a result after.
 //!
-//! One line a step: a checksum and JSON. A torn end is expected after a crash and ignored.
+//! Each step is one line: a checksum and JSON. A torn end is expected after a crash and ignored.
 //!
 //! A process that is killed loses nothing it has written, a machine that stops loses what is not
-//! synced. Two lines are only there for the first case, and are not synced: they say in which
-//! uptime they were written, and after it they are not believed without looking.
+//! synced. Lines that only matter after a kill are not synced: they name the uptime they were
+//! written in, and in another uptime a recovery checks what they say.
 
 use std::fmt;
 use std::fs::File;
@@ -30,32 +30,44 @@ use ralph_base::shell::quoted;
 pub const STASH: &str = "refs/stash";
 
 /// A step of the checkpoint protocol.
+///
+/// | step | synced before the next step | recovery, if it is the last |
+/// | --- | --- | --- |
+/// | `BeginIntent` | snapshots and commit, then the line | undoes the begin; no file was touched |
+/// | `Begun` | branch, HEAD and index | nothing to do |
+/// | `BeginTakenBack` | files, then the line | nothing to do |
+/// | `AttemptStarted` | the line | parks the attempt and restores the checkpoint |
+/// | `Parked` | the parked attempt, then the line | restores; parks later edits first |
+/// | `RestoreIntent` | the line | restores; parks later edits first |
+/// | `PutBack` | nothing | syncs; after an outage restores again |
+/// | `Restored` | files, then the line | nothing to do |
+/// | `Verified` | nothing | commits the story; after an outage or an edit parks it instead |
+/// | `SaveIntent` | commit and snapshot, then the line | moves branch, HEAD and index to the commit |
+/// | `Saved` | nothing | nothing to do; after an outage moves branch and index again |
+/// | `Kept` | files, then the line | nothing to do |
+/// | `Reopened` | the line | nothing to do |
+/// | `MoveIntent` | both snapshots, then the line | completes the move, unless the user went on |
+/// | `Moved`, `MoveGivenUp` | files, then the line | nothing to do |
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// The branch is about to be made and HEAD moved to it; everything needed is durable.
-    BeginIntent {
-        /// What.
-        intent: Box<BeginIntent>,
-    },
+    BeginIntent { intent: Box<BeginIntent> },
     /// The branch exists, HEAD and index are there.
     Begun,
-    /// A begin that did not get through was taken back.
+    /// A begin that failed midway was undone.
     BeginTakenBack,
     /// An agent is about to be started on the checkpoint.
     AttemptStarted {
-        /// Which attempt.
         attempt: AttemptId,
         /// Retries of the story used up before it.
         retries_used: u32,
     },
     /// The whole state an attempt left is in the vault.
     Parked {
-        /// Which attempt.
         attempt: AttemptId,
-        /// Its snapshot.
         snapshot: String,
-        /// What the next attempt is told.
+        /// What the prompt of the next attempt says.
         reason: Option<String>,
         /// It uses up a retry.
         counts: bool,
@@ -63,22 +75,18 @@ pub enum Step {
         #[serde(flatten)]
         note: ParkedNote,
     },
-    /// The tree is about to be put back to the checkpoint.
+    /// The checkpoint is about to be restored.
     RestoreIntent,
-    /// The tree was put back to the checkpoint, and the next attempt is to follow at once.
+    /// The checkpoint is restored, and the next attempt follows at once.
     PutBack,
-    /// The tree is at the checkpoint, and somebody else may go on from there.
+    /// The checkpoint is restored, and the user may change the tree.
     Restored,
     /// A story is done and verified; its checkpoint is about to be made.
-    Verified {
-        /// What its commit says.
-        story: StoryNote,
-    },
+    Verified { story: StoryNote },
     /// A checkpoint commit exists and the branch is about to be moved to it.
     SaveIntent {
-        /// The commit.
         commit: ObjectId,
-        /// Snapshot of the tree it was made from.
+        /// The tree it was made from.
         snapshot: String,
         work: SavedWork,
         /// Files the commit changes.
@@ -91,16 +99,13 @@ pub enum Step {
         /// Files that differ from where the run began.
         changed_files: usize,
     },
-    /// A run whose branch was kept is gone on with, or to be finished in another way.
+    /// A run whose branch was kept is resumed, or finished in another way.
     Reopened,
     /// Everything is about to be moved from one state to another; both are in the vault.
-    MoveIntent {
-        /// What.
-        intent: Box<MoveIntent>,
-    },
+    MoveIntent { intent: Box<MoveIntent> },
     /// Everything is where the intent said.
     Moved,
-    /// A move was interrupted, and somebody has gone on working since: it was left as found.
+    /// A move was interrupted, and the user has worked on since: everything was left as found.
     MoveGivenUp,
 }
 
@@ -153,11 +158,11 @@ impl fmt::Display for SavedWork {
 pub enum Durable {
     /// The line says of files, objects or refs that they are there: those, then the line.
     FilesThenLine,
-    /// The same, but the line may be lost as long as nothing follows it: those alone.
+    /// Sync the files, not the line.
     Files,
     /// What it needs is durable since a line before it, or can be done again: the line.
     Line,
-    /// Nothing: it can be lost with all it says, as if it had not come to it.
+    /// Losing this line is harmless: recovery redoes the step.
     Nothing,
 }
 
@@ -276,7 +281,7 @@ pub struct ParkedNote {
     pub label: String,
     /// Why it was parked.
     pub kind: FailureKind,
-    /// The same in words.
+    /// `kind` in words.
     pub why: String,
     /// Files it had changed.
     pub changed_files: usize,
