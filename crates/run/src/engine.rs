@@ -14,7 +14,6 @@ mod gating;
 pub mod housekeeping;
 pub(crate) mod outside;
 mod perform;
-mod place;
 pub mod prepare;
 pub(crate) mod refusal;
 pub mod repair;
@@ -26,6 +25,7 @@ mod tampering;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod vault_state;
 mod work_start;
 
 use std::collections::VecDeque;
@@ -39,7 +39,6 @@ use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
 use crate::policy::Policy;
 use crate::records::event::{Event, Record, Request};
 use crate::records::notifier::Notifier;
-use place::Place;
 use ralph_agents::event_batch::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
@@ -49,6 +48,7 @@ use ralph_vault::error::Notice;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::session::Checkpoints;
 use ralph_vault::{CheckpointError, FinishReport};
+use vault_state::VaultState;
 
 use crate::records::recorder::Recorder;
 use agent_run::AgentRun;
@@ -101,7 +101,7 @@ enum Running {
 pub struct Engine {
     machine: Machine,
     /// The vault; none only while a step has it.
-    place: Option<Place>,
+    vault_state: Option<VaultState>,
     repository: Repository,
     id: RunId,
     run: Run,
@@ -152,7 +152,7 @@ impl Engine {
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
-            place: Some(Place::Settled(session)),
+            vault_state: Some(VaultState::Settled(session)),
             repository,
             id,
             run,
@@ -225,8 +225,8 @@ impl Engine {
             return Ok(input);
         }
         self.settle_restore().await?;
-        if let Some(place) = &mut self.place {
-            place.invalidate_scan();
+        if let Some(state) = &mut self.vault_state {
+            state.invalidate_scan();
         }
         self.recorder.flush().await?;
         loop {
@@ -261,8 +261,12 @@ impl Engine {
     }
 
     fn try_settle(&mut self) -> Result<(), CheckpointError> {
-        match &mut self.place {
-            Some(Place::AtCheckpoint(session)) => session.settle(),
+        match &mut self.vault_state {
+            Some(VaultState::AtCheckpoint(session)) => session.make_restore_durable(),
+            Some(VaultState::Parked(session)) => {
+                session.end_diff();
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -359,7 +363,7 @@ impl Engine {
 
     /// What to know where the vault was removed during the run: the cause of whatever failed.
     fn vault_gone(&self) -> Option<String> {
-        let vault = self.place.as_ref()?.vault();
+        let vault = self.vault_state.as_ref()?.vault();
         let folder = vault.vault_folder();
         if folder.join("journal").exists() {
             return None;

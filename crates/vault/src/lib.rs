@@ -64,6 +64,6 @@ pub use recovery::vanished::{told_damaged, unfinished_at};
 pub use scan::changed::Changed;
 pub use session::{AfterRecovery, Recovery};
 pub use states::{
-    AtCheckpoint, Attempt, Failed, GateOnCheckpoint, Opened, Parked, Reopening, Session, Settled,
-    StepResult,
+    AtCheckpoint, Attempt, Failed, FinishFailed, GateOnCheckpoint, Opened, Parked, Reopening,
+    Session, Settled, StepResult,
 };

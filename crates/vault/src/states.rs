@@ -1,18 +1,19 @@
-//! The states of a vault. Each is a type, and what may follow is a method of it: a step in the wrong
-//! order does not compile.
+//! The states of a vault. Each is a type, and a step is a method of the state it starts from: a save,
+//! park, restore or finish in the wrong order does not compile.
 //!
-//! | state | what holds | next |
+//! | state | what holds | steps |
 //! | --- | --- | --- |
-//! | [`Opened`] | locked; a run that was interrupted may have left anything | `recover` |
-//! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `rewind`, `undo` |
-//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's | `start_attempt`, `start_gate`, `start_reopening`, `leave` |
-//! | [`Attempt`] | an agent may have changed anything; after a crash it is parked and undone | `save`, `park` |
-//! | [`Parked`] | the attempt is in the vault; the tree is anything between it and the checkpoint | `restore` |
-//! | [`GateOnCheckpoint`] | a gate may have changed anything; after a crash that is undone | `restore` |
-//! | [`Reopening`] | the boxes of a story are being opened; after a crash that is undone | `save` |
+//! | [`Opened`] | locked; an interrupted step may have left anything | `recover` |
+//! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `carry_out`, `undo` |
+//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's or a gate's | `start_attempt`, `start_gate`, `start_reopening`, `leave`, `finish` |
+//! | [`Attempt`] | an agent may have changed anything; a recovery parks and undoes it | `save`, `park` |
+//! | [`Parked`] | the attempt is in the vault; the tree is that of the attempt, or partly restored | `restore` |
+//! | [`GateOnCheckpoint`] | a gate may have changed anything; a recovery undoes that | `restore` |
+//! | [`Reopening`] | the boxes of a story are being opened; a recovery undoes that | `save` |
 //!
-//! A step that fails returns the state it started from with the error ([`Failed`]). The journal knows
-//! how far the step got: the caller leaves, and the next start recovers.
+//! A step that fails comes back as [`Failed`], with the error and the vault: in the state the step
+//! started from, or as [`Opened`] where a finish, rewind or undo may be half done. How far a step got
+//! is in the journal. After a failure the caller reports it and leaves; the next start recovers.
 //!
 //! ```no_run
 //! use ralph_vault::{AfterRecovery, BeginRequest, Failed, Opened, Session, Setback, StoryNote};
@@ -91,7 +92,7 @@ pub struct Session<S> {
     state: S,
 }
 
-/// As it was found.
+/// What an interrupted step left is not recovered yet.
 #[derive(Debug)]
 pub struct Opened;
 
@@ -111,7 +112,7 @@ pub struct AtCheckpoint {
 pub struct Attempt {
     /// The last scan of what the agent left.
     scan: Option<Taken>,
-    /// What gates may not change.
+    /// The tree to go back to after gates.
     before_gates: Option<TreeBeforeGates>,
 }
 
@@ -127,7 +128,7 @@ pub struct GateOnCheckpoint;
 #[derive(Debug)]
 pub struct Reopening;
 
-/// A step that failed, and the state it started from.
+/// A step that failed, and the vault after it.
 #[derive(Debug)]
 pub struct Failed<S> {
     pub session: Session<S>,
@@ -142,7 +143,7 @@ impl<S> Failed<S> {
     }
 }
 
-/// The outcome of a step that started from the state `S`.
+/// The outcome of a step; the vault is in the state `S` if it failed.
 pub type StepResult<T, S> = std::result::Result<T, Box<Failed<S>>>;
 
 impl<S> Session<S> {
@@ -189,7 +190,7 @@ impl Session<Opened> {
         })
     }
 
-    /// Collecting garbage is possible in this state.
+    /// The vault, to collect garbage in it.
     pub fn vault_mut(&mut self) -> &mut Checkpoints {
         &mut self.vault
     }
@@ -222,7 +223,7 @@ impl Session<Opened> {
 }
 
 impl Session<Settled> {
-    /// Collecting garbage is possible in this state.
+    /// The vault, to collect garbage in it.
     pub fn vault_mut(&mut self) -> &mut Checkpoints {
         &mut self.vault
     }
@@ -254,6 +255,17 @@ impl Session<Settled> {
             |Settled| AtCheckpoint { diff: None },
             |vault, _| vault.adopt(),
         )
+    }
+
+    /// The open run at its checkpoint, as it is; the same vault where no run is open.
+    pub fn at_checkpoint(self) -> std::result::Result<Session<AtCheckpoint>, Self> {
+        if self.vault.open_run().is_none() {
+            return Err(self);
+        }
+        Ok(Session {
+            vault: self.vault,
+            state: AtCheckpoint { diff: None },
+        })
     }
 
     /// Opens the run again whose branch was kept. The journal says so with the next step.
@@ -360,7 +372,7 @@ impl Session<AtCheckpoint> {
 
     /// Makes the restore before it durable: what differs from the checkpoint later on is the user's,
     /// and must not be a file that lost its bytes.
-    pub fn settle(&mut self) -> Result<()> {
+    pub fn make_restore_durable(&mut self) -> Result<()> {
         let diff = self.state.diff.take();
         self.vault.end_diff(diff);
         self.vault.settle_restore()
@@ -377,10 +389,45 @@ impl Session<AtCheckpoint> {
         );
         Ok(left?.0)
     }
+
+    /// Prepares the end of the run; nothing is touched yet.
+    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+        self.make_restore_durable()?;
+        self.vault.prepare_finish(choice)
+    }
+
+    /// Ends the run.
+    pub fn finish(
+        self,
+        prepared: PreparedFinish,
+    ) -> std::result::Result<(Session<Settled>, FinishReport), Box<FinishFailed>> {
+        let finished = self.step(|_| Settled, |vault, _| vault.carry_out_finish(prepared));
+        finished.map_err(|failed| {
+            let Failed { session, error } = *failed;
+            Box::new(if session.vault.unfinished_move().is_none() {
+                FinishFailed::NotBegun(Failed { session, error })
+            } else {
+                let session = Session {
+                    vault: session.vault,
+                    state: Opened,
+                };
+                FinishFailed::HalfDone(Failed { session, error })
+            })
+        })
+    }
+}
+
+/// A finish that failed.
+#[derive(Debug)]
+pub enum FinishFailed {
+    /// The run is still at its checkpoint.
+    NotBegun(Failed<AtCheckpoint>),
+    /// A recovery completes it.
+    HalfDone(Failed<Opened>),
 }
 
 impl Session<Attempt> {
-    /// Makes folders that a park needs while the agent works.
+    /// Makes the folders that a park needs, on a thread of its own.
     pub fn prewarm_object_folders(&mut self) {
         self.vault.use_the_time();
     }
@@ -396,7 +443,7 @@ impl Session<Attempt> {
         Ok(changed)
     }
 
-    /// Gates run from here on: what they change can be undone.
+    /// Gates run from here on: what they change to the tree that [`Self::changed`] found can be undone.
     pub fn start_gates(&mut self) {
         let scan = self.state.scan.take();
         self.state.before_gates = scan.map(|scan| self.vault.before_gates(&scan));
@@ -444,6 +491,12 @@ impl Session<Attempt> {
 }
 
 impl Session<Parked> {
+    /// Writes the diff of the attempt once git has it; [`Self::restore`] does not wait for it.
+    pub fn end_diff(&mut self) {
+        let diff = self.state.0.diff.take();
+        self.vault.end_diff(diff);
+    }
+
     /// Restores the checkpoint.
     pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), Parked> {
         self.step(

@@ -78,16 +78,16 @@ impl Engine {
     ) -> Result<(), StepError> {
         let gate = self.gate(target)?;
         if target.ground != Ground::Attempt {
-            let started = self.leave::<AtCheckpoint>()?.start_gate();
+            let started = self.take_session::<AtCheckpoint>()?.start_gate();
             let started = started.map(|session| (session, ()));
-            self.arrive("could not write to the journal", started)?;
+            self.put_session("could not write to the journal", started)?;
         } else if gate.keep_changes {
             // What the gates before it changed is not its doing.
             let restored = self.session::<Attempt>()?.undo_gate_changes();
             self.report_restore(restored).await?;
         }
-        if let Some(place) = &mut self.place {
-            place.invalidate_scan();
+        if let Some(state) = &mut self.vault_state {
+            state.invalidate_scan();
         }
         let folder = gate_logs(self.vault()?, &self.id);
         let started = self.start_gate((&gate, story, name), &folder).await;
@@ -134,8 +134,8 @@ impl Engine {
         let gate = self.gate(end.target)?;
         match end.target.ground {
             Ground::Checkpoint | Ground::Whole => {
-                let restored = self.leave::<GateOnCheckpoint>()?.restore();
-                let notices = self.arrive(NOT_UNDONE, restored)?;
+                let restored = self.take_session::<GateOnCheckpoint>()?.restore();
+                let notices = self.put_session(NOT_UNDONE, restored)?;
                 self.warn(notices).await?;
                 if result == GateResult::Passed {
                     self.remember(&[gate.run]);
@@ -201,14 +201,14 @@ impl Engine {
 
     /// Opens the boxes of a story that is done again.
     pub(super) async fn reopen(&mut self, ticket: Ticket, reopening: Reopening) -> Answer {
-        let started = self.leave::<AtCheckpoint>()?.start_reopening();
+        let started = self.take_session::<AtCheckpoint>()?.start_reopening();
         let started = started.map(|session| (session, ()));
-        self.arrive("could not write to the journal", started)?;
+        self.put_session("could not write to the journal", started)?;
         source::read_again(&self.run.change, &self.run.surroundings)
             .and_then(|change| source::open_story(&change, &reopening.story))
             .map_err(|error| StepError::source("could not open the story's boxes again", &error))?;
-        let saved = self.leave::<vault::Reopening>()?.save(reopening);
-        let report = self.arrive("could not open the story again", saved)?;
+        let saved = self.take_session::<vault::Reopening>()?.save(reopening);
+        let report = self.put_session("could not open the story again", saved)?;
         self.warn(report.notices).await?;
         Ok(Input::Reopened {
             ticket,

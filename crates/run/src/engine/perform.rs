@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::gate_run::GateTarget;
 use super::housekeeping::tidy;
-use super::place::Place;
 use super::start::{Briefing, outside_of_last};
 use super::step::{Answer, StepError};
 use super::tampering::lost_tasks;
+use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running, chain};
 use crate::machine::{self, Effect, Input, Save, StoryView, Ticket};
 use crate::policy::{self, Consequence};
@@ -18,7 +18,8 @@ use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{
-    AfterRecovery, Attempt, BeginRequest, CheckpointError, FinishReport, Parked, Setback, Settled,
+    AfterRecovery, Attempt, BeginRequest, CheckpointError, Failed, FinishFailed, FinishReport,
+    Parked, Setback, Settled,
 };
 
 /// Routes one effect; those with a ticket are answered here, but for a process that was started: its
@@ -126,7 +127,7 @@ impl Engine {
     }
 
     async fn begin(&mut self, ticket: Ticket) -> Answer {
-        let settled = self.leave::<Settled>()?;
+        let settled = self.take_session::<Settled>()?;
         let begun = if self.resumed {
             settled.resume()
         } else {
@@ -142,7 +143,7 @@ impl Engine {
                 plan_folder: folder.as_deref().and_then(Path::to_str),
             })
         };
-        let begun = self.arrive("could not make the checkpoint branch", begun)?;
+        let begun = self.put_session("could not make the checkpoint branch", begun)?;
         self.warn(begun.notices).await?;
         Ok(Input::BeginDone {
             ticket,
@@ -209,8 +210,8 @@ impl Engine {
             attempts: save.attempts,
             gates: save.gates,
         };
-        let saved = self.leave::<Attempt>()?.save(&story);
-        let report = self.arrive("could not write the checkpoint commit", saved)?;
+        let saved = self.take_session::<Attempt>()?.save(&story);
+        let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;
         self.remember(&passed);
         Ok(Input::Saved {
@@ -234,8 +235,8 @@ impl Engine {
             kind,
             why: reason,
         };
-        let parked = self.leave::<Attempt>()?.park(setback);
-        let report = self.arrive("could not park the attempt", parked)?;
+        let parked = self.take_session::<Attempt>()?.park(setback);
+        let report = self.put_session("could not park the attempt", parked)?;
         self.warn(report.notices).await?;
         Ok(Input::Parked {
             ticket,
@@ -249,8 +250,8 @@ impl Engine {
             source::put_back_outside(&kept)
                 .map_err(|error| StepError::source("could not restore the task file", &error))?;
         }
-        let restored = self.leave::<Parked>()?.restore();
-        let notices = self.arrive("could not restore the checkpoint", restored)?;
+        let restored = self.take_session::<Parked>()?.restore();
+        let notices = self.put_session("could not restore the checkpoint", restored)?;
         self.warn(notices).await?;
         Ok(Input::Restored { ticket })
     }
@@ -283,47 +284,39 @@ impl Engine {
         &mut self,
         choice: FinishChoice,
     ) -> Result<Result<FinishReport, CheckpointError>, StepError> {
-        let settled = match self.place.take() {
-            Some(Place::Settled(settled)) => Ok(settled),
-            Some(Place::AtCheckpoint(session)) => {
-                session.leave().map_err(|failed| self.back(*failed))
-            }
-            // The last finish failed midway.
-            Some(Place::Opened(opened)) => opened
-                .recover(AfterRecovery::Continue)
-                .map(|(settled, _)| settled)
-                .map_err(|failed| self.back(*failed)),
+        let mut session = match self.vault_state.take() {
+            Some(VaultState::AtCheckpoint(session)) => session,
+            // The last finish is half done.
+            Some(VaultState::Opened(opened)) => match opened.recover(AfterRecovery::Continue) {
+                Ok((settled, _)) => match settled.at_checkpoint() {
+                    Ok(session) => session,
+                    Err(settled) => {
+                        self.vault_state = Some(VaultState::Settled(settled));
+                        let report = self.half_finished.clone();
+                        return report.map(Ok).ok_or_else(wrong_state);
+                    }
+                },
+                Err(failed) => return Ok(Err(self.put_failed(*failed))),
+            },
             other => {
-                self.place = other;
-                return Err(StepError::internal(
-                    "a run is finished in the middle of a step",
-                ));
+                self.vault_state = other;
+                return Err(wrong_state());
             }
         };
-        let mut settled = match settled {
-            Ok(settled) => settled,
-            Err(error) => return Ok(Err(error)),
-        };
-        if settled.vault().open_run().is_none()
-            && let Some(report) = self.half_finished.clone()
-        {
-            self.place = Some(Place::Settled(settled));
-            return Ok(Ok(report));
-        }
-        let prepared = match settled.prepare_finish(choice) {
+        let prepared = match session.prepare_finish(choice) {
             Ok(prepared) => prepared,
-            Err(error) => {
-                self.place = Some(Place::Settled(settled));
-                return Ok(Err(error));
-            }
+            Err(error) => return Ok(Err(self.put_failed(Failed { session, error }))),
         };
         self.half_finished = Some(prepared.report().clone());
-        Ok(match settled.finish(prepared) {
+        Ok(match session.finish(prepared) {
             Ok((settled, report)) => {
-                self.place = Some(Place::Settled(settled));
+                self.vault_state = Some(VaultState::Settled(settled));
                 Ok(report)
             }
-            Err(failed) => Err(self.back(*failed)),
+            Err(failed) => Err(match *failed {
+                FinishFailed::NotBegun(failed) => self.put_failed(failed),
+                FinishFailed::HalfDone(failed) => self.put_failed(failed),
+            }),
         })
     }
 }

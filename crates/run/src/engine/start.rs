@@ -118,8 +118,8 @@ impl Engine {
             )
             .map_err(not_started)?;
         }
-        let started = self.leave::<AtCheckpoint>()?.start_attempt(attempt);
-        self.arrive(NOT_STARTED, started.map(|session| (session, ())))?;
+        let started = self.take_session::<AtCheckpoint>()?.start_attempt(attempt);
+        self.put_session(NOT_STARTED, started.map(|session| (session, ())))?;
         let work = Work {
             run: &self.id,
             attempt,

@@ -247,8 +247,8 @@ impl Checkpoints {
             let (_, head) = self.repo.observe()?;
             self.repo.refuse_users_switch(current, &head)?;
         }
-        let found = if let Some(found) = self.nothing_new(current, &last)? {
-            found
+        let (found, git) = if let Some(found) = self.nothing_new(current, &last)? {
+            (found, GitDirectory::MayHaveChanged)
         } else {
             let label = format!(
                 "{}-{}",
@@ -258,9 +258,9 @@ impl Checkpoints {
             let (tree, _) = self.park_as(interrupted(&last), &label)?;
             self.end_diff(tree.diff);
             let _ = write!(done, "; what was edited since is parked as {label}");
-            tree.found
+            (tree.found, tree.git)
         };
-        self.restore_for(after, &found, GitDirectory::MayHaveChanged)?;
+        self.restore_for(after, &found, git)?;
         Ok(Recovery {
             found: "a restore that was interrupted".to_owned(),
             done,

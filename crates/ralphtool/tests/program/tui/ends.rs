@@ -127,3 +127,23 @@ fn a_cleanup_that_cannot_be_done_leaves_the_choice_open() {
     ends(&mut terminal, 0);
     assert_eq!(sandbox.branch(), "ralph/c");
 }
+
+#[test]
+fn a_run_resumes_after_a_cleanup_that_cannot_be_done() {
+    let sandbox = Sandbox::new();
+    sandbox.config("max_retries = 0");
+    sandbox.agent(&format!("{NEEDS_HELP}{GOOD}"));
+    let mut terminal = open(&sandbox, &["loop", "c"]);
+    terminal.waits_for("r  Go on with what is left");
+    sandbox.git("checkout -q --detach");
+    terminal.keys("c");
+    terminal.waits_for("but HEAD is on");
+    terminal.waits_for("r  Go on with what is left");
+    sandbox.git("checkout -q ralph/c");
+    release(&sandbox, "help");
+    chooses(&terminal, "r", "2 of 2 stories done");
+    chooses(&terminal, "c", "Changes ready on main (uncommitted)");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(sandbox.tasks_now(), all_ticked());
+}

@@ -1,8 +1,9 @@
-//! The vault in the state that the last step left it in. The machine asks for steps in the right
-//! order; a step that does not fit is a fault of this program, which ends the run.
+//! The vault in the state that the last step left it in. The machine asks for steps in an order that
+//! the states allow; a step that does not fit is a fault of this program, and ends the run.
 
 use super::Engine;
 use super::step::StepError;
+use crate::machine::NO_ANSWER_HINT;
 use ralph_vault::session::Checkpoints;
 use ralph_vault::{
     AtCheckpoint, Attempt, CheckpointError, Failed, GateOnCheckpoint, Opened, Parked, Reopening,
@@ -10,8 +11,8 @@ use ralph_vault::{
 };
 
 /// The vault, by its state.
-pub(super) enum Place {
-    /// A finish failed midway.
+pub(super) enum VaultState {
+    /// A finish is half done.
     Opened(Session<Opened>),
     /// Before the run begins, and after it is finished.
     Settled(Session<Settled>),
@@ -22,30 +23,30 @@ pub(super) enum Place {
     Reopening(Session<Reopening>),
 }
 
-/// A state that a [`Place`] can be in.
+/// A state that a [`VaultState`] can be in.
 pub(super) trait State: Sized {
-    fn into_place(session: Session<Self>) -> Place;
-    fn from_place(place: Place) -> Option<Session<Self>>;
-    fn of(place: &mut Place) -> Option<&mut Session<Self>>;
+    fn into_vault_state(session: Session<Self>) -> VaultState;
+    fn from_vault_state(state: VaultState) -> Option<Session<Self>>;
+    fn borrow(state: &mut VaultState) -> Option<&mut Session<Self>>;
 }
 
 macro_rules! states {
     ($($state:ident),+) => {$(
         impl State for $state {
-            fn into_place(session: Session<Self>) -> Place {
-                Place::$state(session)
+            fn into_vault_state(session: Session<Self>) -> VaultState {
+                VaultState::$state(session)
             }
 
-            fn from_place(place: Place) -> Option<Session<Self>> {
-                match place {
-                    Place::$state(session) => Some(session),
+            fn from_vault_state(state: VaultState) -> Option<Session<Self>> {
+                match state {
+                    VaultState::$state(session) => Some(session),
                     _ => None,
                 }
             }
 
-            fn of(place: &mut Place) -> Option<&mut Session<Self>> {
-                match place {
-                    Place::$state(session) => Some(session),
+            fn borrow(state: &mut VaultState) -> Option<&mut Session<Self>> {
+                match state {
+                    VaultState::$state(session) => Some(session),
                     _ => None,
                 }
             }
@@ -63,7 +64,7 @@ states!(
     Reopening
 );
 
-impl Place {
+impl VaultState {
     pub(super) fn vault(&self) -> &Checkpoints {
         match self {
             Self::Opened(session) => session.vault(),
@@ -82,7 +83,10 @@ impl Place {
             Self::AtCheckpoint(session) => session.invalidate_scan(),
             Self::Attempt(session) => session.invalidate_scan(),
             Self::GateOnCheckpoint(session) => session.invalidate_scan(),
-            Self::Opened(_) | Self::Settled(_) | Self::Parked(_) | Self::Reopening(_) => {}
+            Self::Opened(session) => session.invalidate_scan(),
+            Self::Settled(session) => session.invalidate_scan(),
+            Self::Parked(session) => session.invalidate_scan(),
+            Self::Reopening(session) => session.invalidate_scan(),
         }
     }
 }
@@ -90,49 +94,56 @@ impl Place {
 impl Engine {
     /// What can be read of the vault in every state.
     pub(super) fn vault(&self) -> Result<&Checkpoints, StepError> {
-        let place = self.place.as_ref().ok_or_else(wrong_state)?;
-        Ok(place.vault())
+        let state = self.vault_state.as_ref().ok_or_else(wrong_state)?;
+        Ok(state.vault())
     }
 
     /// The vault, which must be in this state.
     pub(super) fn session<S: State>(&mut self) -> Result<&mut Session<S>, StepError> {
-        self.place.as_mut().and_then(S::of).ok_or_else(wrong_state)
+        self.vault_state
+            .as_mut()
+            .and_then(S::borrow)
+            .ok_or_else(wrong_state)
     }
 
-    /// Takes the vault for a step from this state; [`Self::arrive`] puts it back.
-    pub(super) fn leave<S: State>(&mut self) -> Result<Session<S>, StepError> {
+    /// Takes the vault for a step from this state; [`Self::put_session`] puts it back.
+    pub(super) fn take_session<S: State>(&mut self) -> Result<Session<S>, StepError> {
         self.session::<S>()?;
-        self.place
+        self.vault_state
             .take()
-            .and_then(S::from_place)
+            .and_then(S::from_vault_state)
             .ok_or_else(wrong_state)
     }
 
     /// Puts the vault back after a step, in the state that it ended in.
-    pub(super) fn arrive<S: State, N: State, T>(
+    pub(super) fn put_session<S: State, N: State, T>(
         &mut self,
         what: &str,
         step: StepResult<(Session<N>, T), S>,
     ) -> Result<T, StepError> {
         match step {
             Ok((session, done)) => {
-                self.place = Some(N::into_place(session));
+                self.vault_state = Some(N::into_vault_state(session));
                 Ok(done)
             }
             Err(failed) => {
-                let error = self.back(*failed);
+                let error = self.put_failed(*failed);
                 Err(self.failed(what, &error))
             }
         }
     }
 
     /// Puts the vault back after a step that failed.
-    pub(super) fn back<S: State>(&mut self, failed: Failed<S>) -> CheckpointError {
-        self.place = Some(S::into_place(failed.session));
+    pub(super) fn put_failed<S: State>(&mut self, failed: Failed<S>) -> CheckpointError {
+        self.vault_state = Some(S::into_vault_state(failed.session));
         failed.error
     }
 }
 
-fn wrong_state() -> StepError {
-    StepError::internal("the vault is not in the state that the step needs")
+pub(super) fn wrong_state() -> StepError {
+    StepError::new(
+        "internal error: a step of the loop came in the wrong order",
+        "the vault is not in the state that it needs",
+        NO_ANSWER_HINT,
+    )
 }
