@@ -251,7 +251,7 @@ impl Status {
             budget: header.map(|it| it.budget).unwrap_or_default(),
             warnings: progress.warnings.len(),
             last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
-                attempt: it.attempt.to_string(),
+                attempt: it.parked.clone(),
                 kind: it.kind,
                 reason: it.reason.clone(),
             }),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::policy::budget::{Budget, flags_off};
-use crate::records::event::{Event, Record};
+use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use crate::settings::Settings;
@@ -96,7 +96,7 @@ fn gap(found: Option<&RunRecords>, open: &OpenRun) -> Option<String> {
 
 fn is_recorded(records: &[Record], id: &AttemptId) -> bool {
     records.iter().any(|record| {
-        matches!(&record.event, Event::AttemptStarted { story, attempt, .. }
+        matches!(&record.event, Event::AttemptStarted(AttemptStarted { story, attempt, .. })
             if *story == id.story && *attempt == id.attempt)
     })
 }

@@ -37,10 +37,7 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
     let begun = begun.filter(|run| run.standing != Standing::TakenBack);
     Ok(begun
         .map(|past| {
-            let mut progress = Progress::default();
-            for record in read_run(vault, &past.run) {
-                progress.apply(&record);
-            }
+            let progress = Progress::of(&read_run(vault, &past.run));
             RunSummary::of(past, &progress, is_busy)
         })
         .collect())

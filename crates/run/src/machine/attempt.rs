@@ -11,7 +11,7 @@ use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase, list};
 use crate::policy::in_words;
 use crate::policy::roster::Choice;
-use crate::records::event::{Event, FailureKind, Outcome};
+use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
 use ralph_base::ids::{AttemptId, AttemptNumber};
 
@@ -140,7 +140,7 @@ impl Machine {
             story, id, choice, ..
         } = &work.attempt;
         let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
-        self.announce(Event::AttemptStarted {
+        self.announce(Event::AttemptStarted(AttemptStarted {
             story: id.story.clone(),
             attempt: id.attempt,
             // Attempts that used no retry make room for another one.
@@ -149,7 +149,7 @@ impl Machine {
             base: start.base,
             output: start.output,
             agent: Some(choice.clone()),
-        });
+        }));
     }
 
     fn on_agent_said(&mut self, work: &mut Work, mut event: AgentEvent) {

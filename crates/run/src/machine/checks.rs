@@ -7,7 +7,9 @@ use super::io::{Effect, Ground, Save, StoryCheck};
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict, in_ms, list};
 use crate::policy::{Gate, When};
-use crate::records::event::{Event, FailureKind, GateResult, Outcome};
+use crate::records::event::{
+    Event, FailureKind, GateFinished, GateResult, GateStarted, Outcome, StoryCompleted,
+};
 use crate::tamper::{Finding, Severity};
 use ralph_base::ids::{AttemptId, StoryId};
 
@@ -38,13 +40,13 @@ impl Machine {
             Ground::Whole => "-end",
         };
         let name = format!("{attempt}-{}{suffix}", gate + 1);
-        self.announce(Event::GateStarted {
+        self.announce(Event::GateStarted(GateStarted {
             story: attempt.story.clone(),
             gate: self.gate_name(gate),
             baseline: ground == Ground::Checkpoint,
             whole: ground == Ground::Whole,
             log: format!("{}/{name}.log", self.setup.gate_logs),
-        });
+        }));
         let ticket = self.ask();
         self.emit(Effect::RunGate {
             ticket,
@@ -63,14 +65,14 @@ impl Machine {
         ground: Ground,
         (result, duration): (GateResult, Duration),
     ) {
-        let event = Event::GateFinished {
+        let event = Event::GateFinished(GateFinished {
             story: story.clone(),
             gate: self.gate_name(gate),
             baseline: ground == Ground::Checkpoint,
             whole: ground == Ground::Whole,
             result,
             duration_ms: in_ms(duration),
-        };
+        });
         self.announce(event);
     }
 
@@ -254,7 +256,7 @@ impl Machine {
         if story.view.deferred_tasks == 0 {
             self.tally.stories_done += 1;
         }
-        self.announce(Event::StoryCompleted {
+        self.announce(Event::StoryCompleted(StoryCompleted {
             story: id.story,
             title: story.view.title,
             attempts: id.attempt.0,
@@ -262,7 +264,7 @@ impl Machine {
             changed_files,
             duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
             usage: story.usage,
-        });
+        }));
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }

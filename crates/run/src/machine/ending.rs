@@ -8,7 +8,9 @@ use super::stories::Current;
 use super::verdict::Ending;
 use super::{Finishing, Machine, Phase, Stop};
 use crate::policy::OnFinish;
-use crate::records::event::{Event, FinishChoice, Outcome, Request};
+use crate::records::event::{
+    Event, FinishChoice, FinishFailed, Finished, Outcome, Request, RunEnded,
+};
 
 impl Machine {
     pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
@@ -112,12 +114,12 @@ impl Machine {
         (reason, hint, begun): (String, String, bool),
     ) -> Phase {
         self.under_way = begun.then_some(finishing.choice);
-        self.announce(Event::FinishFailed {
+        self.announce(Event::FinishFailed(FinishFailed {
             choice: finishing.choice,
             reason: reason.clone(),
             hint: hint.clone(),
             begun,
-        });
+        }));
         if finishing.asked && !self.leaving {
             return self.ask_finish(outcome);
         }
@@ -135,14 +137,14 @@ impl Machine {
         self.announce_again();
         self.pause = false;
         self.skip = false;
-        self.announce(Event::RunEnded {
+        self.announce(Event::RunEnded(RunEnded {
             outcome: outcome.clone(),
             stories_done: self.tally.stories_done,
             stories_total: self.tally.stories_total,
             attempts: self.tally.attempts,
             duration_ms: self.ms_since(self.started),
             usage: self.tally.usage,
-        });
+        }));
         // What is broken is left for the user to look at; without a branch nothing is to finish.
         if self.branch.is_none() || matches!(outcome, Outcome::Broken { .. }) {
             return self.close(outcome);
@@ -196,12 +198,12 @@ impl Machine {
                 changed_files,
                 ..
             } => {
-                self.announce(Event::Finished {
+                self.announce(Event::Finished(Finished {
                     choice: finishing.choice,
                     head,
                     branch,
                     changed_files,
-                });
+                }));
                 self.close(outcome)
             }
             Input::FinishFailed {

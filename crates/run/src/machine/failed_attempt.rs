@@ -11,7 +11,7 @@ use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
 use crate::policy::budget::UsedUp;
 use crate::policy::{Consequence, consequence};
-use crate::records::event::{Event, Outcome};
+use crate::records::event::{AttemptFailed, Event, Outcome};
 use ralph_agents::agent_event::Usage;
 
 /// How often in a row a run waits for an API that is down, without using a retry: about an hour.
@@ -69,7 +69,7 @@ impl Machine {
             ..
         } = attempt;
         let next = self.after(&mut story, &choice.agent, &failure);
-        self.announce(Event::AttemptFailed {
+        self.announce(Event::AttemptFailed(AttemptFailed {
             story: id.story.clone(),
             attempt: id.attempt,
             kind: failure.kind,
@@ -79,7 +79,7 @@ impl Machine {
             retrying: matches!(next, Next::Again),
             duration_ms,
             usage,
-        });
+        }));
         story.previous = told_next(story.previous.take(), failure.kind, failure.told, id);
         match next {
             Next::Again => self.start_attempt(story),

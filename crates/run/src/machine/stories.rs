@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::io::{Effect, Previous, StoryView};
 use super::{Branch, Carry, Machine, Origin, Phase};
-use crate::records::event::{Event, Outcome, StoryOutline};
+use crate::records::event::{Event, Outcome, RunStarted, StoryOutline, StoryStarted};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_plan::change::StoryState;
@@ -60,7 +60,7 @@ impl Machine {
     pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
         let policy = self.policy();
         let first = self.setup.roster.first();
-        let event = Event::RunStarted {
+        let event = Event::RunStarted(RunStarted {
             change: self.setup.change.clone(),
             branch: branch.name.clone(),
             original: branch.original.clone(),
@@ -76,7 +76,7 @@ impl Machine {
             budget: policy.budget.into(),
             story_budget: policy.story_budget.into(),
             fallback: self.setup.roster.fallback(),
-        };
+        });
         self.announce(event);
     }
 
@@ -93,13 +93,13 @@ impl Machine {
             let reason = used_up.in_full();
             return self.end(Outcome::Limited { reason });
         }
-        self.announce(Event::StoryStarted {
+        self.announce(Event::StoryStarted(StoryStarted {
             story: view.id.clone(),
             title: view.title.clone(),
             position: position + 1,
             total: self.stories.len(),
             open_tasks: view.open_tasks,
-        });
+        }));
         let story = self.take_up(view);
         self.recall_gates(story)
     }

@@ -1,6 +1,6 @@
 //! What is worth a notification to a user who is not watching, and in which words.
 
-use super::event::{Event, Outcome, Record};
+use super::event::{Event, Outcome, Record, RunEnded, RunStarted};
 use crate::settings::{NotifySettings, Occasion};
 
 /// Something to tell.
@@ -33,7 +33,7 @@ impl Listener {
 
     /// Hears a record.
     pub fn hear(&mut self, record: &Record) -> Option<Notification> {
-        if let Event::RunStarted { change, .. } = &record.event {
+        if let Event::RunStarted(RunStarted { change, .. }) = &record.event {
             self.change.clone_from(change);
             self.ended = false;
         }
@@ -54,12 +54,12 @@ impl Listener {
 
 fn worth_telling(event: &Event) -> Option<(Occasion, String)> {
     match event {
-        Event::RunEnded {
+        Event::RunEnded(RunEnded {
             outcome,
             stories_done,
             stories_total,
             ..
-        } => {
+        }) => {
             let done = format!("{stories_done} of {stories_total} stories done");
             Some(match outcome {
                 Outcome::AllDone | Outcome::StoryDone => (Occasion::Finished, done),
@@ -105,14 +105,14 @@ mod tests {
     }
 
     fn ended(outcome: Outcome) -> Event {
-        Event::RunEnded {
+        Event::RunEnded(RunEnded {
             outcome,
             stories_done: 1,
             stories_total: 2,
             attempts: 3,
             duration_ms: 0,
             usage: Usage::default(),
-        }
+        })
     }
 
     fn waiting() -> Event {
