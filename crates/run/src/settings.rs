@@ -1,4 +1,4 @@
-//! What a run is told to do: layers of settings, merged, each value with its origin.
+//! How a run works: layers of settings, merged, each value with its origin.
 //!
 //! The order is: built in, the repository's file, the user's file, variables, flags; later
 //! wins. Lists such as the gates are replaced whole; agents are merged by name.

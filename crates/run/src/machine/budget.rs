@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::attempt::Attempt;
-use super::io::{Effect, TimerKind};
+use super::io::TimerKind;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 
@@ -152,8 +153,7 @@ impl Machine {
         let checks = self.clocks().into_iter();
         let next = checks.filter_map(|(budget, _, used)| budget.next_check(used.time));
         if let Some(after) = next.min() {
-            let timer = self.timer(TimerKind::Budget);
-            self.emit(Effect::SetTimer { timer, after });
+            self.set_timer(TimerKind::Budget, after);
         }
     }
 
@@ -188,18 +188,14 @@ impl Machine {
             return self.check_gate_budget_later();
         };
         self.ledger.overrun = Some(used_up);
-        let grace = self.policy().stop_grace;
-        if let Some(ticket) = self.pending {
-            self.emit(Effect::StopGate { ticket, grace });
-        }
+        self.stop_gate(self.policy().stop_grace);
     }
 
     /// The gate is over: what ran out meanwhile.
     pub(super) fn unwatch_gate(&mut self) -> Option<UsedUp> {
         let policy = self.policy();
         if policy.budget.time.is_some() || policy.story_budget.time.is_some() {
-            let timer = self.timer(TimerKind::Budget);
-            self.emit(Effect::CancelTimer { timer });
+            self.cancel_timer(TimerKind::Budget);
         }
         self.ledger.overrun.take()
     }
@@ -242,8 +238,4 @@ impl Machine {
             self.warn("no_cost", message);
         }
     }
-}
-
-fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }

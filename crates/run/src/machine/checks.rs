@@ -5,15 +5,16 @@ use std::time::Duration;
 use super::attempt::Attempt;
 use super::io::{Effect, Ground, Save, StoryCheck};
 use super::verdict::AttemptFailure;
-use super::{Machine, Phase, Verdict, in_ms, list};
+use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{
     Event, FailureKind, GateFinished, GateResult, GateStarted, Outcome, StoryCompleted,
 };
 use crate::tamper::{Finding, Severity};
+use crate::words::{in_ms, quoted};
 use ralph_base::ids::{AttemptId, StoryId};
 
-/// How many lines of a red gate the next attempt is told.
+/// How many lines of a red gate go into the next prompt.
 const TAIL_LINES: usize = 60;
 
 /// A promised attempt whose gates run.
@@ -47,8 +48,7 @@ impl Machine {
             whole: ground == Ground::Whole,
             log: format!("{}/{name}.log", self.setup.gate_logs),
         }));
-        let ticket = self.ask();
-        self.emit(Effect::RunGate {
+        self.request(|ticket| Effect::RunGate {
             ticket,
             story: attempt.story.clone(),
             gate,
@@ -91,7 +91,7 @@ impl Machine {
         if !check.missing.is_empty() {
             let reason = format!(
                 "tasks of the story are gone from the task file: {}",
-                list(&check.missing)
+                quoted(&check.missing)
             );
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
@@ -187,7 +187,7 @@ impl Machine {
             verdicts,
         } = gating;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
-            let reason = format!("tasks are not ticked: {}", list(&check.still_open));
+            let reason = format!("tasks are not ticked: {}", quoted(&check.still_open));
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
         if check.changed_files == 0 {
@@ -201,15 +201,14 @@ impl Machine {
                 format!("attempt `{id}` changed nothing but boxes"),
             );
         }
-        let ticket = self.ask();
         let story = attempt.id.story.clone();
-        self.emit(Effect::TickStory { ticket, story });
+        self.request(|ticket| Effect::TickStory { ticket, story });
         Phase::Ticking(Verified { attempt, verdicts })
     }
 
     pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
         if !tasks.is_empty() {
-            let tasks = list(tasks);
+            let tasks = quoted(tasks);
             self.warn(
                 "ticked",
                 format!("the agent left boxes open; they are ticked: {tasks}"),
@@ -228,8 +227,7 @@ impl Machine {
             attempts: attempt.id.attempt.0,
             gates: passed,
         };
-        let ticket = self.ask();
-        self.emit(Effect::Save { ticket, save });
+        self.request(|ticket| Effect::Save { ticket, save });
         Phase::Saving(verified)
     }
 

@@ -34,8 +34,7 @@ enum Next {
 
 impl Machine {
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::Park {
+        self.request(|ticket| Effect::Park {
             ticket,
             attempt: attempt.id.clone(),
             kind: failure.kind,
@@ -50,8 +49,7 @@ impl Machine {
     }
 
     pub(super) fn on_parked(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::Restore { ticket });
+        self.request(|ticket| Effect::Restore { ticket });
         Phase::Restoring(failed, changed_files)
     }
 
@@ -142,8 +140,7 @@ impl Machine {
     fn go_on(&self, story: &Current) -> Next {
         let pick = self.pick(story);
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
-            let reason = used_up.in_full();
-            return Next::End(Outcome::Limited { reason });
+            return Next::End(used_up.into());
         }
         match pick {
             Pick::NoAgent(reason) => Next::End(Outcome::Limited { reason }),

@@ -6,6 +6,7 @@ use crate::policy::{Gate, OnFinish, When};
 use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
 use ralph_agents::dialect::Limit;
 use ralph_agents::promise::Promise;
+use ralph_base::duration::TimeLimit;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_plan::change::StoryState;
 
@@ -170,7 +171,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
     Gate {
         name: name.to_owned(),
         run: format!("run-{name}"),
-        timeout: None,
+        timeout: TimeLimit::OFF,
         baseline,
         when: When::Story,
         keep_changes: false,

@@ -24,8 +24,7 @@ pub(super) struct Current {
 
 impl Machine {
     pub(super) fn read_backlog(&mut self) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::ReadBacklog { ticket });
+        self.request(|ticket| Effect::ReadBacklog { ticket });
         Phase::Reading
     }
 
@@ -40,8 +39,7 @@ impl Machine {
         // The branch of a run that is resumed exists: it has to be finished even with no work left.
         let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
         if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
-            let ticket = self.ask();
-            self.emit(Effect::Begin { ticket });
+            self.request(|ticket| Effect::Begin { ticket });
             return Phase::Beginning;
         }
         self.choose()
@@ -90,8 +88,7 @@ impl Machine {
             return self.end(still_open(&view.id));
         }
         if let Some(used_up) = self.used_up(&view.id, &Usage::default()) {
-            let reason = used_up.in_full();
-            return self.end(Outcome::Limited { reason });
+            return self.end(used_up.into());
         }
         self.announce(Event::StoryStarted(StoryStarted {
             story: view.id.clone(),

@@ -1,7 +1,5 @@
 //! From records to a receipt: where they say it, it is taken; nothing is looked up elsewhere.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::{
@@ -13,6 +11,7 @@ use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
 use crate::records::summary::{RunState, RunSummary};
+use crate::words::in_ms;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::AttemptNumber;
 
@@ -231,8 +230,4 @@ fn reason(outcome: &Outcome) -> Option<String> {
         Outcome::Limited { reason } => Some(reason.clone()),
         Outcome::Broken { reason, hint } => Some(format!("{reason}\n{hint}")),
     }
-}
-
-fn in_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,13 +1,12 @@
 //! The wire format: one stream of records drives every face, the log and `--json`.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Budget;
+use crate::policy::budget::{Budget, UsedUp};
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
+use crate::words::in_ms;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -459,7 +458,6 @@ pub struct BudgetLimits {
 
 impl From<Budget> for BudgetLimits {
     fn from(budget: Budget) -> Self {
-        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
             usd: budget.usd,
             tokens: budget.tokens,
@@ -547,6 +545,14 @@ pub enum Outcome {
         /// What to do next.
         hint: String,
     },
+}
+
+impl From<UsedUp> for Outcome {
+    fn from(used_up: UsedUp) -> Self {
+        Self::Limited {
+            reason: used_up.in_full(),
+        }
+    }
 }
 
 impl Outcome {

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use self::parts::between;
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
     Warning,
@@ -24,6 +23,7 @@ use super::event::{
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
+use crate::words::between;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::ids::{RunId, StoryId};
 

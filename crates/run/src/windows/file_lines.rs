@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 const CHUNK: usize = 64 * 1024;
 /// How far apart marks stand at first, in bytes.
 const FIRST_DISTANCE: u64 = 256 * 1024;
-/// How many marks are held at the most.
+/// At most this number of marks is held.
 const MOST_MARKS: usize = 1024;
 
 /// One line, without its end.
@@ -126,7 +126,7 @@ impl FileLines {
             };
             self.start = self.position;
             self.truncated = false;
-            // One huge line must not keep its memory for ever.
+            // One huge line must not keep its memory until the end.
             if self.held.capacity() > CHUNK {
                 self.held = Vec::new();
             }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::policy::roster::Choice;
 use crate::records::event::{AttemptFailed, GateResult, StoryCompleted};
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, StoryId};
@@ -279,8 +280,4 @@ pub struct Commit {
     /// The story was done again after it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
-}
-
-pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::parts::between;
 use super::{
     AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, Progress, StoryProgress,
     StoryStanding,
@@ -12,6 +11,7 @@ use super::{
 use crate::records::event::{
     GateFinished, GateResult, GateStarted, StoryCompleted, StoryOutline, StoryStarted,
 };
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::StoryState;
