@@ -59,10 +59,7 @@ pub(super) fn spent_so_far(
     }
     let found = found.unwrap_or_default();
     warnings.extend(damage(found.damaged).map(|message| warning("record_damaged", message)));
-    let mut progress = Progress::default();
-    for record in &found.records {
-        progress.apply(record);
-    }
+    let progress = Progress::of(&found.records);
     Ok(SpentSoFar { progress, warnings })
 }
 

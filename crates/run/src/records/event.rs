@@ -256,7 +256,7 @@ pub struct GateStarted {
     /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
     pub baseline: bool,
     /// The gate judges the whole change, with every story done.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// The file its output goes to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -278,7 +278,7 @@ pub struct GateFinished {
     /// The gate ran on the checkpoint.
     pub baseline: bool,
     /// The gate judged the whole change, with every story done.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// How it ended.
     pub result: GateResult,
@@ -415,14 +415,6 @@ pub struct StoryStarted {
     pub total: usize,
     /// Open tasks.
     pub open_tasks: usize,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 /// One story of the change, as it was when the run started.

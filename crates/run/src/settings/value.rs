@@ -174,14 +174,6 @@ macro_rules! choices {
                 [$(($name, Self::$variant)),*];
         }
 
-        super::value::by_name!($type);
-    };
-}
-pub(super) use choices;
-
-/// Lets an enum with a list of `NAMES` be read and written by them.
-macro_rules! by_name {
-    ($type:ident) => {
         super::value::read! {
             $type => Self, super::value::Kind::OneOf(|| {
                 Self::NAMES.iter().map(|(name, _)| *name).collect()
@@ -204,7 +196,7 @@ macro_rules! by_name {
         }
     };
 }
-pub(super) use by_name;
+pub(super) use choices;
 
 /// Text that is not blank.
 pub(super) struct Filled;
@@ -361,6 +353,5 @@ pub(super) fn read_variable<T: FromStr<Err: Display>>(
         };
         SettingsProblem::new(name, message)
     })?;
-    let origin = Origin::Variable(name);
-    Ok(Sourced { value, origin })
+    Ok(Sourced::new(value, Origin::Variable(name)))
 }
