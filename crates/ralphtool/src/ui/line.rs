@@ -8,8 +8,8 @@ use super::words::{self, Count, Noun};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::RunId;
 use ralph_run::records::event::{
-    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, GateFinished, GateResult,
-    GateStarted, Record, RunStarted, StoryCompleted, StoryStarted,
+    AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
+    StoryCompleted, StoryStarted,
 };
 use ralph_run::settings::TamperCheck;
 
@@ -86,24 +86,18 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             let agent = clean(&to.to_string());
             alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
-        Event::AttemptStarted(AttemptStarted {
-            attempt,
-            max_attempts,
-            ..
-        }) => step(Style::new(), format!("attempt {attempt}/{max_attempts}")),
+        Event::AttemptStarted(it) => {
+            let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
+            step(Style::new(), text)
+        }
         Event::Agent { agent, .. } => return agent_line(agent),
-        Event::GateStarted(GateStarted {
-            gate,
-            baseline,
-            whole,
-            ..
-        }) => {
-            let place = match (*baseline, *whole) {
+        Event::GateStarted(it) => {
+            let place = match (it.baseline, it.whole) {
                 (true, _) => " on the checkpoint",
                 (false, true) => " on the whole change",
                 (false, false) => "",
             };
-            talk(format!("gate `{}` runs{place}", clean(gate)))
+            talk(format!("gate `{}` runs{place}", clean(&it.gate)))
         }
         Event::GateFinished(it) => gate_finished(it),
         Event::AttemptFailed(it) => attempt_failed(it),
