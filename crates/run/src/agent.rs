@@ -28,27 +28,25 @@ const MODEL: &str = "{model}";
 
 /// An agent that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agent {
+pub struct Agent {
+    pub program: Program,
+    /// The model asked for; its own default if there is none.
+    pub model: Option<String>,
+    /// What the user says about its environment.
+    pub env: Vec<(String, Variable)>,
+}
+
+/// What is started for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
     /// One that needs no configuration.
     BuiltIn {
-        /// How it is called.
         adapter: &'static Adapter,
         /// What stands before its own command line.
         wrap: Vec<String>,
-        /// The model asked for; its own default if there is none.
-        model: Option<String>,
-        /// What the user says about its environment.
-        env: Vec<(String, Variable)>,
     },
     /// A command of the user's.
-    Command {
-        /// What is started, and how.
-        command: CommandSettings,
-        /// The model asked for.
-        model: Option<String>,
-        /// What the user says about its environment.
-        env: Vec<(String, Variable)>,
-    },
+    Command(CommandSettings),
     /// The embedded agent of the demo.
     Demo,
 }
@@ -87,21 +85,36 @@ impl Work<'_> {
 impl Agent {
     /// The program that must be found before a run; the demo needs none.
     pub fn program(&self) -> Option<&str> {
-        match self {
-            Self::BuiltIn { adapter, wrap, .. } => {
+        match &self.program {
+            Program::BuiltIn { adapter, wrap } => {
                 Some(wrap.first().map_or(adapter.name, String::as_str))
             }
-            Self::Command { command, .. } => command.words.first().map(String::as_str),
-            Self::Demo => None,
+            Program::Command(command) => command.words.first().map(String::as_str),
+            Program::Demo => None,
+        }
+    }
+
+    /// How it is called, if it is built in.
+    pub(crate) fn adapter(&self) -> Option<&'static Adapter> {
+        match self.program {
+            Program::BuiltIn { adapter, .. } => Some(adapter),
+            Program::Command(_) | Program::Demo => None,
+        }
+    }
+
+    fn command(&self) -> Option<&CommandSettings> {
+        match &self.program {
+            Program::Command(command) => Some(command),
+            Program::BuiltIn { .. } | Program::Demo => None,
         }
     }
 
     /// What the agent writes.
     pub fn output(&self) -> Output {
-        match self {
-            Self::BuiltIn { adapter, .. } => adapter.output,
-            Self::Command { command, .. } => command.output,
-            Self::Demo => Output::Text,
+        match &self.program {
+            Program::BuiltIn { adapter, .. } => adapter.output,
+            Program::Command(command) => command.output,
+            Program::Demo => Output::Text,
         }
     }
 
@@ -133,54 +146,38 @@ impl Agent {
 
     /// The folder it starts in.
     pub fn folder(&self, root: &Path) -> PathBuf {
-        match self {
-            Self::Command { command, .. } => match &command.cwd {
-                Some(folder) => root.join(folder),
-                None => root.to_owned(),
-            },
-            Self::BuiltIn { .. } | Self::Demo => root.to_owned(),
-        }
+        let folder = self.command().and_then(|command| command.cwd.as_ref());
+        folder.map_or_else(|| root.to_owned(), |folder| root.join(folder))
     }
 
     /// Whether its command or environment has a place for a model, and none is named.
     pub(crate) fn lacks_model(&self) -> bool {
-        let (words, env) = match self {
-            Self::BuiltIn { wrap, env, .. } => (wrap, env),
-            Self::Command { command, env, .. } => (&command.words, env),
-            Self::Demo => return false,
+        let words = match &self.program {
+            Program::BuiltIn { wrap, .. } => wrap,
+            Program::Command(command) => &command.words,
+            Program::Demo => return false,
         };
-        let values = env.iter().filter_map(|(_, how)| match how {
+        let values = self.env.iter().filter_map(|(_, how)| match how {
             Variable::Set(value) => Some(value),
             Variable::Remove | Variable::Pass => None,
         });
         let mut texts = words.iter().chain(values);
-        self.model().is_none() && texts.any(|text| text.contains(MODEL))
-    }
-
-    /// The model it is asked for.
-    fn model(&self) -> Option<&str> {
-        match self {
-            Self::BuiltIn { model, .. } | Self::Command { model, .. } => model.as_deref(),
-            Self::Demo => None,
-        }
+        self.model.is_none() && texts.any(|text| text.contains(MODEL))
     }
 
     fn prompt_by(&self) -> PromptBy {
-        match self {
-            Self::Command { command, .. } => command.prompt,
-            Self::BuiltIn { .. } | Self::Demo => PromptBy::Stdin,
-        }
+        self.command().map_or(PromptBy::Stdin, |it| it.prompt)
     }
 
     fn command_line(&self, own_program: &Path, work: &Work<'_>) -> (OsString, Vec<OsString>) {
-        let fill = |word: &String| filled(word, self.model(), work);
-        match self {
-            Self::BuiltIn { adapter, wrap, .. } => {
-                let own = adapter.command_line(self.model());
-                split(wrap.iter().map(fill).chain(own))
+        let model = self.model.as_deref();
+        let fill = |word: &String| filled(word, model, work);
+        match &self.program {
+            Program::BuiltIn { adapter, wrap } => {
+                split(wrap.iter().map(fill).chain(adapter.command_line(model)))
             }
-            Self::Command { command, .. } => split(command.words.iter().map(fill)),
-            Self::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
+            Program::Command(command) => split(command.words.iter().map(fill)),
+            Program::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }
 }

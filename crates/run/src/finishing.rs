@@ -11,7 +11,7 @@ use crate::engine::refusal::refusal;
 use crate::engine::repair::{RepairFor, repair};
 use crate::engine::{MENDING_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
-use crate::records::event::{Event, FinishChoice};
+use crate::records::event::{Event, FinishChoice, Finished};
 use ralph_base::ids::{RunId, StoryId};
 use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
@@ -425,12 +425,12 @@ impl Session {
 /// Adds the finish to the record of the run. It is done even if that fails.
 fn record_finish(folder: &Path, run: &RunId, report: FinishReport) -> Vec<String> {
     let mut notices = messages(&report.notices);
-    let event = Event::Finished {
+    let event = Event::Finished(Finished {
         choice: report.choice,
         head: report.head,
         branch: report.branch,
         changed_files: report.changed_files,
-    };
+    });
     if let Err(error) = append(folder, run, vec![event]) {
         notices.push(format!(
             "the record of the run could not be completed: {}",

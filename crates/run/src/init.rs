@@ -77,7 +77,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    fn new(folder: &Folder, tool: &'static str, kind: Kind, run: String) -> Self {
+    fn new(folder: &Folder, tool: &'static str, kind: Kind, run: String, because: &str) -> Self {
         let mut words = run.split(' ');
         let program = match (words.next(), words.next()) {
             (Some("cargo"), Some(part @ ("clippy" | "fmt"))) => Some(format!("cargo-{part}")),
@@ -88,17 +88,10 @@ impl Candidate {
             kind,
             tool,
             run,
-            because: String::new(),
+            because: because.to_owned(),
             program,
             is_runner: false,
             doubt: None,
-        }
-    }
-
-    fn because(self, file: &str) -> Self {
-        Self {
-            because: file.to_owned(),
-            ..self
         }
     }
 }

@@ -10,13 +10,14 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | `words` | lists of names, counts and times in messages and records |
 //! | [`failure`] | the one error type that reaches a user |
 //! | [`windows`] | long transcripts and logs, read a part at a time |
 //! | [`settings`] | layers of settings, each value with its origin; what the user has to allow |
 //! | `tamper` | what an attempt changed that it should leave alone |
 //! | [`policy`] | the rules of a run: what each failure means, budgets, prices, which agent is asked |
 //! | [`records`] | events, the file they are kept in, and the folds of them |
-//! | `prompt` | what an attempt is told |
+//! | `prompt` | the prompt of an attempt |
 //! | [`agent`] | an agent of the settings as a process |
 //! | `gates` | commands that check an attempt, and which trees they passed on |
 //! | [`machine`] | the decisions, as a state machine without I/O |
@@ -47,3 +48,4 @@ pub mod settings;
 pub mod status;
 pub(crate) mod tamper;
 pub mod windows;
+pub(crate) mod words;

@@ -50,6 +50,7 @@ use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome};
 use crate::records::notes::Notes;
+use crate::words::{between, in_ms};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 use ralph_vault::journal::reopening::Reopening;
@@ -197,8 +198,8 @@ enum Phase {
 }
 
 impl Phase {
-    /// The engine answers as soon as it has performed the effect.
-    const fn is_step(&self) -> bool {
+    /// What answers the open ticket.
+    const fn answered_by(&self) -> AnsweredBy {
         match self {
             Self::Reading
             | Self::Beginning
@@ -209,26 +210,26 @@ impl Phase {
             | Self::Saving(_)
             | Self::Parking(_)
             | Self::Restoring(..)
-            | Self::Finishing(..) => true,
-            Self::New
-            | Self::Baseline(_)
-            | Self::Working(_)
-            | Self::Gating(_)
-            | Self::Whole(_)
-            | Self::Waiting(..)
-            | Self::Paused(_)
-            | Self::Asking(_)
-            | Self::Ended => false,
+            | Self::Finishing(..) => AnsweredBy::Effect,
+            Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_) => {
+                AnsweredBy::Process
+            }
+            Self::New | Self::Waiting(..) | Self::Paused(_) | Self::Asking(_) | Self::Ended => {
+                AnsweredBy::Other
+            }
         }
     }
+}
 
-    /// The end of an agent or a gate answers.
-    const fn is_process(&self) -> bool {
-        matches!(
-            self,
-            Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_)
-        )
-    }
+/// What answers the open ticket of a phase.
+#[derive(PartialEq, Eq)]
+enum AnsweredBy {
+    /// The engine, as soon as it has performed the effect.
+    Effect,
+    /// The end of an agent or a gate.
+    Process,
+    /// A timer, the user, or nothing.
+    Other,
 }
 
 /// The checkpoint branch and where it came from.
@@ -289,21 +290,15 @@ impl Machine {
         let is_start = setup.origin == Origin::Fresh;
         let mut checkpoint_verdicts =
             CheckpointVerdicts::unknown(setup.policy.gates.len(), is_start);
-        let Resumption {
-            carry,
-            used,
-            stories: used_by_stories,
-            attempts,
-            notes,
-            red_before,
-        } = match setup.origin.clone() {
+        let earlier = match setup.origin.clone() {
             Origin::Fresh => Resumption::default(),
             Origin::Resumed(resumption) => *resumption,
         };
-        checkpoint_verdicts.was_red(&red_before, &setup.policy.gates);
-        checkpoint_verdicts.began(&setup.began, &setup.policy.gates);
-        let mut left = BTreeMap::new();
-        left.extend(carry.map(|it| (it.story.clone(), it)));
+        checkpoint_verdicts.began(&setup.policy.gates, |gate| {
+            let was_red = earlier.red_before.contains(gate).then_some(true);
+            setup.began.get(gate).copied().or(was_red)
+        });
+        let left = earlier.carry.into_iter();
         Self {
             setup,
             phase: Phase::New,
@@ -316,20 +311,20 @@ impl Machine {
             leaving: false,
             pause: false,
             skip: false,
-            notes,
+            notes: earlier.notes,
             availability: Availability::default(),
             tally: Tally {
-                usage: used.usage,
+                usage: earlier.used.usage,
                 ..Tally::default()
             },
-            ledger: Ledger::new(used_by_stories),
-            earlier: used.time,
+            ledger: Ledger::new(earlier.stories),
+            earlier: earlier.used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
             completed: HashSet::new(),
-            left,
-            attempts,
+            left: left.map(|it| (it.story.clone(), it)).collect(),
+            attempts: earlier.attempts,
             over_since: None,
             under_way: None,
             checkpoint_verdicts,
@@ -452,8 +447,8 @@ impl Machine {
             (Phase::Finishing(outcome, finishing), input) => {
                 self.on_finish_answer(outcome, finishing, input)
             }
-            // The answer that was to come has been used up: waiting on would be for ever.
-            (phase, _) if phase.is_step() => self.on_step_failed(
+            // The answer has come, and no other will: waiting would never end.
+            (phase, _) if phase.answered_by() == AnsweredBy::Effect => self.on_step_failed(
                 phase,
                 "a step got an answer that does not fit it".to_owned(),
                 NO_ANSWER_HINT.to_owned(),
@@ -466,7 +461,11 @@ impl Machine {
     /// The open ticket, where nothing that is under way can answer it any more. `has_process` says
     /// whether an agent or a gate is alive.
     pub(crate) fn unanswered(&self, has_process: bool) -> Option<Ticket> {
-        let is_lost = self.phase.is_step() || self.phase.is_process() && !has_process;
+        let is_lost = match self.phase.answered_by() {
+            AnsweredBy::Effect => true,
+            AnsweredBy::Process => !has_process,
+            AnsweredBy::Other => false,
+        };
         self.pending.filter(|_| is_lost)
     }
 
@@ -497,6 +496,12 @@ impl Machine {
         });
     }
 
+    /// Opens a new ticket for an effect that is answered.
+    fn request(&mut self, effect: impl FnOnce(Ticket) -> Effect) {
+        let ticket = self.ask();
+        self.emit(effect(ticket));
+    }
+
     /// The timer of the open ticket.
     fn timer(&self, kind: TimerKind) -> Timer {
         Timer {
@@ -505,24 +510,30 @@ impl Machine {
         }
     }
 
+    fn set_timer(&mut self, kind: TimerKind, after: Duration) {
+        let timer = self.timer(kind);
+        self.emit(Effect::SetTimer { timer, after });
+    }
+
+    fn cancel_timer(&mut self, kind: TimerKind) {
+        let timer = self.timer(kind);
+        self.emit(Effect::CancelTimer { timer });
+    }
+
+    /// Ends the gate that runs.
+    fn stop_gate(&mut self, grace: Duration) {
+        if let Some(ticket) = self.pending {
+            self.emit(Effect::StopGate { ticket, grace });
+        }
+    }
+
     fn since(&self, then: Timestamp) -> Duration {
-        Duration::try_from(self.now.duration_since(then)).unwrap_or_default()
+        between(then, self.now)
     }
 
     fn ms_since(&self, then: Timestamp) -> u64 {
         in_ms(self.since(then))
     }
-}
-
-/// Whole milliseconds.
-fn in_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Names in backticks with commas between them.
-fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }
 
 fn later(at: Timestamp, by: Duration) -> Timestamp {

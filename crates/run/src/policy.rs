@@ -1,6 +1,6 @@
 //! What a run may use and what each failure means: retries, timeouts, gates, budgets, waits.
 //!
-//! Pure rules; the machine applies them, nobody else.
+//! Pure rules; only the machine applies them.
 
 pub(crate) mod budget;
 pub mod prices;
@@ -8,7 +8,7 @@ pub mod roster;
 
 use std::time::Duration;
 
-pub use super::settings::{OnFinish, When};
+pub use super::settings::{GateSettings as Gate, OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
@@ -44,7 +44,7 @@ pub struct Policy {
     pub strict_tasks: bool,
     /// An attempt that changed nothing but boxes fails.
     pub require_changes: bool,
-    /// What follows from an attempt that changes what it had better not.
+    /// What follows from an attempt that changes what it should leave alone.
     pub tamper: TamperPolicy,
     /// The checks of every attempt, in order.
     pub gates: Vec<Gate>,
@@ -73,23 +73,6 @@ impl Default for Policy {
             on_finish: OnFinish::Ask,
         }
     }
-}
-
-/// A command that checks an attempt; exit code 0 passes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
-    /// What people call it.
-    pub name: String,
-    /// The shell line.
-    pub run: String,
-    /// How long it may take.
-    pub timeout: Option<Duration>,
-    /// A gate that was red at the story's start does not fail the attempt.
-    pub baseline: bool,
-    /// When it runs.
-    pub when: When,
-    /// What it changes in the tree is part of the work.
-    pub keep_changes: bool,
 }
 
 /// What is said of a gate whose changes are part of the work after others judged it.
@@ -124,7 +107,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The pause after so many limits in a row, from 1.
+    /// The pause after this number of limits in a row, from 1.
     pub fn after(self, limits: u32) -> Duration {
         let factor = 2_u32.saturating_pow(limits.saturating_sub(1));
         self.first.saturating_mul(factor).min(self.most)
@@ -164,7 +147,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
     }
 }
 
-/// Whether the next attempt is told the reason of a failure of this kind.
+/// Whether the next prompt has the reason of a failure of this kind.
 pub(crate) const fn is_told(kind: FailureKind) -> bool {
     matches!(
         kind,

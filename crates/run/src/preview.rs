@@ -1,5 +1,5 @@
-//! What a user should know before a run is started: what stands in its way, and what becomes of
-//! what lies in the tree.
+//! What a user should know before a run is started: what keeps it from starting, and what it does
+//! with files that are changed.
 
 pub mod gather;
 

@@ -1,4 +1,4 @@
-//! The prompt: what an agent is told about one story.
+//! The prompt: what an agent has to know about one story.
 //!
 //! It never has a promise tag alone on a line, so that an agent that echoes it promises nothing.
 
@@ -34,7 +34,7 @@ pub(crate) struct PromptInput<'a> {
     pub notes: &'a [String],
     /// Whether an unticked box fails the attempt.
     pub strict_tasks: bool,
-    /// What it had better leave alone.
+    /// What it should leave alone.
     pub tamper: &'a TamperPolicy,
 }
 
@@ -162,11 +162,7 @@ fn guidance(change: &Change) -> Option<String> {
     if change.guidance.is_empty() {
         return None;
     }
-    let lines: Vec<String> = change
-        .guidance
-        .iter()
-        .map(|line| format!("- {line}"))
-        .collect();
+    let lines: Vec<String> = change.guidance.iter().map(|it| format!("- {it}")).collect();
     Some(format!(
         "## Guidance\n\nAdvice of the project for implementing a change. It proves nothing about completion.\n\n{}",
         lines.join("\n")
@@ -177,11 +173,7 @@ fn scenarios(change: &Change) -> Option<String> {
     if change.scenarios.is_empty() {
         return None;
     }
-    let whole: usize = change
-        .scenarios
-        .iter()
-        .map(|scenario| scenario.text.len())
-        .sum();
+    let whole: usize = change.scenarios.iter().map(|it| it.text.len()).sum();
     let in_full = whole <= SCENARIO_BUDGET;
     let mut text = String::from(
         "## Scenarios\n\nWhat the change as a whole must fulfil. Those that concern this story must hold when you are done.",
@@ -276,26 +268,27 @@ fn promise() -> String {
         .to_owned()
 }
 
-/// Fences text with more backticks than it has itself, so that it stays one block.
 /// A command as inline code, whatever backticks are in it.
 fn code(command: &str) -> String {
-    if !command.contains('`') {
-        return format!("`{command}`");
+    match longest_backticks(command) {
+        0 => format!("`{command}`"),
+        longest => {
+            let marks = "`".repeat(longest + 1);
+            format!("{marks} {command} {marks}")
+        }
     }
-    let longest = command.split(|it| it != '`').map(str::len).max();
-    let marks = "`".repeat(longest.unwrap_or(0) + 1);
-    format!("{marks} {command} {marks}")
 }
 
+/// Fences text with more backticks than it has itself, so that it stays one block.
 fn fenced(kind: &str, text: &str) -> String {
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = "`".repeat(longest_backticks(text).max(2) + 1);
     let text = text.trim_end().trim_start_matches(['\r', '\n']);
     format!("{fence}{kind}\n{text}\n{fence}")
+}
+
+fn longest_backticks(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or(0)
 }
 
 /// Takes the force out of promise tags that came in with the plan, a reason or a note.
@@ -303,11 +296,12 @@ fn defuse(text: &str) -> String {
     let lines: Vec<String> = text
         .lines()
         .map(|line| {
-            if starts_with_tag(line) {
-                format!("(quoted) {line}")
+            let mark = if starts_with_tag(line) {
+                "(quoted) "
             } else {
-                line.to_owned()
-            }
+                ""
+            };
+            format!("{mark}{line}")
         })
         .collect();
     lines.join("\n")

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
+pub use crate::records::progress::{Commit as CommitReceipt, Warning as WarningReceipt};
 use crate::records::summary::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
@@ -179,19 +180,6 @@ pub enum StoryResult {
     Open,
 }
 
-/// One checkpoint commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct CommitReceipt {
-    /// Its id.
-    pub id: String,
-    /// Paths it changed.
-    pub changed_files: usize,
-    /// The story was done again after it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub superseded: bool,
-}
-
 /// One attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -273,17 +261,4 @@ pub enum GateVerdict {
     RedBefore,
     /// It did not come to an end.
     Unknown,
-}
-
-/// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct WarningReceipt {
-    /// Stable name of the warning.
-    pub code: String,
-    /// For people.
-    pub message: String,
-    /// The story it came up at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub story: Option<StoryId>,
 }

@@ -1,4 +1,4 @@
-//! What a run is told to do: layers of settings, merged, each value with its origin.
+//! How a run works: layers of settings, merged, each value with its origin.
 //!
 //! The order is: built in, the repository's file, the user's file, variables, flags; later
 //! wins. Lists such as the gates are replaced whole; agents are merged by name.
@@ -78,27 +78,18 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
+    fn new(value: T, origin: Origin) -> Self {
+        Self { value, origin }
+    }
+
     /// A value given on the command line.
     pub fn flag(value: T, name: &'static str) -> Self {
-        Self {
-            value,
-            origin: Origin::Flag(name),
-        }
+        Self::new(value, Origin::Flag(name))
     }
 
     /// A value chosen on the screen.
     pub fn screen(value: T) -> Self {
-        Self {
-            value,
-            origin: Origin::Screen,
-        }
-    }
-
-    fn built_in(value: T) -> Self {
-        Self {
-            value,
-            origin: Origin::Default,
-        }
+        Self::new(value, Origin::Screen)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome};
 use crate::records::progress::{Doing, Progress, StoryProgress};
+use crate::words::in_ms;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
@@ -226,7 +227,6 @@ impl Status {
             State::Interrupted => progress.last_at.unwrap_or(now),
             _ => now,
         };
-        let elapsed = progress.elapsed(now);
         let half_way = place.half_way.filter(|_| state == State::Interrupted);
         let is_left = progress.stories_done < progress.stories_total;
         Self {
@@ -244,14 +244,14 @@ impl Status {
             doing: state.is_live().then(|| activity(progress)).flatten(),
             asked: asked(progress).filter(|_| state.is_live()),
             started_at: progress.started_at,
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: in_ms(progress.elapsed(now)),
             attempts: progress.attempts,
             tokens: usage.total_tokens(),
             cost_usd: usage.cost_usd,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             warnings: progress.warnings.len(),
             last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
-                attempt: it.attempt.to_string(),
+                attempt: it.parked.clone(),
                 kind: it.kind,
                 reason: it.reason.clone(),
             }),

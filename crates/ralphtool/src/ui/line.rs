@@ -6,7 +6,11 @@ use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, Count, Noun};
 use ralph_agents::agent_event::AgentEvent;
-use ralph_run::records::event::{Event, FailureKind, GateResult, Record};
+use ralph_base::ids::RunId;
+use ralph_run::records::event::{
+    AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
+    StoryCompleted, StoryStarted,
+};
 use ralph_run::settings::TamperCheck;
 
 /// How many lines of a reason are shown.
@@ -57,7 +61,7 @@ impl Line {
 /// The line of a record, where it has one.
 pub(crate) fn of(record: &Record) -> Option<Line> {
     Some(match &record.event {
-        Event::RunStarted { .. } => return run_started(record),
+        Event::RunStarted(it) => run_started(&record.run, it),
         Event::Recovered { found, done } => alert(
             WARN,
             format!("recovered: {}: {}", clean(found), clean(done)),
@@ -69,7 +73,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             failed,
             ..
         } => tamper_found(*check, message, *failed),
-        Event::StoryStarted { .. } => return story_started(&record.event),
+        Event::StoryStarted(it) => story_started(it),
         Event::StorySkipped {
             story,
             title,
@@ -82,33 +86,27 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             let agent = clean(&to.to_string());
             alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
-        Event::AttemptStarted {
-            attempt,
-            max_attempts,
-            ..
-        } => step(Style::new(), format!("attempt {attempt}/{max_attempts}")),
+        Event::AttemptStarted(it) => {
+            let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
+            step(Style::new(), text)
+        }
         Event::Agent { agent, .. } => return agent_line(agent),
-        Event::GateStarted {
-            gate,
-            baseline,
-            whole,
-            ..
-        } => {
-            let place = match (*baseline, *whole) {
+        Event::GateStarted(it) => {
+            let place = match (it.baseline, it.whole) {
                 (true, _) => " on the checkpoint",
                 (false, true) => " on the whole change",
                 (false, false) => "",
             };
-            talk(format!("gate `{}` runs{place}", clean(gate)))
+            talk(format!("gate `{}` runs{place}", clean(&it.gate)))
         }
-        Event::GateFinished { .. } => return gate_finished(&record.event),
-        Event::AttemptFailed { .. } => return attempt_failed(&record.event),
+        Event::GateFinished(it) => gate_finished(it),
+        Event::AttemptFailed(it) => attempt_failed(it),
         Event::Waiting { reason, until, .. } => {
             let left = words::elapsed(words::millis_between(record.at, *until));
             let text = format!("waiting {left}, until {until:.0}: {}", clean(reason));
             alert(WARN, text)
         }
-        Event::StoryCompleted { .. } => return story_completed(&record.event),
+        Event::StoryCompleted(it) => story_completed(it),
         Event::StoryReopened { story, gate, .. } => {
             let gate = clean(gate);
             let text =
@@ -123,7 +121,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         Event::NoteAdded { text } => {
             headed("note for the next attempt: ", text, Weight::Step, STRONG)
         }
-        Event::FinishFailed { .. } => return finish_failed(&record.event),
+        Event::FinishFailed(it) => finish_failed(it),
         // The summary speaks of these.
         Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => return None,
     })
@@ -150,140 +148,87 @@ fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
     headed(&head, message, Weight::Alert, style)
 }
 
-fn run_started(record: &Record) -> Option<Line> {
-    let Event::RunStarted {
-        change,
-        branch,
-        original,
-        original_commit: _,
-        agent,
-        model,
-        stories_total,
-        stories_done,
-        max_retries,
-        gates,
-        resumed,
-        stories: _,
-        budget,
-        story_budget,
-        fallback,
-    } = &record.event
-    else {
-        return None;
-    };
-    let verb = if *resumed { "goes on" } else { "starts" };
-    let model = model.as_deref().map(|it| format!(" ({})", clean(it)));
-    let mut agents = vec![format!("{}{}", clean(agent), model.unwrap_or_default())];
-    agents.extend(fallback.iter().map(|name| clean(name)));
+fn run_started(run: &RunId, it: &RunStarted) -> Line {
+    let verb = if it.resumed { "goes on" } else { "starts" };
+    let model = it.model.as_deref().map(|it| format!(" ({})", clean(it)));
+    let mut agents = vec![format!("{}{}", clean(&it.agent), model.unwrap_or_default())];
+    agents.extend(it.fallback.iter().map(|name| clean(name)));
     let text = format!(
-        "run {} {verb}: change `{}` with {}",
-        record.run,
-        clean(change),
+        "run {run} {verb}: change `{}` with {}",
+        clean(&it.change),
         agents.join(", else ")
     );
-    let done = match stories_done {
+    let done = match it.stories_done {
         0 => String::new(),
-        _ => format!(", {stories_done} done"),
+        done => format!(", {done} done"),
     };
     let mut details = vec![
         format!(
             "{}{done}; at most {} each",
-            Count(*stories_total, Noun::Story),
-            Count(u64::from(*max_retries) + 1, Noun::Attempt)
+            Count(it.stories_total, Noun::Story),
+            Count(u64::from(it.max_retries) + 1, Noun::Attempt)
         ),
-        format!("on branch {} from {}", clean(branch), clean(original)),
+        format!(
+            "on branch {} from {}",
+            clean(&it.branch),
+            clean(&it.original)
+        ),
     ];
-    if !gates.is_empty() {
-        let names: Vec<String> = gates.iter().map(|gate| clean(gate)).collect();
+    if !it.gates.is_empty() {
+        let names: Vec<String> = it.gates.iter().map(|gate| clean(gate)).collect();
         details.push(format!("gates: `{}`", names.join("`, `")));
     }
-    details.extend(words::budget(budget).map(|budget| format!("budget: {budget}")));
-    details.extend(words::budget(story_budget).map(|it| format!("budget of a story: {it}")));
-    Some(step(STRONG, text).with(details))
+    details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
+    details.extend(words::budget(&it.story_budget).map(|it| format!("budget of a story: {it}")));
+    step(STRONG, text).with(details)
 }
 
-fn finish_failed(event: &Event) -> Option<Line> {
-    let Event::FinishFailed {
-        choice,
-        reason,
-        hint,
-        begun: _,
-    } = event
-    else {
-        return None;
-    };
-    let head = format!("{} did not work: ", words::finish(*choice));
-    let mut line = headed(&head, reason, Weight::Alert, BAD);
-    let hints = clean_lines(hint).into_iter();
+fn finish_failed(it: &FinishFailed) -> Line {
+    let head = format!("{} did not work: ", words::finish(it.choice));
+    let mut line = headed(&head, &it.reason, Weight::Alert, BAD);
+    let hints = clean_lines(&it.hint).into_iter();
     line.details
         .extend(hints.map(|hint| format!("hint: {hint}")));
-    Some(line)
+    line
 }
 
-fn story_started(event: &Event) -> Option<Line> {
-    let Event::StoryStarted {
-        story,
-        title,
-        position,
-        total,
-        open_tasks,
-    } = event
-    else {
-        return None;
-    };
+fn story_started(it: &StoryStarted) -> Line {
     // A number that is the place as well need not be said twice.
-    let id = if story.0 == position.to_string() {
+    let id = if it.story.0 == it.position.to_string() {
         String::new()
     } else {
-        format!("id {story}, ")
+        format!("id {}, ", it.story)
     };
     let text = format!(
-        "story {position}/{total}: {} ({id}{} open)",
-        clean(title),
-        Count(*open_tasks, Noun::Task)
+        "story {}/{}: {} ({id}{} open)",
+        it.position,
+        it.total,
+        clean(&it.title),
+        Count(it.open_tasks, Noun::Task)
     );
-    Some(step(STRONG, text))
+    step(STRONG, text)
 }
 
-fn story_completed(event: &Event) -> Option<Line> {
-    let Event::StoryCompleted {
-        story,
-        attempts,
-        commit,
-        changed_files,
-        duration_ms,
-        usage,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    let short: String = clean(commit).chars().take(10).collect();
+fn story_completed(it: &StoryCompleted) -> Line {
+    let short: String = clean(&it.commit).chars().take(10).collect();
     let mut parts = vec![
-        Count(*attempts, Noun::Attempt).to_string(),
-        words::elapsed(*duration_ms),
+        Count(it.attempts, Noun::Attempt).to_string(),
+        words::elapsed(it.duration_ms),
     ];
-    parts.extend(words::usage(usage));
-    parts.push(format!("{} changed", Count(*changed_files, Noun::File)));
-    let text = format!("story {story} done: commit {short} · {}", parts.join(" · "));
-    Some(step(GOOD, text))
+    parts.extend(words::usage(&it.usage));
+    parts.push(format!("{} changed", Count(it.changed_files, Noun::File)));
+    let text = format!(
+        "story {} done: commit {short} · {}",
+        it.story,
+        parts.join(" · ")
+    );
+    step(GOOD, text)
 }
 
-fn gate_finished(event: &Event) -> Option<Line> {
-    let Event::GateFinished {
-        gate,
-        baseline,
-        whole,
-        result,
-        duration_ms,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    let (gate, took) = (clean(gate), words::elapsed(*duration_ms));
-    let place = if *whole { " on the whole change" } else { "" };
-    Some(match (result, baseline) {
+fn gate_finished(it: &GateFinished) -> Line {
+    let (gate, took) = (clean(&it.gate), words::elapsed(it.duration_ms));
+    let place = if it.whole { " on the whole change" } else { "" };
+    match (&it.result, it.baseline) {
         (GateResult::Passed, true) => {
             talk(format!("gate `{gate}` passed on the checkpoint in {took}"))
         }
@@ -297,47 +242,35 @@ fn gate_finished(event: &Event) -> Option<Line> {
             let how = clean(how);
             step(BAD, format!("gate `{gate}` failed{place} in {took}: {how}"))
         }
-    })
+    }
 }
 
-fn attempt_failed(event: &Event) -> Option<Line> {
-    let Event::AttemptFailed {
-        story,
-        attempt,
-        kind,
-        reason,
-        parked,
-        changed_files,
-        retrying,
-        duration_ms,
-        usage,
-    } = event
-    else {
-        return None;
-    };
-    let mut parts = vec![words::elapsed(*duration_ms)];
-    parts.extend(words::usage(usage));
-    let verb = match kind {
+fn attempt_failed(it: &AttemptFailed) -> Line {
+    let mut parts = vec![words::elapsed(it.duration_ms)];
+    parts.extend(words::usage(&it.usage));
+    let verb = match it.kind {
         FailureKind::Stopped | FailureKind::Interrupted | FailureKind::Skipped => "ended",
         _ => "failed",
     };
     let text = format!(
-        "attempt {attempt} of story {story} {verb}: {} · {}",
-        words::failure(*kind),
+        "attempt {} of story {} {verb}: {} · {}",
+        it.attempt,
+        it.story,
+        words::failure(it.kind),
         parts.join(" · ")
     );
-    let mut details = shortened(clean_lines(reason), *kind);
-    let next = if *retrying {
+    let mut details = shortened(clean_lines(&it.reason), it.kind);
+    let next = if it.retrying {
         "trying again"
     } else {
         "no further attempt"
     };
     details.push(format!(
         "parked as {} ({} changed); tree restored; {next}",
-        clean(parked),
-        Count(*changed_files, Noun::File)
+        clean(&it.parked),
+        Count(it.changed_files, Noun::File)
     ));
-    Some(alert(BAD, text).with(details))
+    alert(BAD, text).with(details)
 }
 
 /// The lines that tell most: a gate's last ones, of all others the first.

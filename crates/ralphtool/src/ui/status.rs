@@ -50,29 +50,22 @@ impl Status {
     /// Takes one record in.
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::StoryStarted {
-                title,
-                position,
-                total,
-                ..
-            } => self.story = Some((format!("story {position}/{total}"), clean(title))),
-            Event::AttemptStarted {
-                attempt,
-                max_attempts,
-                ..
-            } => {
+            Event::StoryStarted(it) => {
+                let place = format!("story {}/{}", it.position, it.total);
+                self.story = Some((place, clean(&it.title)));
+            }
+            Event::AttemptStarted(it) => {
                 self.settle();
-                self.busy(format!("attempt {attempt}/{max_attempts}"), record.at);
+                let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
+                self.busy(text, record.at);
             }
             Event::Agent {
                 agent: AgentEvent::Usage { usage, .. },
                 ..
             } => self.current = *usage,
-            Event::GateStarted { gate, .. } => {
-                self.busy(format!("gate {}", clean(gate)), record.at);
-            }
-            Event::AttemptFailed { usage, .. } => {
-                self.current = *usage;
+            Event::GateStarted(it) => self.busy(format!("gate {}", clean(&it.gate)), record.at),
+            Event::AttemptFailed(it) => {
+                self.current = it.usage;
                 self.settle();
             }
             Event::GateFinished { .. } => self.doing = Doing::Nothing,

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
-use ralph_agents::agent_event::Usage;
-use ralph_run::records::event::{Event, FinishChoice, GateResult, Outcome, Record};
+use ralph_run::records::event::{
+    Event, FinishChoice, Finished, GateResult, Outcome, Record, RunEnded,
+};
 
 /// Folds what the closing words need.
 #[derive(Debug, Default)]
@@ -21,78 +22,30 @@ pub(crate) struct Summary {
     completed: usize,
     /// Gates that were red when they last judged work.
     red_gates: BTreeSet<String>,
-    ended: Option<Ended>,
+    ended: Option<RunEnded>,
     finished: Option<Finished>,
-}
-
-#[derive(Debug)]
-struct Ended {
-    outcome: Outcome,
-    stories_done: usize,
-    stories_total: usize,
-    attempts: u32,
-    duration_ms: u64,
-    usage: Usage,
-}
-
-#[derive(Debug)]
-struct Finished {
-    choice: FinishChoice,
-    head: String,
 }
 
 impl Summary {
     /// Takes one record in.
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::RunStarted {
-                change,
-                branch,
-                original,
-                original_commit,
-                ..
-            } => {
-                self.change = clean(change);
-                self.branch = clean(branch);
-                self.original = clean(original);
-                self.is_unborn = original_commit.is_none();
+            Event::RunStarted(started) => {
+                self.change = clean(&started.change);
+                self.branch = clean(&started.branch);
+                self.original = clean(&started.original);
+                self.is_unborn = started.original_commit.is_none();
             }
-            Event::AttemptStarted { transcript, .. } => self.transcript = Some(clean(transcript)),
+            Event::AttemptStarted(it) => self.transcript = Some(clean(&it.transcript)),
             Event::StoryCompleted { .. } => self.completed += 1,
-            Event::GateFinished {
-                gate,
-                baseline: false,
-                result,
-                ..
-            } => {
-                match result {
-                    GateResult::Passed => self.red_gates.remove(gate),
-                    GateResult::Failed { .. } => self.red_gates.insert(gate.clone()),
+            Event::GateFinished(it) if !it.baseline => {
+                match it.result {
+                    GateResult::Passed => self.red_gates.remove(&it.gate),
+                    GateResult::Failed { .. } => self.red_gates.insert(it.gate.clone()),
                 };
             }
-            Event::RunEnded {
-                outcome,
-                stories_done,
-                stories_total,
-                attempts,
-                duration_ms,
-                usage,
-            } => {
-                self.ended = Some(Ended {
-                    outcome: outcome.clone(),
-                    stories_done: *stories_done,
-                    stories_total: *stories_total,
-                    attempts: *attempts,
-                    duration_ms: *duration_ms,
-                    usage: *usage,
-                });
-            }
-            Event::Finished { choice, head, .. } => {
-                self.finished = Some(Finished {
-                    choice: *choice,
-                    head: clean(head),
-                });
-            }
+            Event::RunEnded(ended) => self.ended = Some(ended.clone()),
+            Event::Finished(finished) => self.finished = Some(finished.clone()),
             _ => {}
         }
     }
@@ -122,7 +75,7 @@ impl Summary {
         Ok(())
     }
 
-    fn figures(&self, ended: &Ended) -> Vec<(&'static str, String)> {
+    fn figures(&self, ended: &RunEnded) -> Vec<(&'static str, String)> {
         let mut figures = vec![
             (
                 "stories",
@@ -153,10 +106,11 @@ impl Summary {
 
     /// Where the work is and where HEAD is.
     fn whereabouts(&self) -> String {
-        let Some(Finished { choice, head }) = &self.finished else {
+        let Some(finished) = &self.finished else {
             return self.branch.clone();
         };
-        match choice {
+        let head = clean(&finished.head);
+        match finished.choice {
             FinishChoice::Cleanup => format!("{head}, the work as uncommitted changes"),
             FinishChoice::Keep => format!("{}, one commit a story", self.branch),
             FinishChoice::Abandon => format!("{head}, everything as it was before the run"),
@@ -182,7 +136,7 @@ impl Summary {
     }
 
     /// What to type, and what it does.
-    fn next(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+    fn next(&self, ended: &RunEnded) -> Vec<(String, &'static str)> {
         let mut next = self.to_review(ended);
         let open = ended.stories_done < ended.stories_total;
         if open && ended.outcome != Outcome::AllDone {
@@ -209,7 +163,7 @@ impl Summary {
     }
 
     /// How to look at the work, where this run did any.
-    fn to_review(&self, ended: &Ended) -> Vec<(String, &'static str)> {
+    fn to_review(&self, ended: &RunEnded) -> Vec<(String, &'static str)> {
         let done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
         if self.completed == 0 && !done {
             return Vec::new();

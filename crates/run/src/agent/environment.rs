@@ -45,7 +45,9 @@ pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
 
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
 pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
-    let mut env = always(agent, rights, |value| filled(value, agent.model(), work));
+    let mut env = always(agent, rights, |value| {
+        filled(value, agent.model.as_deref(), work)
+    });
     env.extend([
         EnvChange::set(RUN_VARIABLE, &work.run.0),
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
@@ -66,22 +68,14 @@ pub(super) fn always(
     let mut env: Vec<EnvChange> = git_scrubbed().collect();
     let inside = ADAPTERS.into_iter().flat_map(|it| it.nesting);
     env.extend(inside.map(EnvChange::remove));
-    match agent {
-        Agent::BuiltIn {
-            adapter, env: own, ..
-        } => {
-            env.extend(foreign_credentials(adapter, own).map(EnvChange::remove));
-            env.extend(set(adapter.environment));
-            if rights == Rights::Root {
-                env.extend(set(adapter.as_root));
-            }
-            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
+    if let Some(adapter) = agent.adapter() {
+        env.extend(foreign_credentials(adapter, &agent.env).map(EnvChange::remove));
+        env.extend(set(adapter.environment));
+        if rights == Rights::Root {
+            env.extend(set(adapter.as_root));
         }
-        Agent::Command { env: own, .. } => {
-            env.extend(own.iter().filter_map(|it| wished(it, &fill)));
-        }
-        Agent::Demo => {}
     }
+    env.extend(agent.env.iter().filter_map(|it| wished(it, &fill)));
     env
 }
 

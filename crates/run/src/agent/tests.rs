@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pretty_assertions::assert_eq;
 
-use super::{Agent, Rights, Work, environment, find_program};
+use super::{Agent, Program, Rights, Work, environment, find_program};
 use crate::settings::Variable;
 use crate::settings::agents::{CommandSettings, PromptBy};
 use ralph_agents::adapters::{self, ADAPTERS};
@@ -39,9 +39,11 @@ fn environment(agent: &Agent, rights: Rights) -> Vec<String> {
 }
 
 fn claude(model: Option<&str>) -> Agent {
-    Agent::BuiltIn {
-        adapter: &adapters::claude::ADAPTER,
-        wrap: Vec::new(),
+    Agent {
+        program: Program::BuiltIn {
+            adapter: &adapters::claude::ADAPTER,
+            wrap: Vec::new(),
+        },
         model: model.map(str::to_owned),
         env: Vec::new(),
     }
@@ -57,13 +59,13 @@ fn line(agent: &Agent) -> String {
 }
 
 fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
-    Agent::Command {
-        command: CommandSettings {
+    Agent {
+        program: Program::Command(CommandSettings {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             prompt,
             output: Output::Text,
             cwd: cwd.map(str::to_owned),
-        },
+        }),
         model: Some("m1".to_owned()),
         env: vec![
             ("MINE".into(), Variable::Set("1".into())),
@@ -82,7 +84,7 @@ fn claude_streams_json_and_asks_nobody() {
 #[test]
 fn an_agent_can_be_wrapped_up() {
     let mut boxed = claude(None);
-    if let Agent::BuiltIn { wrap, .. } = &mut boxed {
+    if let Program::BuiltIn { wrap, .. } = &mut boxed.program {
         *wrap = ["box", "--bind", "{learnings}", "{git_trace}", "--"]
             .map(str::to_owned)
             .into();
@@ -119,9 +121,11 @@ fn a_command_of_the_users_is_told_where_things_are() {
 
 #[test]
 fn a_model_is_named_wherever_there_is_a_place_for_it() {
-    let asked = |model: Option<&str>| Agent::BuiltIn {
-        adapter: &adapters::claude::ADAPTER,
-        wrap: vec!["box".to_owned(), "--for={model}".to_owned()],
+    let asked = |model: Option<&str>| Agent {
+        program: Program::BuiltIn {
+            adapter: &adapters::claude::ADAPTER,
+            wrap: vec!["box".to_owned(), "--for={model}".to_owned()],
+        },
         model: model.map(str::to_owned),
         env: vec![("SMALL".into(), Variable::Set("{model}".into()))],
     };
@@ -147,11 +151,13 @@ fn the_process_of_an_attempt_knows_its_place() {
 
 #[test]
 fn the_demo_is_this_very_program() {
-    assert_eq!(line(&Agent::Demo), "/own __demo-agent");
-    assert_eq!(
-        (Agent::Demo.program(), Agent::Demo.output()),
-        (None, Output::Text)
-    );
+    let demo = Agent {
+        program: Program::Demo,
+        model: None,
+        env: Vec::new(),
+    };
+    assert_eq!(line(&demo), "/own __demo-agent");
+    assert_eq!((demo.program(), demo.output()), (None, Output::Text));
 }
 
 #[test]
@@ -197,9 +203,11 @@ fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
             .collect();
         let env = foreign.iter().take(1);
         let env = env.map(|name| ((*name).to_owned(), Variable::Pass));
-        let agent = Agent::BuiltIn {
-            adapter,
-            wrap: Vec::new(),
+        let agent = Agent {
+            program: Program::BuiltIn {
+                adapter,
+                wrap: Vec::new(),
+            },
             model: None,
             env: env.collect(),
         };

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::Finding;
+use crate::words::quoted;
 use ralph_agents::adapters::{Adapter, VERSION_ARGUMENTS, Version};
 
 /// The check that agents come under.
@@ -132,11 +133,6 @@ pub(super) fn others(agents: &[AgentHealth]) -> Option<Finding> {
         parts.push(format!("not installed: {}", quoted(&missing)));
     }
     (!parts.is_empty()).then(|| Finding::good(CHECK, parts.join("; ")))
-}
-
-fn quoted(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    names.join(", ")
 }
 
 fn text((major, minor, patch): Version) -> String {

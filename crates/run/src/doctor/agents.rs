@@ -1,17 +1,18 @@
 //! The agents: whether they are there, which version, whether they are logged in, and whose keys
 //! they find. All programs are asked at the same time.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::future::ready;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
 use super::agent_health::{AgentHealth, CHECK, others};
 use super::{Finding, Scope, TIMEOUT};
-use crate::agent::Agent;
 use crate::agent::question::{Answer, NoAnswer, Question};
+use crate::agent::{Agent, Program};
 use crate::engine::agents::{Agents, Obstacle, find};
 use crate::failure::chain;
 use crate::policy::roster::{Choice, Roster};
@@ -35,22 +36,35 @@ pub(super) async fn check(
     root: &Path,
 ) -> (Vec<Finding>, Vec<AgentHealth>) {
     let limit = settings.command_timeout.value.0.unwrap_or(TIMEOUT);
-    let examiner = Examiner {
+    let examiner = Arc::new(Examiner {
         agents: Agents::of(settings),
-        scope,
-        root,
+        asked: Roster::of_any_change(settings).all(),
+        environment: scope.environment.clone(),
+        home: scope.home.clone(),
+        root: root.to_owned(),
         limit: limit.min(TIMEOUT),
-    };
-    let asked = Roster::of_any_change(settings).all();
+    });
+    let mut names = BTreeSet::new();
+    let asked = examiner.asked.iter();
+    let asked = asked.filter(|choice| names.insert(&choice.agent)).cloned();
     // All are started before the first is waited for.
-    let mut reports = examiner.asked(&asked);
-    reports.extend(examiner.others(&asked));
+    let mut reports: Vec<JoinHandle<Option<Report>>> = asked
+        .map(|choice| {
+            let examiner = Arc::clone(&examiner);
+            tokio::spawn(async move { Some(examiner.examine(&choice).await) })
+        })
+        .collect();
+    reports.extend(ADAPTERS.into_iter().map(|adapter| {
+        let examiner = Arc::clone(&examiner);
+        tokio::spawn(async move { examiner.look_at(adapter.name).await })
+    }));
     let (mut findings, mut healths) = (Vec::new(), Vec::new());
     for report in reports {
         match report.await {
-            Ok((words, health)) => {
-                findings.extend(words);
-                healths.push(health);
+            Ok(report) => {
+                let (words, health) = report.unzip();
+                findings.extend(words.into_iter().flatten());
+                healths.extend(health);
             }
             Err(error) => findings.push(Finding::fault(CHECK, error.to_string())),
         }
@@ -60,31 +74,21 @@ pub(super) async fn check(
 }
 
 /// Where agents are examined, and how.
-struct Examiner<'a> {
+struct Examiner {
     agents: Agents,
-    scope: &'a Scope,
-    root: &'a Path,
+    /// Every agent with every model that a run may ask it for.
+    asked: Vec<Choice>,
+    environment: Vec<(OsString, OsString)>,
+    home: Option<PathBuf>,
+    root: PathBuf,
     limit: Duration,
 }
 
-impl Examiner<'_> {
-    /// Starts with the agents that a run may ask, each name once.
-    fn asked(&self, choices: &[Choice]) -> Vec<JoinHandle<Report>> {
-        let mut names: Vec<&str> = Vec::new();
-        let mut reports = Vec::new();
-        for choice in choices {
-            if !names.contains(&choice.agent.as_str()) {
-                names.push(&choice.agent);
-                reports.push(self.examine(choice, self.find_all(choice, choices)));
-            }
-        }
-        reports
-    }
-
+impl Examiner {
     /// The program of an agent, which must be fit for every model that it is asked for.
-    fn find_all(&self, one: &Choice, all: &[Choice]) -> Result<Option<PathBuf>, Obstacle> {
+    fn find_all(&self, name: &str) -> Result<Option<PathBuf>, Obstacle> {
         let mut program = None;
-        for choice in all.iter().filter(|it| it.agent == one.agent) {
+        for choice in self.asked.iter().filter(|it| it.agent == name) {
             program = program.or(self.find(choice)?);
         }
         Ok(program)
@@ -92,111 +96,98 @@ impl Examiner<'_> {
 
     fn find(&self, choice: &Choice) -> Result<Option<PathBuf>, Obstacle> {
         let agent = self.agents.agent(choice);
-        find(choice, &agent, &self.scope.environment, self.root)
+        find(choice, &agent, &self.environment, &self.root)
     }
 
-    /// Starts with the built-in agents that no run asks.
-    fn others(&self, asked: &[Choice]) -> Vec<JoinHandle<Report>> {
-        let asked: Vec<Agent> = asked.iter().map(|it| self.agents.agent(it)).collect();
-        let is_asked = |name: &str| {
-            let mut adapters = asked.iter().filter_map(adapter_of);
-            adapters.any(|adapter| adapter.name == name)
-        };
-        let names = ADAPTERS.into_iter().map(|it| it.name);
-        names
-            .filter(|name| !is_asked(name))
-            .filter_map(|name| self.other(name))
-            .collect()
-    }
-
-    fn other(&self, name: &str) -> Option<JoinHandle<Report>> {
+    /// What is known of a built-in agent that no run asks; nothing where a run asks it.
+    async fn look_at(&self, name: &str) -> Option<Report> {
+        let mut asked = self.asked.iter();
+        let adapter_of = |it: &Choice| self.agents.agent(it).adapter();
+        if asked.any(|it| adapter_of(it).is_some_and(|it| it.name == name)) {
+            return None;
+        }
         let choice = Choice {
             agent: name.to_owned(),
             model: None,
         };
         let agent = self.agents.agent(&choice);
         // A command of the user's may have the name of a built-in agent, or run it.
-        let adapter = adapter_of(&agent).filter(|it| agent.program() == Some(it.name))?;
+        let adapter = agent.adapter()?;
+        if agent.program() != Some(adapter.name) {
+            return None;
+        }
         let mut health = AgentHealth::new(name, false);
-        let Ok(Some(program)) = self.find(&choice) else {
-            return Some(report(health, Vec::new()));
-        };
-        health.program = Some(program.display().to_string());
-        let version = self.question(&program, &agent, VERSION_ARGUMENTS);
-        Some(tokio::spawn(async move {
+        if let Ok(Some(program)) = self.find(&choice) {
+            health.program = Some(program.display().to_string());
+            let version = self.question(&program, &agent, VERSION_ARGUMENTS);
             health.set_version(version.ask().await, adapter.oldest);
-            (Vec::new(), health)
-        }))
+        }
+        Some((Vec::new(), health))
     }
 
-    fn examine(
-        &self,
-        choice: &Choice,
-        found: Result<Option<PathBuf>, Obstacle>,
-    ) -> JoinHandle<Report> {
+    async fn examine(&self, choice: &Choice) -> Report {
         let name = &choice.agent;
-        let agent = &self.agents.agent(choice);
+        let agent = self.agents.agent(choice);
         let mut health = AgentHealth::new(name, true);
-        let program = match found {
+        let program = match self.find_all(name) {
             Ok(Some(program)) => program,
             Ok(None) => {
                 let message = format!("`{name}`, which is built in");
-                return report(health, vec![Finding::good(CHECK, message)]);
+                return (vec![Finding::good(CHECK, message)], health);
             }
             Err(obstacle) => {
                 let finding = Finding::refusal(CHECK, obstacle.message).hint(obstacle.hint);
-                return report(health, vec![finding]);
+                return (vec![finding], health);
             }
         };
-        health.program = Some(program.display().to_string());
-        self.find_keys(agent, &mut health);
-        match agent {
-            Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
-                self.ask(adapter, &program, agent, health)
+        let shown = program.display();
+        health.program = Some(shown.to_string());
+        self.find_keys(&agent, &mut health);
+        let findings = match &agent.program {
+            Program::BuiltIn { adapter, wrap } if wrap.is_empty() => {
+                self.ask(adapter, &program, &agent, &mut health).await;
+                health.findings(adapter)
             }
-            Agent::BuiltIn { adapter, .. } => {
-                let (title, around) = (adapter.title, program.display());
+            Program::BuiltIn { adapter, .. } => {
+                let title = adapter.title;
                 let message =
-                    format!("`{name}`: {title} inside of `{around}`, where it cannot be looked at");
+                    format!("`{name}`: {title} inside of `{shown}`, where it cannot be looked at");
                 let mut findings = vec![Finding::good(CHECK, message)];
                 findings.extend(health.about_keys());
-                report(health, findings)
+                findings
             }
-            Agent::Command { command, .. } => {
+            Program::Command(command) => {
                 let message = format!("`{name}`: {}", described(command, &program));
-                report(health, vec![Finding::good(CHECK, message)])
+                vec![Finding::good(CHECK, message)]
             }
-            Agent::Demo => report(health, Vec::new()),
-        }
+            Program::Demo => Vec::new(),
+        };
+        (findings, health)
     }
 
     /// Asks a program for its version and its login.
-    fn ask(
+    async fn ask(
         &self,
-        adapter: &'static Adapter,
+        adapter: &Adapter,
         program: &Path,
         agent: &Agent,
-        mut health: AgentHealth,
-    ) -> JoinHandle<Report> {
-        let version = self.question(program, agent, VERSION_ARGUMENTS);
-        let probe = adapter.login.probe.as_ref();
-        let probe = probe.map(|it| (it, self.question(program, agent, it.arguments)));
-        let traces = self.login_traces(&adapter.login, agent);
-        tokio::spawn(async move {
-            let login = async {
-                let (probe, question) = probe?;
-                let answer = question.ask().await.ok()?;
-                let Exit::Code(code) = answer.exit else {
-                    return None;
-                };
-                (probe.reads)(code, &answer.said)
+        health: &mut AgentHealth,
+    ) {
+        let login = async {
+            let probe = adapter.login.probe.as_ref()?;
+            let question = self.question(program, agent, probe.arguments);
+            let answer = question.ask().await.ok()?;
+            let Exit::Code(code) = answer.exit else {
+                return None;
             };
-            let (version, login) = tokio::join!(version.ask(), login);
-            health.set_version(version, adapter.oldest);
-            // A key in a variable is as good as a login, and no program reports it.
-            health.logged_in = login.filter(|yes| *yes).or(traces).or(login);
-            (health.findings(adapter), health)
-        })
+            (probe.reads)(code, &answer.said)
+        };
+        let version = self.question(program, agent, VERSION_ARGUMENTS).ask();
+        let (version, login) = tokio::join!(version, login);
+        health.set_version(version, adapter.oldest);
+        // A key in a variable is as good as a login, and no program reports it.
+        let traces = self.login_traces(&adapter.login, agent);
+        health.logged_in = login.filter(|yes| *yes).or(traces).or(login);
     }
 
     fn question(
@@ -208,20 +199,20 @@ impl Examiner<'_> {
         Question {
             program: program.to_owned(),
             arguments,
-            environment: agent.environment(self.root),
+            environment: agent.environment(&self.root),
             limit: self.limit,
         }
     }
 
     fn environment(&self, agent: &Agent) -> Environment {
-        EnvChange::applied(&agent.environment(self.root), &self.scope.environment)
+        EnvChange::applied(&agent.environment(&self.root), &self.environment)
     }
 
     fn find_keys(&self, agent: &Agent, health: &mut AgentHealth) {
-        let Some(adapter) = adapter_of(agent) else {
+        let Some(adapter) = agent.adapter() else {
             return;
         };
-        let inherited = EnvChange::applied(&[], &self.scope.environment);
+        let inherited = EnvChange::applied(&[], &self.environment);
         let own = self.environment(agent);
         let keys = adapter.credentials.iter().copied();
         let keys = keys.filter(|name| name.ends_with(KEY) && is_set(&own, name));
@@ -241,7 +232,7 @@ impl Examiner<'_> {
         }
         let environment = self.environment(agent);
         let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
-        let home = home.or_else(|| self.scope.home.clone());
+        let home = home.or_else(|| self.home.clone());
         let is_there = |file: &str| home.as_ref().is_some_and(|home| home.join(file).is_file());
         let mut variables = login.variables.iter();
         let has_variable = variables.any(|name| is_set(&environment, name));
@@ -260,11 +251,6 @@ impl AgentHealth {
             Err(trouble) => self.trouble = Some(trouble),
         }
     }
-}
-
-/// A report that needs no waiting.
-fn report(health: AgentHealth, findings: Vec<Finding>) -> JoinHandle<Report> {
-    tokio::spawn(ready((findings, health)))
 }
 
 /// The version in an answer, or what is there instead.
@@ -288,13 +274,6 @@ fn version_of(answer: &Answer) -> Result<Version, String> {
         Some(line) => format!("{how}, `{line}`"),
         None => how,
     })
-}
-
-fn adapter_of(agent: &Agent) -> Option<&'static Adapter> {
-    match agent {
-        Agent::BuiltIn { adapter, .. } => Some(adapter),
-        Agent::Command { .. } | Agent::Demo => None,
-    }
 }
 
 fn is_set(environment: &Environment, name: &str) -> bool {

@@ -16,6 +16,19 @@ pub(super) struct Found {
 
 /// Reads the settings as a run in this root would.
 pub(super) fn check(scope: &Scope, root: &Path) -> (Vec<Finding>, Option<Found>) {
+    let mut findings = Vec::new();
+    match read(scope, root, &mut findings) {
+        Ok(found) => (findings, Some(found)),
+        Err(problem) => {
+            let finding = Finding::refusal("settings", problem.to_string());
+            let hint = problem.hint;
+            findings.push(Finding { hint, ..finding });
+            (findings, None)
+        }
+    }
+}
+
+fn read(scope: &Scope, root: &Path, findings: &mut Vec<Finding>) -> Result<Found, SettingsProblem> {
     let places = Places {
         root,
         home: scope.home.as_deref(),
@@ -24,29 +37,17 @@ pub(super) fn check(scope: &Scope, root: &Path) -> (Vec<Finding>, Option<Found>)
         state: scope.state.as_deref().ok(),
         trust: false,
     };
-    let loaded = match load(&places, &scope.environment) {
-        Ok(loaded) => loaded,
-        Err(problem) => return (vec![unfit(&problem)], None),
-    };
+    let loaded = load(&places, &scope.environment)?;
     let warnings = loaded.warnings.iter();
-    let mut findings: Vec<Finding> = warnings
-        .map(|text| Finding::warning("settings", text.as_str()))
-        .collect();
-    match loaded.shown(PartialSettings::default()) {
-        Ok(shown) => {
-            if findings.is_empty() {
-                findings.push(Finding::good("settings", "all keys are known"));
-            }
-            findings.extend(gates(scope, root, &shown));
-            findings.extend(trust(&loaded));
-            let allowed = loaded.allowed(PartialSettings::default()).ok();
-            (findings, Some(Found { shown, allowed }))
-        }
-        Err(problem) => {
-            findings.push(unfit(&problem));
-            (findings, None)
-        }
+    findings.extend(warnings.map(|text| Finding::warning("settings", text.as_str())));
+    let shown = loaded.shown(PartialSettings::default())?;
+    if findings.is_empty() {
+        findings.push(Finding::good("settings", "all keys are known"));
     }
+    findings.extend(gates(scope, root, &shown));
+    findings.extend(trust(&loaded));
+    let allowed = loaded.allowed(PartialSettings::default()).ok();
+    Ok(Found { shown, allowed })
 }
 
 /// A run asks before it does what the repository's file says; the doctor runs nothing of it either.
@@ -69,11 +70,4 @@ fn gates(scope: &Scope, root: &Path, settings: &Settings) -> Option<Finding> {
     let message = "none: the agent's word is the only check";
     let hint = "`ralphtool init` writes a configuration with the tests of this repository";
     Some(Finding::good("gates", message).hint(hint))
-}
-
-fn unfit(problem: &SettingsProblem) -> Finding {
-    Finding {
-        hint: problem.hint.clone(),
-        ..Finding::refusal("settings", problem.to_string())
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Finding, Scope};
 use crate::failure::chain;
+use crate::words::counted;
 use ralph_plan::source::{SourceError, Survey, survey};
 use ralph_plan::summary::ChangeState;
 
@@ -22,10 +23,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
         .collect();
     let folder = folder.display();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Ready);
-    let count = match changes.len() {
-        1 => "1 change".to_owned(),
-        many => format!("{many} changes"),
-    };
+    let count = counted(changes.len(), "change");
     let message = format!("{count} in `{folder}`, {} with work left", ready.count());
     findings.push(if changes.is_empty() {
         Finding::warning("source", message)

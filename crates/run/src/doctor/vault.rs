@@ -6,6 +6,7 @@ use std::path::Path;
 use super::{Finding, Place, Scope};
 use crate::engine::start::recorded;
 use crate::settings::Settings;
+use crate::words::counted;
 use ralph_base::disk::{free_bytes, measure, try_place};
 use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
@@ -215,11 +216,4 @@ fn other_vaults(place: &Place<'_>) -> Option<Finding> {
     let hint = "`ralphtool gc --all-vaults --dry-run` says what is in them; a repository that was moved \
                 finds its vault again at its next run";
     Some(Finding::warning("vaults", message).hint(hint))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        many => format!("{many} {what}s"),
-    }
 }

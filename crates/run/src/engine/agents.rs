@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Agent, find_program};
+use crate::agent::{Agent, Program, find_program};
 use crate::failure::Failure;
 use crate::policy::roster::{Choice, Roster};
 use crate::settings::agents::{AgentSettings, Calling};
-use crate::settings::{Settings, Sourced, Variable};
+use crate::settings::{Settings, Sourced};
 use ralph_agents::adapters::adapter;
 use ralph_process::EnvChange;
 
@@ -28,36 +28,26 @@ impl Agents {
 
     /// The agent of a choice; whether there is one was checked when the settings were read.
     pub(crate) fn agent(&self, choice: &Choice) -> Agent {
-        let Some(Sourced { value: own, .. }) = self.own.get(&choice.agent) else {
-            return built_in(&choice.agent, &[], choice.model.clone(), Vec::new());
-        };
-        let env = own.env.clone().into_iter().collect();
-        let model = choice.model.clone();
-        match &own.calling {
-            Calling::Like { name, wrap } => built_in(name, wrap, model, env),
-            Calling::Command(command) => Agent::Command {
-                command: command.clone(),
-                model,
-                env,
+        let own = self.own.get(&choice.agent).map(|own| &own.value);
+        Agent {
+            program: match own.map(|own| &own.calling) {
+                None => built_in(&choice.agent, &[]),
+                Some(Calling::Like { name, wrap }) => built_in(name, wrap),
+                Some(Calling::Command(command)) => Program::Command(command.clone()),
             },
+            model: choice.model.clone(),
+            env: own.map_or_else(Vec::new, |own| own.env.clone().into_iter().collect()),
         }
     }
 }
 
-fn built_in(
-    name: &str,
-    wrap: &[String],
-    model: Option<String>,
-    env: Vec<(String, Variable)>,
-) -> Agent {
+fn built_in(name: &str, wrap: &[String]) -> Program {
     match adapter(name) {
-        Some(adapter) => Agent::BuiltIn {
+        Some(adapter) => Program::BuiltIn {
             adapter,
             wrap: wrap.to_vec(),
-            model,
-            env,
         },
-        None => Agent::Demo,
+        None => Program::Demo,
     }
 }
 
@@ -134,14 +124,14 @@ pub(crate) fn find(
     if found.is_some() {
         return Ok(found);
     }
-    let install = match agent {
-        Agent::BuiltIn { adapter, wrap, .. } if wrap.is_empty() => {
+    let install = match &agent.program {
+        Program::BuiltIn { adapter, wrap } if wrap.is_empty() => {
             format!(
                 "install it with `{}`, or choose another agent with `--agent NAME`",
                 adapter.install
             )
         }
-        Agent::BuiltIn { .. } | Agent::Command { .. } | Agent::Demo => {
+        Program::BuiltIn { .. } | Program::Command(_) | Program::Demo => {
             "install it, or choose another agent with `--agent NAME`".to_owned()
         }
     };

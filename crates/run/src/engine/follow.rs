@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::event::{AttemptStarted, Event, Record, WIRE_VERSION};
 use crate::records::file;
 use crate::windows::file_lines::FileLines;
 use ralph_agents::agent_event::AgentEvent;
@@ -81,13 +81,13 @@ impl Follower {
     /// Listens to the agent of the attempt at hand.
     fn turn_to(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted {
+            Event::AttemptStarted(AttemptStarted {
                 story,
                 attempt,
                 transcript,
                 output,
                 ..
-            } => {
+            }) => {
                 let folder = Path::new(transcript);
                 let mut said = Said::of(folder, *output, story.clone(), *attempt);
                 said.reader.set_folder(&self.work_tree);

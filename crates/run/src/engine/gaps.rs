@@ -6,7 +6,10 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::records::event::{Event, FinishChoice, Record, WIRE_VERSION};
+use crate::records::event::{
+    AttemptFailed, AttemptStarted, Event, FinishChoice, Finished, Record, StoryCompleted,
+    WIRE_VERSION,
+};
 use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::files::FileError;
@@ -138,7 +141,7 @@ impl Recorded {
         };
         for record in records {
             match &record.event {
-                Event::AttemptStarted { story, attempt, .. } => {
+                Event::AttemptStarted(AttemptStarted { story, attempt, .. }) => {
                     let spent = (record.at, record.at, Usage::default());
                     recorded.spent.insert(label(story, *attempt), spent);
                 }
@@ -151,10 +154,11 @@ impl Recorded {
                         (spent.1, spent.2) = (record.at, *usage);
                     }
                 }
-                Event::AttemptFailed { parked, .. } => {
+                Event::AttemptFailed(AttemptFailed { parked, .. }) => {
                     recorded.failed.insert(parked.clone());
                 }
-                Event::StoryCompleted { commit, .. } | Event::StoryReopened { commit, .. } => {
+                Event::StoryCompleted(StoryCompleted { commit, .. })
+                | Event::StoryReopened { commit, .. } => {
                     recorded.saved.insert(commit.clone());
                 }
                 Event::Finished { .. } => recorded.finishes += 1,
@@ -180,7 +184,7 @@ fn label(story: &StoryId, attempt: AttemptNumber) -> String {
 }
 
 fn failed(attempt: &AttemptId, note: &ParkedNote, usage: Usage, duration_ms: u64) -> Event {
-    Event::AttemptFailed {
+    Event::AttemptFailed(AttemptFailed {
         story: attempt.story.clone(),
         attempt: attempt.attempt,
         kind: note.kind,
@@ -190,11 +194,11 @@ fn failed(attempt: &AttemptId, note: &ParkedNote, usage: Usage, duration_ms: u64
         retrying: true,
         duration_ms,
         usage,
-    }
+    })
 }
 
 fn completed(note: &StoryNote, commit: String, changed_files: usize) -> Event {
-    Event::StoryCompleted {
+    Event::StoryCompleted(StoryCompleted {
         story: note.id.clone(),
         title: note.title.clone(),
         attempts: note.attempts,
@@ -202,17 +206,17 @@ fn completed(note: &StoryNote, commit: String, changed_files: usize) -> Event {
         changed_files,
         duration_ms: 0,
         usage: Usage::default(),
-    }
+    })
 }
 
 fn kept(begun: &BeginIntent, changed_files: usize) -> Event {
     let branch = short(&begun.branch);
-    Event::Finished {
+    Event::Finished(Finished {
         choice: FinishChoice::Keep,
         head: branch.clone(),
         branch,
         changed_files,
-    }
+    })
 }
 
 fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
@@ -225,12 +229,12 @@ fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
         MoveKind::Abandon => (FinishChoice::Abandon, begun.head.recorded(), 0),
         MoveKind::Rewind { .. } | MoveKind::PutBack { .. } | MoveKind::Undo => return None,
     };
-    Some(Event::Finished {
+    Some(Event::Finished(Finished {
         choice,
         head,
         branch: short(&begun.branch),
         changed_files,
-    })
+    }))
 }
 
 fn short(branch: &str) -> String {

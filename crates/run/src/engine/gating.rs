@@ -98,7 +98,7 @@ impl Engine {
                 "fix the cause, then run `ralphtool resume`",
             )
         })?;
-        let gate = GateRunning::new(ticket, target, process, gate.timeout);
+        let gate = GateRunning::new(ticket, target, process, gate.timeout.0);
         self.running = Some(Running::Gate(Box::new(gate)));
         Ok(())
     }

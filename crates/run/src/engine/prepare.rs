@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Backoff, Budget, Gate, OnFinish, Policy, When, changes_nobody_checks};
+use crate::policy::{Backoff, Budget, OnFinish, Policy, When, changes_nobody_checks};
 use crate::records::event::Event;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
@@ -275,19 +275,7 @@ fn policy(run: &Run) -> Policy {
         strict_tasks: settings.strict_tasks.value,
         require_changes: settings.require_changes.value,
         tamper: TamperPolicy::of(settings),
-        gates: settings
-            .gates
-            .value
-            .iter()
-            .map(|gate| Gate {
-                name: gate.name.clone(),
-                run: gate.run.clone(),
-                timeout: gate.timeout.0,
-                baseline: gate.baseline,
-                when: gate.when,
-                keep_changes: gate.keep_changes,
-            })
-            .collect(),
+        gates: settings.gates.value.clone(),
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::policy::budget::{Budget, flags_off};
-use crate::records::event::{Event, Record};
+use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use crate::settings::Settings;
@@ -59,10 +59,7 @@ pub(super) fn spent_so_far(
     }
     let found = found.unwrap_or_default();
     warnings.extend(damage(found.damaged).map(|message| warning("record_damaged", message)));
-    let mut progress = Progress::default();
-    for record in &found.records {
-        progress.apply(record);
-    }
+    let progress = Progress::of(&found.records);
     Ok(SpentSoFar { progress, warnings })
 }
 
@@ -96,7 +93,7 @@ fn gap(found: Option<&RunRecords>, open: &OpenRun) -> Option<String> {
 
 fn is_recorded(records: &[Record], id: &AttemptId) -> bool {
     records.iter().any(|record| {
-        matches!(&record.event, Event::AttemptStarted { story, attempt, .. }
+        matches!(&record.event, Event::AttemptStarted(AttemptStarted { story, attempt, .. })
             if *story == id.story && *attempt == id.attempt)
     })
 }

@@ -23,10 +23,7 @@ pub(super) fn gates_at_work_start(
     let earlier = runs.iter().position(|past| past.run == *run);
     let earlier = runs.iter().take(earlier.unwrap_or(runs.len()));
     for past in earlier.rev() {
-        let mut progress = Progress::default();
-        for record in read_run(checkpoints.vault_folder(), &past.run) {
-            progress.apply(&record);
-        }
+        let progress = Progress::of(&read_run(checkpoints.vault_folder(), &past.run));
         let finish = progress.finish.as_ref().map(|finish| finish.choice);
         // It left nothing: what was there before it is there again.
         if past.standing == Standing::TakenBack || finish == Some(FinishChoice::Abandon) {

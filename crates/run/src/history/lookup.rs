@@ -15,6 +15,7 @@ use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::look;
 use ralph_vault::store::{Vault, holder};
+use ralph_vault::{CheckpointError, Look};
 
 /// How many runs a hint names.
 const NAMED: usize = 5;
@@ -24,26 +25,31 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
     let unreadable = |error: &(dyn std::error::Error + 'static)| {
         Failure::system(format!("could not look for past runs: {}", chain(error)))
     };
-    // What stood here before is another repository's.
-    if !Vault::unlocked(vault)
-        .belongs_to(repository)
-        .map_err(|error| unreadable(&error))?
-    {
+    let found = look_at_own(repository, vault).map_err(|error| unreadable(&error))?;
+    let Some(found) = found else {
         return Ok(Vec::new());
-    }
-    let found = look(vault).map_err(|error| unreadable(&error))?;
+    };
     let is_busy = holder(vault).is_ok_and(|owner| owner.is_some());
     let begun = found.runs.into_iter().rev();
     let begun = begun.filter(|run| run.standing != Standing::TakenBack);
     Ok(begun
         .map(|past| {
-            let mut progress = Progress::default();
-            for record in read_run(vault, &past.run) {
-                progress.apply(&record);
-            }
+            let progress = Progress::of(&read_run(vault, &past.run));
             RunSummary::of(past, &progress, is_busy)
         })
         .collect())
+}
+
+/// What the journal in a vault says; nothing where the vault is that of a repository that was here
+/// before.
+pub(crate) fn look_at_own(
+    repository: &Repository,
+    vault: &Path,
+) -> Result<Option<Look>, CheckpointError> {
+    if !Vault::unlocked(vault).belongs_to(repository)? {
+        return Ok(None);
+    }
+    look(vault).map(Some)
 }
 
 /// Everything a run recorded so far; what its agents said is in their transcripts. Where its record

@@ -124,7 +124,7 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
             continue;
         };
         let run = rule.run.replace("{python}", python_prefix(folder));
-        found.push(Candidate::new(folder, rule.tool, rule.kind, run).because(because));
+        found.push(Candidate::new(folder, rule.tool, rule.kind, run, because));
     }
     found
 }

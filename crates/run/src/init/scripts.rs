@@ -75,7 +75,7 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
             let run = format!("{} {name}", runner.program);
             found.push(Candidate {
                 is_runner: true,
-                ..Candidate::new(folder, runner.program, *kind, run).because(file)
+                ..Candidate::new(folder, runner.program, *kind, run, file)
             });
         }
     }
@@ -163,7 +163,7 @@ fn package_scripts(folder: &Folder) -> Vec<Candidate> {
         found.push(Candidate {
             program: Some(manager.to_owned()),
             doubt: watches(text).then_some("the script watches and would not end"),
-            ..Candidate::new(folder, "node", *kind, format!("{ci}{run}")).because(PACKAGE)
+            ..Candidate::new(folder, "node", *kind, format!("{ci}{run}"), PACKAGE)
         });
     }
     found

@@ -8,10 +8,11 @@ use super::availability::Pick;
 use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
-use super::{Machine, Phase, list};
+use super::{Machine, Phase};
 use crate::policy::in_words;
 use crate::policy::roster::Choice;
-use crate::records::event::{Event, FailureKind, Outcome};
+use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
+use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
 use ralph_base::ids::{AttemptId, AttemptNumber};
 
@@ -48,8 +49,7 @@ pub(super) struct Work {
 impl Machine {
     pub(super) fn start_attempt(&mut self, mut story: Box<Current>) -> Phase {
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
-            let reason = used_up.in_full();
-            return self.leave_and_end(*story, Outcome::Limited { reason });
+            return self.leave_and_end(*story, used_up.into());
         }
         if self.pause {
             return self.hold(story);
@@ -140,7 +140,7 @@ impl Machine {
             story, id, choice, ..
         } = &work.attempt;
         let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
-        self.announce(Event::AttemptStarted {
+        self.announce(Event::AttemptStarted(AttemptStarted {
             story: id.story.clone(),
             attempt: id.attempt,
             // Attempts that used no retry make room for another one.
@@ -149,7 +149,7 @@ impl Machine {
             base: start.base,
             output: start.output,
             agent: Some(choice.clone()),
-        });
+        }));
     }
 
     fn on_agent_said(&mut self, work: &mut Work, mut event: AgentEvent) {
@@ -215,8 +215,7 @@ impl Machine {
         work.last_active = self.now;
         if work.ending == Ending::Open {
             work.ending = Ending::Grace;
-            let grace = self.policy().final_grace;
-            self.arm(work, TimerKind::FinalGrace, grace);
+            self.arm(work, TimerKind::FinalGrace, self.policy().final_grace);
         }
     }
 
@@ -249,7 +248,7 @@ impl Machine {
 
     fn tell_of_processes(&mut self, end: &AgentEnd) {
         if !end.swept.is_empty() {
-            let left = list(&end.swept);
+            let left = quoted(&end.swept);
             let message = format!("the agent left processes behind, which are ended: {left}");
             self.warn("swept", message);
         }
@@ -274,9 +273,8 @@ impl Machine {
     }
 
     fn check(&mut self, attempt: Attempt) -> Phase {
-        let ticket = self.ask();
         let story = attempt.id.story.clone();
-        self.emit(Effect::CheckStory { ticket, story });
+        self.request(|ticket| Effect::CheckStory { ticket, story });
         Phase::Checking(attempt)
     }
 
@@ -305,10 +303,7 @@ impl Machine {
                 self.end_lingering();
             }
             // While the agent may exit by itself other bounds wait; it may yet go on working.
-            (_, Ending::Grace) => {
-                let grace = self.policy().final_grace;
-                self.arm(work, kind, grace);
-            }
+            (_, Ending::Grace) => self.arm(work, kind, self.policy().final_grace),
             (TimerKind::Idle, Ending::Open) => self.on_idle(work),
             (TimerKind::Total, Ending::Open) => self.on_total(work),
             (TimerKind::Budget, Ending::Open) => self.on_budget_timer(work),
@@ -322,8 +317,7 @@ impl Machine {
         let message =
             format!("the agent did not exit within {grace} of its final message and is ended");
         self.warn("lingering", message);
-        let grace = self.policy().stop_grace;
-        self.stop_agent(grace);
+        self.stop_agent(self.policy().stop_grace);
     }
 
     // Activity does not touch the timer; it is armed again only here.
@@ -362,8 +356,7 @@ impl Machine {
 
     fn end_agent(&mut self, work: &mut Work, failure: AttemptFailure) {
         work.ending = Ending::Failed(failure);
-        let grace = self.policy().stop_grace;
-        self.stop_agent(grace);
+        self.stop_agent(self.policy().stop_grace);
     }
 
     pub(super) fn stop_agent(&mut self, grace: Duration) {
@@ -374,21 +367,18 @@ impl Machine {
 
     fn arm(&mut self, work: &mut Work, kind: TimerKind, after: Duration) {
         work.armed.push(kind);
-        let timer = self.timer(kind);
-        self.emit(Effect::SetTimer { timer, after });
+        self.set_timer(kind, after);
     }
 
     fn disarm(&mut self, work: &mut Work, kind: TimerKind) {
         work.armed.retain(|armed| *armed != kind);
-        let timer = self.timer(kind);
-        self.emit(Effect::CancelTimer { timer });
+        self.cancel_timer(kind);
     }
 
     /// Forgets the timers of an agent that is gone.
     pub(super) fn disarm_all(&mut self, work: &mut Work) {
         for kind in std::mem::take(&mut work.armed) {
-            let timer = self.timer(kind);
-            self.emit(Effect::CancelTimer { timer });
+            self.cancel_timer(kind);
         }
     }
 }
@@ -402,7 +392,7 @@ fn still_alive(left: &[String]) -> Option<Outcome> {
     Some(Outcome::Broken {
         reason: format!(
             "processes of the attempt are still alive and cannot be ended: {}; the tree is left as they leave it",
-            list(left)
+            quoted(left)
         ),
         hint: "no work was lost: end them (`kill -9 PID`), then `ralphtool resume` parks the attempt and restores the tree"
             .to_owned(),

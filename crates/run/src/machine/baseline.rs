@@ -1,7 +1,6 @@
 //! What the gates said of the checkpoint an attempt starts from: what was red before is not its
 //! doing.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::io::{Effect, Ground};
@@ -39,27 +38,14 @@ impl CheckpointVerdicts {
         }
     }
 
-    /// Takes over what the run saw where it began, for the gates that judge it at the end.
-    pub(super) fn was_red(&mut self, names: &[String], gates: &[Gate]) {
+    /// Takes over what this run, or earlier runs of the change, saw where they began, for the gates
+    /// that judge it at the end: what those runs left red is no red from before.
+    pub(super) fn began(&mut self, gates: &[Gate], is_red: impl Fn(&String) -> Option<bool>) {
         for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
-            if gate.when == When::End && names.contains(&gate.name) {
-                *verdict = Verdict::Red;
-            }
-        }
-    }
-
-    /// Takes over what earlier runs of the change saw where they began: what they left red is no
-    /// red from before.
-    pub(super) fn began(&mut self, earlier: &BTreeMap<String, bool>, gates: &[Gate]) {
-        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
-            if gate.when == When::End
-                && let Some(is_red) = earlier.get(&gate.name)
-            {
-                *verdict = if *is_red {
-                    Verdict::Red
-                } else {
-                    Verdict::Green
-                };
+            match is_red(&gate.name).filter(|_| gate.when == When::End) {
+                Some(true) => *verdict = Verdict::Red,
+                Some(false) => *verdict = Verdict::Green,
+                None => {}
             }
         }
     }
@@ -106,8 +92,7 @@ impl Machine {
         }
         let is_known = !gates.any(|it| self.checkpoint_verdicts.is_due(it));
         let known = self.checkpoint_verdicts.at.clone().filter(|_| is_known);
-        let ticket = self.ask();
-        self.emit(Effect::RecallGates {
+        self.request(|ticket| Effect::RecallGates {
             ticket,
             story: story.view.id.clone(),
             known,
@@ -173,8 +158,7 @@ impl Machine {
             return self.skip_story(*story);
         }
         if let Some(used_up) = overrun {
-            let reason = used_up.in_full();
-            return self.leave_and_end(*story, Outcome::Limited { reason });
+            return self.leave_and_end(*story, used_up.into());
         }
         self.checkpoint_verdicts.verdicts[gate] = Verdict::of(&result);
         self.announce_gate(&story.view.id, gate, Ground::Checkpoint, (result, duration));

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::attempt::Attempt;
-use super::io::{Effect, TimerKind};
+use super::io::TimerKind;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 
@@ -74,35 +75,37 @@ impl Machine {
             .any(|budget| budget.usd.is_some() || budget.tokens.is_some())
     }
 
-    /// Says what of a budget is used up, an attempt in flight included.
-    pub(super) fn used_up(&self, story: &StoryId, in_flight: &Usage) -> Option<UsedUp> {
+    /// The budgets and what is used of them, an attempt in flight included. A story's time goes by
+    /// from its first attempt to its checkpoint.
+    fn budgets(&self, story: Option<&StoryId>, in_flight: &Usage) -> Vec<(Budget, Scope, Used)> {
         let policy = self.policy();
-        let run = policy
-            .budget
-            .used_up(&Scope::Run, &self.used_by_run(in_flight));
-        run.or_else(|| {
-            let used = self.ledger.used_by(story, in_flight, self.now);
-            let scope = Scope::Story(story.clone());
-            policy.story_budget.used_up(&scope, &used)
-        })
-    }
-
-    fn used_by_run(&self, in_flight: &Usage) -> Used {
         let mut usage = self.tally.usage;
         usage.add(in_flight);
         let time = self.since(self.started);
-        Used { usage, time }
+        let run = (policy.budget, Scope::Run, Used { usage, time });
+        let story = story.map(|story| {
+            let used = self.ledger.used_by(story, in_flight, self.now);
+            (policy.story_budget, Scope::Story(story.clone()), used)
+        });
+        [run].into_iter().chain(story).collect()
+    }
+
+    /// The budgets of a gate that runs: the story is the one whose clock runs.
+    fn budgets_of_gate(&self) -> Vec<(Budget, Scope, Used)> {
+        let story = self.ledger.clock.as_ref().map(|(story, _)| story);
+        self.budgets(story, &Usage::default())
+    }
+
+    /// Says what of a budget is used up, an attempt in flight included.
+    pub(super) fn used_up(&self, story: &StoryId, in_flight: &Usage) -> Option<UsedUp> {
+        let budgets = self.budgets(Some(story), in_flight);
+        let mut used_up = budgets.iter();
+        used_up.find_map(|(budget, scope, used)| budget.used_up(scope, used))
     }
 
     /// Warns once of each bound that is nearly used up.
     pub(super) fn warn_of_budget(&mut self, story: &StoryId, in_flight: &Usage) {
-        let policy = self.policy();
-        let of_story = self.ledger.used_by(story, in_flight, self.now);
-        let scope = Scope::Story(story.clone());
-        self.warn_of(&[
-            (policy.budget, Scope::Run, self.used_by_run(in_flight)),
-            (policy.story_budget, scope, of_story),
-        ]);
+        self.warn_of(&self.budgets(Some(story), in_flight));
     }
 
     fn warn_of(&mut self, budgets: &[(Budget, Scope, Used)]) {
@@ -117,27 +120,15 @@ impl Machine {
 
     /// How long until the time at hand has to be looked at, if it is bounded at all.
     pub(super) fn next_budget_check(&self, story: &StoryId) -> Option<Duration> {
-        let policy = self.policy();
-        let nothing = Usage::default();
-        let of_story = self.ledger.used_by(story, &nothing, self.now).time;
-        let checks = [
-            policy.budget.next_check(self.since(self.started)),
-            policy.story_budget.next_check(of_story),
-        ];
-        checks.into_iter().flatten().min()
+        next_check(&self.budgets(Some(story), &Usage::default()))
     }
 
     /// The last moment the time allows for an attempt at the story to begin, and that time.
     pub(super) fn time_ends(&self, story: &StoryId) -> Option<(Timestamp, Duration)> {
-        let policy = self.policy();
-        let of_story = self.ledger.used_by(story, &Usage::default(), self.now).time;
-        let ends = [
-            (policy.budget.time, self.since(self.started)),
-            (policy.story_budget.time, of_story),
-        ];
-        let ends = ends.into_iter().filter_map(|(time, elapsed)| {
-            let left = time?.saturating_sub(elapsed);
-            Some((super::later(self.now, left), time?))
+        let budgets = self.budgets(Some(story), &Usage::default());
+        let ends = budgets.iter().filter_map(|(budget, _, used)| {
+            let time = budget.time?;
+            Some((super::later(self.now, time.saturating_sub(used.time)), time))
         });
         ends.min()
     }
@@ -149,35 +140,19 @@ impl Machine {
     }
 
     fn check_gate_budget_later(&mut self) {
-        let checks = self.clocks().into_iter();
-        let next = checks.filter_map(|(budget, _, used)| budget.next_check(used.time));
-        if let Some(after) = next.min() {
-            let timer = self.timer(TimerKind::Budget);
-            self.emit(Effect::SetTimer { timer, after });
+        if let Some(after) = next_check(&self.budgets_of_gate()) {
+            self.set_timer(TimerKind::Budget, after);
         }
-    }
-
-    /// The budgets whose time goes by, and what is used of them: that of a story does so from its
-    /// first attempt to its checkpoint.
-    fn clocks(&self) -> Vec<(Budget, Scope, Used)> {
-        let nothing = Usage::default();
-        let policy = self.policy();
-        let run = (policy.budget, Scope::Run, self.used_by_run(&nothing));
-        let story = self.ledger.clock.as_ref().map(|(story, _)| {
-            let used = self.ledger.used_by(story, &nothing, self.now);
-            (policy.story_budget, Scope::Story(story.clone()), used)
-        });
-        [Some(run), story].into_iter().flatten().collect()
     }
 
     /// Looks at the time while a gate runs, and ends the gate when it is used up.
     pub(super) fn check_gate_budget(&mut self) {
-        let clocks = self.clocks();
-        self.warn_of(&clocks);
+        let budgets = self.budgets_of_gate();
+        self.warn_of(&budgets);
         if self.ledger.overrun.is_some() {
             return;
         }
-        let mut used_up = clocks.iter().filter_map(|(budget, scope, used)| {
+        let mut used_up = budgets.iter().filter_map(|(budget, scope, used)| {
             let time = Budget {
                 time: budget.time,
                 ..Budget::default()
@@ -188,18 +163,14 @@ impl Machine {
             return self.check_gate_budget_later();
         };
         self.ledger.overrun = Some(used_up);
-        let grace = self.policy().stop_grace;
-        if let Some(ticket) = self.pending {
-            self.emit(Effect::StopGate { ticket, grace });
-        }
+        self.stop_gate(self.policy().stop_grace);
     }
 
     /// The gate is over: what ran out meanwhile.
     pub(super) fn unwatch_gate(&mut self) -> Option<UsedUp> {
         let policy = self.policy();
         if policy.budget.time.is_some() || policy.story_budget.time.is_some() {
-            let timer = self.timer(TimerKind::Budget);
-            self.emit(Effect::CancelTimer { timer });
+            self.cancel_timer(TimerKind::Budget);
         }
         self.ledger.overrun.take()
     }
@@ -244,6 +215,8 @@ impl Machine {
     }
 }
 
-fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+fn next_check(budgets: &[(Budget, Scope, Used)]) -> Option<Duration> {
+    let checks = budgets.iter();
+    let checks = checks.filter_map(|(budget, _, used)| budget.next_check(used.time));
+    checks.min()
 }

@@ -14,7 +14,7 @@ pub struct Carry {
     pub next_attempt: AttemptNumber,
     /// Retries that are used; an interrupted attempt uses none.
     pub retries_used: u32,
-    /// What the next attempt is told.
+    /// What the next prompt says of the last attempt.
     pub previous: Option<Previous>,
 }
 
@@ -56,7 +56,7 @@ impl Carry {
     }
 }
 
-/// What the next attempt is told after a failure.
+/// What the next prompt says after a failure.
 pub(super) fn told_next(
     before: Option<Previous>,
     kind: FailureKind,

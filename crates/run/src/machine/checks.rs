@@ -5,13 +5,16 @@ use std::time::Duration;
 use super::attempt::Attempt;
 use super::io::{Effect, Ground, Save, StoryCheck};
 use super::verdict::AttemptFailure;
-use super::{Machine, Phase, Verdict, in_ms, list};
+use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
-use crate::records::event::{Event, FailureKind, GateResult, Outcome};
+use crate::records::event::{
+    Event, FailureKind, GateFinished, GateResult, GateStarted, Outcome, StoryCompleted,
+};
 use crate::tamper::{Finding, Severity};
+use crate::words::{in_ms, quoted};
 use ralph_base::ids::{AttemptId, StoryId};
 
-/// How many lines of a red gate the next attempt is told.
+/// How many lines of a red gate go into the next prompt.
 const TAIL_LINES: usize = 60;
 
 /// A promised attempt whose gates run.
@@ -38,15 +41,14 @@ impl Machine {
             Ground::Whole => "-end",
         };
         let name = format!("{attempt}-{}{suffix}", gate + 1);
-        self.announce(Event::GateStarted {
+        self.announce(Event::GateStarted(GateStarted {
             story: attempt.story.clone(),
             gate: self.gate_name(gate),
             baseline: ground == Ground::Checkpoint,
             whole: ground == Ground::Whole,
             log: format!("{}/{name}.log", self.setup.gate_logs),
-        });
-        let ticket = self.ask();
-        self.emit(Effect::RunGate {
+        }));
+        self.request(|ticket| Effect::RunGate {
             ticket,
             story: attempt.story.clone(),
             gate,
@@ -63,14 +65,14 @@ impl Machine {
         ground: Ground,
         (result, duration): (GateResult, Duration),
     ) {
-        let event = Event::GateFinished {
+        let event = Event::GateFinished(GateFinished {
             story: story.clone(),
             gate: self.gate_name(gate),
             baseline: ground == Ground::Checkpoint,
             whole: ground == Ground::Whole,
             result,
             duration_ms: in_ms(duration),
-        };
+        });
         self.announce(event);
     }
 
@@ -89,7 +91,7 @@ impl Machine {
         if !check.missing.is_empty() {
             let reason = format!(
                 "tasks of the story are gone from the task file: {}",
-                list(&check.missing)
+                quoted(&check.missing)
             );
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
@@ -185,7 +187,7 @@ impl Machine {
             verdicts,
         } = gating;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
-            let reason = format!("tasks are not ticked: {}", list(&check.still_open));
+            let reason = format!("tasks are not ticked: {}", quoted(&check.still_open));
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
         if check.changed_files == 0 {
@@ -199,15 +201,14 @@ impl Machine {
                 format!("attempt `{id}` changed nothing but boxes"),
             );
         }
-        let ticket = self.ask();
         let story = attempt.id.story.clone();
-        self.emit(Effect::TickStory { ticket, story });
+        self.request(|ticket| Effect::TickStory { ticket, story });
         Phase::Ticking(Verified { attempt, verdicts })
     }
 
     pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
         if !tasks.is_empty() {
-            let tasks = list(tasks);
+            let tasks = quoted(tasks);
             self.warn(
                 "ticked",
                 format!("the agent left boxes open; they are ticked: {tasks}"),
@@ -226,8 +227,7 @@ impl Machine {
             attempts: attempt.id.attempt.0,
             gates: passed,
         };
-        let ticket = self.ask();
-        self.emit(Effect::Save { ticket, save });
+        self.request(|ticket| Effect::Save { ticket, save });
         Phase::Saving(verified)
     }
 
@@ -254,7 +254,7 @@ impl Machine {
         if story.view.deferred_tasks == 0 {
             self.tally.stories_done += 1;
         }
-        self.announce(Event::StoryCompleted {
+        self.announce(Event::StoryCompleted(StoryCompleted {
             story: id.story,
             title: story.view.title,
             attempts: id.attempt.0,
@@ -262,7 +262,7 @@ impl Machine {
             changed_files,
             duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
             usage: story.usage,
-        });
+        }));
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }

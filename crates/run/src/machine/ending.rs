@@ -8,7 +8,9 @@ use super::stories::Current;
 use super::verdict::Ending;
 use super::{Finishing, Machine, Phase, Stop};
 use crate::policy::OnFinish;
-use crate::records::event::{Event, FinishChoice, Outcome, Request};
+use crate::records::event::{
+    Event, FinishChoice, FinishFailed, Finished, Outcome, Request, RunEnded,
+};
 
 impl Machine {
     pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
@@ -19,7 +21,7 @@ impl Machine {
                 self.announce(Event::Requested { request });
                 // Keeping touches nothing; the user can still choose otherwise later.
                 let choice = self.under_way.unwrap_or(FinishChoice::Keep);
-                self.finish_unasked(outcome, choice)
+                self.finish(outcome, choice, false)
             }
             phase => match self.note_stop(request, by) {
                 Some(grace) => self.stop_phase(phase, grace),
@@ -37,41 +39,30 @@ impl Machine {
         let at_once = is_second || request == Request::StopNow;
         let by = self.stop.map_or(by, |stop| stop.by);
         self.stop = Some(Stop { by, at_once });
-        let request = if at_once {
-            Request::StopNow
+        let (request, grace) = if at_once {
+            (Request::StopNow, Duration::ZERO)
         } else {
-            Request::Stop
+            (Request::Stop, self.policy().stop_grace)
         };
         self.announce(Event::Requested { request });
-        Some(if at_once {
-            Duration::ZERO
-        } else {
-            self.policy().stop_grace
-        })
+        Some(grace)
     }
 
     fn stop_phase(&mut self, phase: Phase, grace: Duration) -> Phase {
         match phase {
             Phase::Working(work) => self.stop_work(work, grace),
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) => {
-                if let Some(ticket) = self.pending {
-                    self.emit(Effect::StopGate { ticket, grace });
-                }
+                self.stop_gate(grace);
                 phase
             }
             Phase::Waiting(story, _) => {
-                self.cancel_wait();
+                self.cancel_timer(TimerKind::Wait);
                 self.leave_and_end(*story, Outcome::Stopped)
             }
             Phase::Paused(story) => self.leave_and_end(*story, Outcome::Stopped),
             // Anything else ends by itself, and the stop is seen then.
             phase => phase,
         }
-    }
-
-    pub(super) fn cancel_wait(&mut self) {
-        let timer = self.timer(TimerKind::Wait);
-        self.emit(Effect::CancelTimer { timer });
     }
 
     fn stop_work(&mut self, mut work: Work, grace: Duration) -> Phase {
@@ -112,12 +103,12 @@ impl Machine {
         (reason, hint, begun): (String, String, bool),
     ) -> Phase {
         self.under_way = begun.then_some(finishing.choice);
-        self.announce(Event::FinishFailed {
+        self.announce(Event::FinishFailed(FinishFailed {
             choice: finishing.choice,
             reason: reason.clone(),
             hint: hint.clone(),
             begun,
-        });
+        }));
         if finishing.asked && !self.leaving {
             return self.ask_finish(outcome);
         }
@@ -135,52 +126,42 @@ impl Machine {
         self.announce_again();
         self.pause = false;
         self.skip = false;
-        self.announce(Event::RunEnded {
+        self.announce(Event::RunEnded(RunEnded {
             outcome: outcome.clone(),
             stories_done: self.tally.stories_done,
             stories_total: self.tally.stories_total,
             attempts: self.tally.attempts,
             duration_ms: self.ms_since(self.started),
             usage: self.tally.usage,
-        });
+        }));
         // What is broken is left for the user to look at; without a branch nothing is to finish.
         if self.branch.is_none() || matches!(outcome, Outcome::Broken { .. }) {
             return self.close(outcome);
         }
         match self.policy().on_finish {
-            OnFinish::Cleanup => self.finish_unasked(outcome, FinishChoice::Cleanup),
             // A user who ended the program does not answer.
-            OnFinish::Ask if self.leaving => self.finish_unasked(outcome, FinishChoice::Keep),
-            OnFinish::Keep => self.finish_unasked(outcome, FinishChoice::Keep),
-            OnFinish::Ask => self.ask_finish(outcome),
+            OnFinish::Ask if !self.leaving => self.ask_finish(outcome),
+            OnFinish::Ask | OnFinish::Keep => self.finish(outcome, FinishChoice::Keep, false),
+            OnFinish::Cleanup => self.finish(outcome, FinishChoice::Cleanup, false),
         }
     }
 
     fn ask_finish(&mut self, outcome: Outcome) -> Phase {
         self.over_since.get_or_insert(self.now);
         self.announce(Event::ChoiceNeeded);
-        let ticket = self.ask();
-        self.emit(Effect::AskFinish { ticket });
+        self.request(|ticket| Effect::AskFinish { ticket });
         Phase::Asking(outcome)
     }
 
     pub(super) fn finish_as_asked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
-        let asked = true;
         // One that failed midway must be completed, whatever is wanted now.
         let choice = self.under_way.unwrap_or(choice);
-        self.finish(outcome, Finishing { choice, asked })
+        self.finish(outcome, choice, true)
     }
 
-    fn finish_unasked(&mut self, outcome: Outcome, choice: FinishChoice) -> Phase {
-        let asked = false;
-        self.finish(outcome, Finishing { choice, asked })
-    }
-
-    fn finish(&mut self, outcome: Outcome, finishing: Finishing) -> Phase {
-        let ticket = self.ask();
-        let choice = finishing.choice;
-        self.emit(Effect::Finish { ticket, choice });
-        Phase::Finishing(outcome, finishing)
+    fn finish(&mut self, outcome: Outcome, choice: FinishChoice, asked: bool) -> Phase {
+        self.request(|ticket| Effect::Finish { ticket, choice });
+        Phase::Finishing(outcome, Finishing { choice, asked })
     }
 
     pub(super) fn on_finish_answer(
@@ -196,12 +177,12 @@ impl Machine {
                 changed_files,
                 ..
             } => {
-                self.announce(Event::Finished {
+                self.announce(Event::Finished(Finished {
                     choice: finishing.choice,
                     head,
                     branch,
                     changed_files,
-                });
+                }));
                 self.close(outcome)
             }
             Input::FinishFailed {
@@ -212,8 +193,8 @@ impl Machine {
             } => self.on_finish_failed(outcome, finishing, (reason, hint, begun)),
             _misfit => {
                 let reason = "the finish got an answer that does not fit it".to_owned();
-                let hint = super::NO_ANSWER_HINT.to_owned();
-                self.on_finish_failed(outcome, finishing, (reason, hint, false))
+                let failure = (reason, super::NO_ANSWER_HINT.to_owned(), false);
+                self.on_finish_failed(outcome, finishing, failure)
             }
         }
     }

@@ -11,7 +11,7 @@ use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
 use crate::policy::budget::UsedUp;
 use crate::policy::{Consequence, consequence};
-use crate::records::event::{Event, Outcome};
+use crate::records::event::{AttemptFailed, Event, Outcome};
 use ralph_agents::agent_event::Usage;
 
 /// How often in a row a run waits for an API that is down, without using a retry: about an hour.
@@ -34,8 +34,7 @@ enum Next {
 
 impl Machine {
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::Park {
+        self.request(|ticket| Effect::Park {
             ticket,
             attempt: attempt.id.clone(),
             kind: failure.kind,
@@ -50,8 +49,7 @@ impl Machine {
     }
 
     pub(super) fn on_parked(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::Restore { ticket });
+        self.request(|ticket| Effect::Restore { ticket });
         Phase::Restoring(failed, changed_files)
     }
 
@@ -69,7 +67,7 @@ impl Machine {
             ..
         } = attempt;
         let next = self.after(&mut story, &choice.agent, &failure);
-        self.announce(Event::AttemptFailed {
+        self.announce(Event::AttemptFailed(AttemptFailed {
             story: id.story.clone(),
             attempt: id.attempt,
             kind: failure.kind,
@@ -79,7 +77,7 @@ impl Machine {
             retrying: matches!(next, Next::Again),
             duration_ms,
             usage,
-        });
+        }));
         story.previous = told_next(story.previous.take(), failure.kind, failure.told, id);
         match next {
             Next::Again => self.start_attempt(story),
@@ -142,8 +140,7 @@ impl Machine {
     fn go_on(&self, story: &Current) -> Next {
         let pick = self.pick(story);
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
-            let reason = used_up.in_full();
-            return Next::End(Outcome::Limited { reason });
+            return Next::End(used_up.into());
         }
         match pick {
             Pick::NoAgent(reason) => Next::End(Outcome::Limited { reason }),

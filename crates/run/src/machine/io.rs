@@ -300,7 +300,7 @@ pub struct AgentStart {
     pub output: Output,
 }
 
-/// What the next attempt is told of the one before.
+/// What the next prompt says of the last attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
     /// Why it failed, where that helps.

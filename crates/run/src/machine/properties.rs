@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
-use crate::records::event::{FailureKind, GateResult, Record, Request, WIRE_VERSION};
+use crate::records::event::{
+    AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult, GateStarted, Record,
+    Request, RunEnded, RunStarted, StoryCompleted, StoryStarted, WIRE_VERSION,
+};
 use crate::records::progress::Progress;
 use crate::settings::TamperCheck;
 use crate::tamper::{Finding, Severity, TamperPolicy};
@@ -634,21 +637,21 @@ impl World {
             event: event.clone(),
         });
         match event {
-            Event::AttemptFailed { story, kind, .. }
+            Event::AttemptFailed(AttemptFailed { story, kind, .. })
                 if consequence(*kind) == Consequence::Retry =>
             {
                 self.count(story);
             }
-            Event::StoryCompleted { story, .. } => self.count(story),
+            Event::StoryCompleted(StoryCompleted { story, .. }) => self.count(story),
             Event::RunStarted { .. } => self.counted.clear(),
             Event::Paused { .. } => self.open = Open::Paused,
             Event::NoteAdded { .. } => self.untold += 1,
-            Event::RunEnded {
+            Event::RunEnded(RunEnded {
                 usage,
                 attempts,
                 stories_done,
                 ..
-            } => {
+            }) => {
                 assert_eq!(self.progress.usage(), *usage, "the fold has other totals");
                 assert_eq!(self.progress.attempts, *attempts);
                 assert_eq!(self.progress.stories_done, *stories_done);
@@ -762,30 +765,32 @@ impl Order {
             "after the end: {event:?}"
         );
         match event {
-            Event::RunStarted { resumed, .. } => self.begin(*resumed),
+            Event::RunStarted(RunStarted { resumed, .. }) => self.begin(*resumed),
             Event::StorySkipped { story, .. } => self.pass_over(story),
-            Event::StoryStarted { story, .. } => {
+            Event::StoryStarted(StoryStarted { story, .. }) => {
                 assert!(self.run_started && self.story.is_none());
                 assert!(!self.skipped.contains(story), "it was skipped");
                 self.story = Some(story.clone());
             }
-            Event::AttemptStarted { story, attempt, .. } => {
+            Event::AttemptStarted(AttemptStarted { story, attempt, .. }) => {
                 assert!(self.story.as_ref() == Some(story) && self.attempt.is_none());
                 let last = self.last_attempt.insert(story.clone(), *attempt);
                 assert!(last.is_none_or(|last| attempt.0 == last.0 + 1));
                 self.attempt = Some(*attempt);
             }
             Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
-            Event::GateStarted {
+            Event::GateStarted(GateStarted {
                 baseline, whole, ..
-            } => {
+            }) => {
                 assert_eq!(*baseline || *whole, self.attempt.is_none());
                 assert_eq!(*whole, self.story.is_none());
                 assert!(self.gate.replace(*baseline).is_none());
             }
             Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
-            Event::GateFinished { baseline, .. } => assert_eq!(self.gate.take(), Some(*baseline)),
-            Event::AttemptFailed { story, attempt, .. } => {
+            Event::GateFinished(GateFinished { baseline, .. }) => {
+                assert_eq!(self.gate.take(), Some(*baseline));
+            }
+            Event::AttemptFailed(AttemptFailed { story, attempt, .. }) => {
                 self.is_at(story, *attempt);
                 self.attempt = None;
             }
@@ -796,14 +801,14 @@ impl Order {
             Event::Waiting { .. } | Event::Paused { .. } | Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());
             }
-            Event::StoryCompleted {
+            Event::StoryCompleted(StoryCompleted {
                 story, attempts, ..
-            } => {
+            }) => {
                 self.is_at(story, AttemptNumber(*attempts));
                 self.attempt = None;
                 self.story = None;
             }
-            Event::RunEnded { outcome, .. } => {
+            Event::RunEnded(RunEnded { outcome, .. }) => {
                 let is_all = *outcome == Outcome::AllDone;
                 assert!(!is_all || self.skipped.is_empty(), "not all is done");
                 self.run_ended = true;

@@ -3,9 +3,10 @@
 use super::*;
 use crate::policy::roster::Choice;
 use crate::policy::{Gate, OnFinish, When};
-use crate::records::event::{FailureKind, GateResult, Request};
+use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
 use ralph_agents::dialect::Limit;
 use ralph_agents::promise::Promise;
+use ralph_base::duration::TimeLimit;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_plan::change::StoryState;
 
@@ -170,7 +171,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
     Gate {
         name: name.to_owned(),
         run: format!("run-{name}"),
-        timeout: None,
+        timeout: TimeLimit::OFF,
         baseline,
         when: When::Story,
         keep_changes: false,
@@ -447,7 +448,7 @@ pub(super) fn attempt_failed(
     reason: &str,
     retrying: bool,
 ) -> Effect {
-    say(Event::AttemptFailed {
+    say(Event::AttemptFailed(AttemptFailed {
         story: id("1"),
         attempt: AttemptNumber(attempt),
         kind,
@@ -457,19 +458,19 @@ pub(super) fn attempt_failed(
         retrying,
         duration_ms: 0,
         usage: Usage::default(),
-    })
+    }))
 }
 
 /// The run ended after no time with two stories in all.
 pub(super) fn run_ended(outcome: Outcome, stories_done: usize, attempts: u32) -> Effect {
-    say(Event::RunEnded {
+    say(Event::RunEnded(RunEnded {
         outcome,
         stories_done,
         stories_total: 2,
         attempts,
         duration_ms: 0,
         usage: Usage::default(),
-    })
+    }))
 }
 
 pub(super) fn finish(ticket: u64, choice: FinishChoice) -> Effect {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::io::{Effect, Previous, StoryView};
 use super::{Branch, Carry, Machine, Origin, Phase};
-use crate::records::event::{Event, Outcome, StoryOutline};
+use crate::records::event::{Event, Outcome, RunStarted, StoryOutline, StoryStarted};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_plan::change::StoryState;
@@ -24,8 +24,7 @@ pub(super) struct Current {
 
 impl Machine {
     pub(super) fn read_backlog(&mut self) -> Phase {
-        let ticket = self.ask();
-        self.emit(Effect::ReadBacklog { ticket });
+        self.request(|ticket| Effect::ReadBacklog { ticket });
         Phase::Reading
     }
 
@@ -40,8 +39,7 @@ impl Machine {
         // The branch of a run that is resumed exists: it has to be finished even with no work left.
         let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
         if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
-            let ticket = self.ask();
-            self.emit(Effect::Begin { ticket });
+            self.request(|ticket| Effect::Begin { ticket });
             return Phase::Beginning;
         }
         self.choose()
@@ -60,7 +58,7 @@ impl Machine {
     pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
         let policy = self.policy();
         let first = self.setup.roster.first();
-        let event = Event::RunStarted {
+        let event = Event::RunStarted(RunStarted {
             change: self.setup.change.clone(),
             branch: branch.name.clone(),
             original: branch.original.clone(),
@@ -76,7 +74,7 @@ impl Machine {
             budget: policy.budget.into(),
             story_budget: policy.story_budget.into(),
             fallback: self.setup.roster.fallback(),
-        };
+        });
         self.announce(event);
     }
 
@@ -90,16 +88,15 @@ impl Machine {
             return self.end(still_open(&view.id));
         }
         if let Some(used_up) = self.used_up(&view.id, &Usage::default()) {
-            let reason = used_up.in_full();
-            return self.end(Outcome::Limited { reason });
+            return self.end(used_up.into());
         }
-        self.announce(Event::StoryStarted {
+        self.announce(Event::StoryStarted(StoryStarted {
             story: view.id.clone(),
             title: view.title.clone(),
             position: position + 1,
             total: self.stories.len(),
             open_tasks: view.open_tasks,
-        });
+        }));
         let story = self.take_up(view);
         self.recall_gates(story)
     }

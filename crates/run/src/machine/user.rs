@@ -3,7 +3,7 @@
 //! What makes no sense at the moment is ignored: a key that comes too late must do no harm.
 
 use super::attempt::Work;
-use super::io::{Effect, StoppedBy, UserCommand};
+use super::io::{StoppedBy, TimerKind, UserCommand};
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Machine, Phase};
@@ -76,7 +76,7 @@ impl Machine {
         match phase {
             Phase::Waiting(story, _) => {
                 self.announce_request(Request::TryNow);
-                self.cancel_wait();
+                self.cancel_timer(TimerKind::Wait);
                 self.availability.forget_waits();
                 self.start_attempt(story)
             }
@@ -88,51 +88,44 @@ impl Machine {
         if self.skip {
             return phase;
         }
+        let has_story = matches!(
+            phase,
+            Phase::Working(_)
+                | Phase::Baseline(_)
+                | Phase::Gating(_)
+                | Phase::RecallingGates(_)
+                | Phase::Checking(_)
+                | Phase::Parking(_)
+                | Phase::Restoring(..)
+                | Phase::Waiting(..)
+                | Phase::Paused(_)
+        );
+        // There is no story, or it is done already.
+        if !has_story {
+            return phase;
+        }
+        self.skip = true;
+        self.announce_request(Request::Skip);
         match phase {
-            Phase::Working(work) => {
-                self.note_skip();
-                self.skip_work(work)
-            }
+            Phase::Working(work) => self.skip_work(work),
             Phase::Baseline(_) | Phase::Gating(_) => {
-                self.note_skip();
-                let grace = self.policy().stop_grace;
-                if let Some(ticket) = self.pending {
-                    self.emit(Effect::StopGate { ticket, grace });
-                }
-                phase
-            }
-            // These end by themselves, and the skip is seen then.
-            Phase::RecallingGates(_)
-            | Phase::Checking(_)
-            | Phase::Parking(_)
-            | Phase::Restoring(..) => {
-                self.note_skip();
+                self.stop_gate(self.policy().stop_grace);
                 phase
             }
             Phase::Waiting(story, _) => {
-                self.note_skip();
-                self.cancel_wait();
+                self.cancel_timer(TimerKind::Wait);
                 self.skip_story(*story)
             }
-            Phase::Paused(story) => {
-                self.note_skip();
-                self.skip_story(*story)
-            }
-            // There is no story, or it is done already.
+            Phase::Paused(story) => self.skip_story(*story),
+            // The others end by themselves, and the skip is seen then.
             phase => phase,
         }
-    }
-
-    fn note_skip(&mut self) {
-        self.skip = true;
-        self.announce_request(Request::Skip);
     }
 
     fn skip_work(&mut self, mut work: Work) -> Phase {
         match work.ending {
             Ending::Open | Ending::Grace => {
-                let grace = self.policy().stop_grace;
-                self.stop_agent(grace);
+                self.stop_agent(self.policy().stop_grace);
                 work.ending = Ending::Skip;
             }
             Ending::AfterFinal => work.ending = Ending::Skip,

@@ -8,7 +8,7 @@ use ralph_agents::promise::Promise;
 
 /// How an attempt without a promise is explained.
 const LAST_LINE: &str = "the agent's last line was: ";
-/// What an attempt is told when the one before it ran out of context.
+/// What the next prompt says after an attempt ran out of context.
 const SMALLER_STEPS: &str = "the conversation outgrew the model's context window; read only what \
 you need, keep the output of commands short, and work in small steps";
 
@@ -79,7 +79,7 @@ impl AttemptFailure {
         }
     }
 
-    /// The next attempt is told what to do differently, the agent's words are for the user.
+    /// The next prompt says what to do differently; the agent's words are for the user.
     fn overflow(message: &str) -> Self {
         Self {
             told: Some(SMALLER_STEPS.to_owned()),

@@ -73,8 +73,7 @@ impl Machine {
             return self.end(Outcome::Stopped);
         }
         if let Some(used_up) = overrun {
-            let reason = used_up.in_full();
-            return self.end(Outcome::Limited { reason });
+            return self.end(used_up.into());
         }
         let gate = whole.gate;
         self.announce_gate(
@@ -93,13 +92,12 @@ impl Machine {
             self.warn("red_before", message);
             return self.next_whole(whole);
         }
-        let ticket = self.ask();
         let reopening = Reopening {
             story: whole.story,
             reason: gate_reason(&name, &how, &tail),
             gate: name,
         };
-        self.emit(Effect::Reopen {
+        self.request(|ticket| Effect::Reopen {
             ticket,
             reopening: reopening.clone(),
         });

@@ -210,7 +210,7 @@ pub(crate) fn flags_off(run: &Budget, story: &Budget) -> String {
     flags.join(" ")
 }
 
-/// So many percent of a time.
+/// A percentage of a time.
 fn part(time: Duration, percent: u32) -> Duration {
     if percent == 100 {
         return time;

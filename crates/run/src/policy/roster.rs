@@ -146,7 +146,7 @@ impl Roster {
         all
     }
 
-    /// Who is asked for an attempt, the preferred one first, after so many failed ones.
+    /// Who is asked for an attempt, the preferred one first, after this number of failed ones.
     pub(crate) fn line_up(&self, story: &StoryId, failures: u32) -> (Vec<Choice>, Preference) {
         let own = self.stories.iter().find(|(id, _)| id == story);
         let mut line: Vec<Choice> = own.iter().map(|(_, choice)| choice.clone()).collect();

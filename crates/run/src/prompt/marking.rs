@@ -1,4 +1,4 @@
-//! How an agent is told to mark what it has done: each kind of plan has its own way.
+//! The rules of the prompt for marking what is done: each kind of plan has its own.
 
 use super::PromptInput;
 use ralph_plan::change::SourceKind;

@@ -1,51 +1,24 @@
 //! From records to a receipt: where they say it, it is taken; nothing is looked up elsewhere.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::{
-    AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict,
-    RECEIPT_VERSION, Receipt, Spending, StoryReceipt, StoryResult, Totals, WarningReceipt,
+    AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
+    Spending, StoryReceipt, StoryResult, Totals,
 };
-use crate::records::event::{Event, GateResult, Outcome, Record};
+use crate::records::event::{GateResult, Outcome, Record};
 use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
 use crate::records::summary::{RunState, RunSummary};
+use crate::words::in_ms;
 use ralph_agents::agent_event::Usage;
-use ralph_base::ids::{AttemptNumber, StoryId};
-
-/// A run of a gate: the story it was recorded with, and its place among that story's.
-type GatePlace = (StoryId, usize);
-
-/// What the records say beyond where the run stands.
-#[derive(Default)]
-struct Notes {
-    commits: HashMap<StoryId, Vec<CommitReceipt>>,
-    /// How long the attempts took that completed their stories.
-    took: HashMap<(StoryId, AttemptNumber), u64>,
-    /// Stories a gate at the end opened again; their commits stay.
-    reopened: HashSet<StoryId>,
-    /// The run of a gate that ended last.
-    last_gate: Option<GatePlace>,
-    /// Runs of gates that failed as they had before.
-    red_before: HashSet<GatePlace>,
-    /// Runs of gates over the whole change, in order.
-    at_end: Vec<GatePlace>,
-    warnings: Vec<WarningReceipt>,
-}
+use ralph_base::ids::AttemptNumber;
 
 impl Receipt {
     /// The receipt of a run; while it is at work it counts up to now.
     pub fn of(summary: &RunSummary, records: &[Record], now: Timestamp) -> Self {
-        let mut progress = Progress::default();
-        let mut notes = Notes::default();
-        for record in records {
-            notes.take(record, &progress);
-            progress.apply(record);
-        }
+        let progress = Progress::of(records);
         let is_at_work = summary.state == RunState::AtWork;
         let until = match progress.ended_at {
             None if is_at_work => now,
@@ -59,7 +32,7 @@ impl Receipt {
         let stories: Vec<StoryReceipt> = progress
             .stories
             .iter()
-            .map(|story| notes.story(story, until, is_at_work))
+            .map(|it| story(it, until, is_at_work))
             .collect();
         let header = progress.header.as_ref();
         Self {
@@ -91,167 +64,79 @@ impl Receipt {
                 spending: Spending::sum(stories.iter().map(|it| &it.spending)),
             },
             stories,
-            gates_at_end: notes.gates_at_end(&progress),
-            warnings: notes.warnings,
+            gates_at_end: gates_at_end(&progress),
+            warnings: progress.warnings,
         }
     }
 }
 
-impl Notes {
-    fn take(&mut self, record: &Record, before: &Progress) {
-        match &record.event {
-            Event::Warning { code, message } => {
-                let at_hand = before.current_story();
-                if code == "red_before" {
-                    self.red_before.extend(self.last_gate.take());
-                }
-                self.warnings.push(WarningReceipt {
-                    code: code.clone(),
-                    message: message.clone(),
-                    story: at_hand.map(|story| story.id.clone()),
-                });
-            }
-            Event::TamperFound {
-                story,
-                check,
-                message,
-                ..
-            } => self.warnings.push(WarningReceipt {
-                code: format!("tamper_{check}"),
-                message: message.clone(),
-                story: Some(story.clone()),
-            }),
-            Event::GateStarted { story, whole, .. } => {
-                let at = before.stories.iter().find(|it| it.id == *story);
-                let place = (story.clone(), at.map_or(0, |it| it.gates.len()));
-                if *whole {
-                    self.at_end.push(place.clone());
-                }
-                self.last_gate = Some(place);
-            }
-            Event::StoryReopened { story, .. } => {
-                self.reopened.insert(story.clone());
-            }
-            Event::StoryCompleted {
-                story,
-                commit,
-                changed_files,
-                duration_ms,
-                ..
-            } => {
-                let commits = self.commits.entry(story.clone()).or_default();
-                if !self.reopened.remove(story) {
-                    for earlier in commits.iter_mut() {
-                        earlier.superseded = true;
-                    }
-                }
-                commits.push(CommitReceipt {
-                    id: commit.clone(),
-                    changed_files: *changed_files,
-                    superseded: false,
-                });
-                // If a later start recorded it, the record does not say when it was done.
-                let recorded_at_once = *duration_ms > 0;
-                let last = before.stories.iter().find(|it| it.id == *story);
-                let last = last.and_then(|it| it.attempts.last());
-                if let Some(last) = last.filter(|_| recorded_at_once) {
-                    let took = record.at.duration_since(last.started_at).as_millis();
-                    let took = u64::try_from(took).unwrap_or(0);
-                    self.took.insert((story.clone(), last.number), took);
-                }
-            }
-            _ => {}
+fn story(story: &StoryProgress, until: Timestamp, is_at_work: bool) -> StoryReceipt {
+    let (state, reason) = standing(&story.state, is_at_work);
+    let mut commits = story.commits.clone();
+    if state != StoryResult::Completed && !story.is_reopened {
+        for commit in &mut commits {
+            commit.superseded = true;
         }
     }
-
-    fn story(&self, story: &StoryProgress, until: Timestamp, is_at_work: bool) -> StoryReceipt {
-        let (state, reason) = standing(&story.state, is_at_work);
-        let mut commits = self.commits.get(&story.id).cloned().unwrap_or_default();
-        if state != StoryResult::Completed && !self.reopened.contains(&story.id) {
-            for commit in &mut commits {
-                commit.superseded = true;
-            }
-        }
-        let attempts: Vec<AttemptReceipt> = story
-            .attempts
-            .iter()
-            .map(|it| self.attempt(story, it, is_at_work))
-            .collect();
-        StoryReceipt {
-            id: story.id.clone(),
-            title: story.title.clone(),
-            state,
-            reason,
-            duration_ms: in_ms(story.elapsed(until)),
-            spending: Spending::sum(attempts.iter().map(|it| &it.spending)),
-            attempts,
-            gates_before: self.gates(story, None),
-            commits,
-        }
+    let attempts: Vec<AttemptReceipt> = story
+        .attempts
+        .iter()
+        .map(|it| attempt(story, it, is_at_work))
+        .collect();
+    StoryReceipt {
+        id: story.id.clone(),
+        title: story.title.clone(),
+        state,
+        reason,
+        duration_ms: in_ms(story.elapsed(until)),
+        spending: Spending::sum(attempts.iter().map(|it| &it.spending)),
+        attempts,
+        gates_before: gates(story, None),
+        commits,
     }
+}
 
-    fn attempt(
-        &self,
-        story: &StoryProgress,
-        attempt: &AttemptProgress,
-        is_at_work: bool,
-    ) -> AttemptReceipt {
-        let took = self.took.get(&(story.id.clone(), attempt.number));
-        let mut receipt = AttemptReceipt {
-            number: attempt.number,
-            agent: attempt.agent.as_ref().map(|it| it.agent.clone()),
-            model: attempt.agent.as_ref().and_then(|it| it.model.clone()),
-            result: AttemptResult::Interrupted,
-            kind: None,
-            reason: None,
-            parked: None,
-            changed_files: None,
-            duration_ms: took.copied(),
-            spending: Spending::of(&attempt.usage, attempt.prices.as_deref()),
-            gates: self.gates(story, Some(attempt.number)),
-        };
-        match &attempt.state {
-            AttemptStanding::Succeeded => receipt.result = AttemptResult::Completed,
-            AttemptStanding::Running if is_at_work => receipt.result = AttemptResult::Running,
-            AttemptStanding::Running | AttemptStanding::Interrupted => {}
-            AttemptStanding::Failed {
-                kind,
-                reason,
-                parked,
-                changed_files,
-                duration,
-            } => {
-                receipt.result = AttemptResult::Failed;
-                receipt.kind = Some(*kind);
-                receipt.reason = Some(reason.clone());
-                receipt.parked = Some(parked.clone());
-                receipt.changed_files = Some(*changed_files);
-                receipt.duration_ms = Some(in_ms(*duration));
-            }
-        }
-        receipt
+fn attempt(story: &StoryProgress, attempt: &AttemptProgress, is_at_work: bool) -> AttemptReceipt {
+    let failed = match &attempt.state {
+        AttemptStanding::Failed(failed) => Some(failed),
+        _ => None,
+    };
+    AttemptReceipt {
+        number: attempt.number,
+        agent: attempt.agent.as_ref().map(|it| it.agent.clone()),
+        model: attempt.agent.as_ref().and_then(|it| it.model.clone()),
+        result: match attempt.state {
+            AttemptStanding::Succeeded => AttemptResult::Completed,
+            AttemptStanding::Failed(_) => AttemptResult::Failed,
+            AttemptStanding::Running if is_at_work => AttemptResult::Running,
+            AttemptStanding::Running | AttemptStanding::Interrupted => AttemptResult::Interrupted,
+        },
+        kind: failed.map(|it| it.kind),
+        reason: failed.map(|it| it.reason.clone()),
+        parked: failed.map(|it| it.parked.clone()),
+        changed_files: failed.map(|it| it.changed_files),
+        duration_ms: failed.map(|it| it.duration_ms).or(attempt.took.map(in_ms)),
+        spending: Spending::of(&attempt.usage, attempt.prices.as_deref()),
+        gates: gates(story, Some(attempt.number)),
     }
+}
 
-    fn gates(&self, story: &StoryProgress, attempt: Option<AttemptNumber>) -> Vec<GateReceipt> {
-        let places = story.gates.iter().enumerate();
-        places
-            .map(|(place, gate)| ((story.id.clone(), place), gate))
-            .filter(|(place, gate)| gate.attempt == attempt && !self.at_end.contains(place))
-            .map(|(place, it)| {
-                let was_red = attempt.is_none() || self.red_before.contains(&place);
-                gate(it, was_red)
-            })
-            .collect()
-    }
+fn gates(story: &StoryProgress, attempt: Option<AttemptNumber>) -> Vec<GateReceipt> {
+    let found = story.gates.iter();
+    found
+        .filter(|it| it.attempt == attempt && !it.whole)
+        .map(|it| gate(it, attempt.is_none() || it.was_red_before))
+        .collect()
+}
 
-    fn gates_at_end(&self, progress: &Progress) -> Vec<GateReceipt> {
-        let found = self.at_end.iter().filter_map(|place| {
-            let story = progress.stories.iter().find(|it| it.id == place.0)?;
-            let ran = story.gates.get(place.1)?;
-            Some(gate(ran, self.red_before.contains(place)))
-        });
-        found.collect()
-    }
+fn gates_at_end(progress: &Progress) -> Vec<GateReceipt> {
+    let all = progress.stories.iter().flat_map(|story| &story.gates);
+    let mut whole: Vec<&GateProgress> = all.filter(|it| it.whole).collect();
+    whole.sort_by_key(|it| it.started_at);
+    whole
+        .into_iter()
+        .map(|it| gate(it, it.was_red_before))
+        .collect()
 }
 
 impl Spending {
@@ -345,8 +230,4 @@ fn reason(outcome: &Outcome) -> Option<String> {
         Outcome::Limited { reason } => Some(reason.clone()),
         Outcome::Broken { reason, hint } => Some(format!("{reason}\n{hint}")),
     }
-}
-
-fn in_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,13 +1,12 @@
 //! The wire format: one stream of records drives every face, the log and `--json`.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Budget;
+use crate::policy::budget::{Budget, UsedUp};
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
+use crate::words::in_ms;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -42,42 +41,7 @@ pub struct Record {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The loop started; the checkpoint branch exists.
-    RunStarted {
-        /// The change that is worked through.
-        change: String,
-        /// The checkpoint branch.
-        branch: String,
-        /// Where the user was: a branch name, or a commit for a detached HEAD.
-        original: String,
-        /// The commit that was; none on a branch without one.
-        original_commit: Option<String>,
-        /// The agent's name.
-        agent: String,
-        /// The model asked for.
-        model: Option<String>,
-        /// All stories of the change.
-        stories_total: usize,
-        /// Stories that were complete at the start.
-        stories_done: usize,
-        /// How often a story may be retried.
-        max_retries: u32,
-        /// Names of the gates.
-        gates: Vec<String>,
-        /// This goes on with an earlier, interrupted run.
-        resumed: bool,
-        /// All stories of the change, in document order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stories: Vec<StoryOutline>,
-        /// What the run may use.
-        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
-        budget: BudgetLimits,
-        /// What each of its stories may use.
-        #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
-        story_budget: BudgetLimits,
-        /// Agents that take over where that one cannot work, in order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        fallback: Vec<String>,
-    },
+    RunStarted(RunStarted),
     /// Leftovers of an interrupted run were found and mended.
     Recovered {
         /// What was found.
@@ -93,18 +57,7 @@ pub enum Event {
         message: String,
     },
     /// Work on a story begins.
-    StoryStarted {
-        /// The story.
-        story: StoryId,
-        /// Its title.
-        title: String,
-        /// Its place among all stories, from 1.
-        position: usize,
-        /// All stories of the change.
-        total: usize,
-        /// Open tasks.
-        open_tasks: usize,
-    },
+    StoryStarted(StoryStarted),
     /// A story is passed over.
     StorySkipped {
         /// The story.
@@ -126,25 +79,7 @@ pub enum Event {
         reason: String,
     },
     /// An agent process was started.
-    AttemptStarted {
-        /// The story.
-        story: StoryId,
-        /// Which attempt.
-        attempt: AttemptNumber,
-        /// How many attempts the story may have.
-        max_attempts: u32,
-        /// Folder with prompt, stdout and stderr of the attempt.
-        transcript: String,
-        /// The checkpoint commit the attempt starts from.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        base: Option<String>,
-        /// How the agent's stdout is to be read.
-        #[serde(default)]
-        output: Output,
-        /// Who makes it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<Choice>,
-    },
+    AttemptStarted(AttemptStarted),
     /// The agent said or did something.
     Agent {
         /// The story.
@@ -155,36 +90,9 @@ pub enum Event {
         agent: AgentEvent,
     },
     /// A gate begins.
-    GateStarted {
-        /// The story.
-        story: StoryId,
-        /// The gate's name.
-        gate: String,
-        /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
-        baseline: bool,
-        /// The gate judges the whole change, with every story done.
-        #[serde(default, skip_serializing_if = "is_false")]
-        whole: bool,
-        /// The file its output goes to.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        log: String,
-    },
+    GateStarted(GateStarted),
     /// A gate ended.
-    GateFinished {
-        /// The story.
-        story: StoryId,
-        /// The gate's name.
-        gate: String,
-        /// The gate ran on the checkpoint.
-        baseline: bool,
-        /// The gate judged the whole change, with every story done.
-        #[serde(default, skip_serializing_if = "is_false")]
-        whole: bool,
-        /// How it ended.
-        result: GateResult,
-        /// How long it took.
-        duration_ms: u64,
-    },
+    GateFinished(GateFinished),
     /// An attempt changed something it had better not.
     TamperFound {
         /// The story.
@@ -201,26 +109,7 @@ pub enum Event {
         failed: bool,
     },
     /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
-    AttemptFailed {
-        /// The story.
-        story: StoryId,
-        /// Which attempt.
-        attempt: AttemptNumber,
-        /// What sort of failure.
-        kind: FailureKind,
-        /// What the next attempt is told, or what the user should know.
-        reason: String,
-        /// Name of the parked attempt, such as `2.1`.
-        parked: String,
-        /// Paths the attempt had changed.
-        changed_files: usize,
-        /// Another attempt follows.
-        retrying: bool,
-        /// How long the attempt took.
-        duration_ms: u64,
-        /// What it used.
-        usage: Usage,
-    },
+    AttemptFailed(AttemptFailed),
     /// The loop waits for a limit to end.
     Waiting {
         /// The story.
@@ -232,22 +121,7 @@ pub enum Event {
         until: Timestamp,
     },
     /// A story is done and its checkpoint commit is written.
-    StoryCompleted {
-        /// The story.
-        story: StoryId,
-        /// Its title.
-        title: String,
-        /// How many attempts it took.
-        attempts: u32,
-        /// The checkpoint commit.
-        commit: String,
-        /// Paths the checkpoint changed.
-        changed_files: usize,
-        /// From the first attempt's start to the commit.
-        duration_ms: u64,
-        /// What all of its attempts used.
-        usage: Usage,
-    },
+    StoryCompleted(StoryCompleted),
     /// A gate that judges the whole change went red: the last story has open tasks again.
     StoryReopened {
         /// The story.
@@ -275,45 +149,13 @@ pub enum Event {
         text: String,
     },
     /// The loop is over; the finish choice follows.
-    RunEnded {
-        /// Why.
-        outcome: Outcome,
-        /// Complete stories.
-        stories_done: usize,
-        /// All stories.
-        stories_total: usize,
-        /// Attempts made in this run.
-        attempts: u32,
-        /// How long the run took.
-        duration_ms: u64,
-        /// What the run used.
-        usage: Usage,
-    },
+    RunEnded(RunEnded),
     /// The loop is over, and waits for the user to choose how to finish.
     ChoiceNeeded,
     /// The branch was taken home or kept.
-    Finished {
-        /// Which.
-        choice: FinishChoice,
-        /// The branch HEAD is on now, or a commit when detached.
-        head: String,
-        /// The checkpoint branch.
-        branch: String,
-        /// Paths that differ from where the run began.
-        changed_files: usize,
-    },
+    Finished(Finished),
     /// The finish did not work.
-    FinishFailed {
-        /// What was tried.
-        choice: FinishChoice,
-        /// What happened.
-        reason: String,
-        /// What to do next.
-        hint: String,
-        /// It is under way, and only it can be carried through; else everything is as it was.
-        #[serde(default)]
-        begun: bool,
-    },
+    FinishFailed(FinishFailed),
 }
 
 impl Event {
@@ -328,12 +170,251 @@ impl Event {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
+/// The loop started; the checkpoint branch exists.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
 )]
-const fn is_false(value: &bool) -> bool {
-    !*value
+pub struct RunStarted {
+    /// The change that is worked through.
+    pub change: String,
+    /// The checkpoint branch.
+    pub branch: String,
+    /// Where the user was: a branch name, or a commit for a detached HEAD.
+    pub original: String,
+    /// The commit that was; none on a branch without one.
+    pub original_commit: Option<String>,
+    /// The agent's name.
+    pub agent: String,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// All stories of the change.
+    pub stories_total: usize,
+    /// Stories that were complete at the start.
+    pub stories_done: usize,
+    /// How often a story may be retried.
+    pub max_retries: u32,
+    /// Names of the gates.
+    pub gates: Vec<String>,
+    /// This goes on with an earlier, interrupted run.
+    pub resumed: bool,
+    /// All stories of the change, in document order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stories: Vec<StoryOutline>,
+    /// What the run may use.
+    #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+    pub budget: BudgetLimits,
+    /// What each of its stories may use.
+    #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+    pub story_budget: BudgetLimits,
+    /// Agents that take over where that one cannot work, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<String>,
+}
+
+/// An agent process was started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct AttemptStarted {
+    /// The story.
+    pub story: StoryId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+    /// How many attempts the story may have.
+    pub max_attempts: u32,
+    /// Folder with prompt, stdout and stderr of the attempt.
+    pub transcript: String,
+    /// The checkpoint commit the attempt starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// How the agent's stdout is to be read.
+    #[serde(default)]
+    pub output: Output,
+    /// Who makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Choice>,
+}
+
+/// A gate begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct GateStarted {
+    /// The story.
+    pub story: StoryId,
+    /// The gate's name.
+    pub gate: String,
+    /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
+    pub baseline: bool,
+    /// The gate judges the whole change, with every story done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+    /// The file its output goes to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub log: String,
+}
+
+/// A gate ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct GateFinished {
+    /// The story.
+    pub story: StoryId,
+    /// The gate's name.
+    pub gate: String,
+    /// The gate ran on the checkpoint.
+    pub baseline: bool,
+    /// The gate judged the whole change, with every story done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+    /// How it ended.
+    pub result: GateResult,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct AttemptFailed {
+    /// The story.
+    pub story: StoryId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// What the next attempt is told, or what the user should know.
+    pub reason: String,
+    /// Name of the parked attempt, such as `2.1`.
+    pub parked: String,
+    /// Paths the attempt had changed.
+    pub changed_files: usize,
+    /// Another attempt follows.
+    pub retrying: bool,
+    /// How long the attempt took.
+    pub duration_ms: u64,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// A story is done and its checkpoint commit is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct StoryCompleted {
+    /// The story.
+    pub story: StoryId,
+    /// Its title.
+    pub title: String,
+    /// How many attempts it took.
+    pub attempts: u32,
+    /// The checkpoint commit.
+    pub commit: String,
+    /// Paths the checkpoint changed.
+    pub changed_files: usize,
+    /// From the first attempt's start to the commit.
+    pub duration_ms: u64,
+    /// What all of its attempts used.
+    pub usage: Usage,
+}
+
+/// The loop is over; the finish choice follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct RunEnded {
+    /// Why.
+    pub outcome: Outcome,
+    /// Complete stories.
+    pub stories_done: usize,
+    /// All stories.
+    pub stories_total: usize,
+    /// Attempts made in this run.
+    pub attempts: u32,
+    /// How long the run took.
+    pub duration_ms: u64,
+    /// What the run used.
+    pub usage: Usage,
+}
+
+/// The branch was taken home or kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct Finished {
+    /// Which.
+    pub choice: FinishChoice,
+    /// The branch HEAD is on now, or a commit when detached.
+    pub head: String,
+    /// The checkpoint branch.
+    pub branch: String,
+    /// Paths that differ from where the run began.
+    pub changed_files: usize,
+}
+
+/// The finish did not work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct FinishFailed {
+    /// What was tried.
+    pub choice: FinishChoice,
+    /// What happened.
+    pub reason: String,
+    /// What to do next.
+    pub hint: String,
+    /// It is under way, and only it can be carried through; else everything is as it was.
+    #[serde(default)]
+    pub begun: bool,
+}
+
+/// Work on a story begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct StoryStarted {
+    /// The story.
+    pub story: StoryId,
+    /// Its title.
+    pub title: String,
+    /// Its place among all stories, from 1.
+    pub position: usize,
+    /// All stories of the change.
+    pub total: usize,
+    /// Open tasks.
+    pub open_tasks: usize,
 }
 
 /// One story of the change, as it was when the run started.
@@ -369,7 +450,6 @@ pub struct BudgetLimits {
 
 impl From<Budget> for BudgetLimits {
     fn from(budget: Budget) -> Self {
-        let in_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
             usd: budget.usd,
             tokens: budget.tokens,
@@ -457,6 +537,14 @@ pub enum Outcome {
         /// What to do next.
         hint: String,
     },
+}
+
+impl From<UsedUp> for Outcome {
+    fn from(used_up: UsedUp) -> Self {
+        Self::Limited {
+            reason: used_up.in_full(),
+        }
+    }
 }
 
 impl Outcome {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::records::event::Record;
 use crate::records::notify::{Listener, Notification};
-use crate::settings::{NotifySettings, Occasion};
+use crate::settings::NotifySettings;
 
 /// How long a notification may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ impl Notifier {
         let mut command = Command::new(program);
         command
             .args(words.map(|word| word.replace(MESSAGE, &notification.message)))
-            .env("RALPHTOOL_OCCASION", name_of(notification.occasion))
+            .env("RALPHTOOL_OCCASION", notification.occasion.to_string())
             .env("RALPHTOOL_MESSAGE", &notification.message)
             .current_dir(&self.folder)
             .stdin(Stdio::piped())
@@ -114,9 +114,4 @@ async fn run(mut command: Command, json: Vec<u8>) -> std::io::Result<std::proces
         let _ = stdin.write_all(b"\n").await;
     }
     child.wait().await
-}
-
-fn name_of(occasion: Occasion) -> &'static str {
-    let mut names = Occasion::NAMES.into_iter();
-    names.find(|it| it.1 == occasion).map_or("", |it| it.0)
 }

@@ -1,6 +1,6 @@
 //! What is worth a notification to a user who is not watching, and in which words.
 
-use super::event::{Event, Outcome, Record};
+use super::event::{Event, Outcome, Record, RunEnded};
 use crate::settings::{NotifySettings, Occasion};
 
 /// Something to tell.
@@ -33,8 +33,8 @@ impl Listener {
 
     /// Hears a record.
     pub fn hear(&mut self, record: &Record) -> Option<Notification> {
-        if let Event::RunStarted { change, .. } = &record.event {
-            self.change.clone_from(change);
+        if let Event::RunStarted(started) = &record.event {
+            self.change.clone_from(&started.change);
             self.ended = false;
         }
         let (occasion, what) = worth_telling(&record.event)?;
@@ -54,29 +54,7 @@ impl Listener {
 
 fn worth_telling(event: &Event) -> Option<(Occasion, String)> {
     match event {
-        Event::RunEnded {
-            outcome,
-            stories_done,
-            stories_total,
-            ..
-        } => {
-            let done = format!("{stories_done} of {stories_total} stories done");
-            Some(match outcome {
-                Outcome::AllDone | Outcome::StoryDone => (Occasion::Finished, done),
-                Outcome::Exhausted { story, .. } => {
-                    let what = format!("story {story} used up its attempts, {done}");
-                    (Occasion::Exhausted, what)
-                }
-                Outcome::Skipped { .. } => (Occasion::Finished, format!("{done}, some skipped")),
-                Outcome::Stopped => (Occasion::Finished, format!("stopped, {done}")),
-                Outcome::Limited { reason } => {
-                    (Occasion::Finished, format!("ended: {reason}, {done}"))
-                }
-                Outcome::Broken { reason, .. } => {
-                    (Occasion::Finished, format!("broke off: {reason}, {done}"))
-                }
-            })
-        }
+        Event::RunEnded(ended) => Some(how_it_ended(ended)),
         Event::Waiting { reason, until, .. } => {
             let what = format!("waits until {until:.0}: {reason}");
             Some((Occasion::Waiting, what))
@@ -84,6 +62,25 @@ fn worth_telling(event: &Event) -> Option<(Occasion, String)> {
         Event::ChoiceNeeded => Some((Occasion::Choice, "needs a choice: cleanup or keep".into())),
         _ => None,
     }
+}
+
+fn how_it_ended(ended: &RunEnded) -> (Occasion, String) {
+    let done = format!(
+        "{} of {} stories done",
+        ended.stories_done, ended.stories_total
+    );
+    let what = match &ended.outcome {
+        Outcome::Exhausted { story, .. } => {
+            let what = format!("story {story} used up its attempts, {done}");
+            return (Occasion::Exhausted, what);
+        }
+        Outcome::AllDone | Outcome::StoryDone => done,
+        Outcome::Skipped { .. } => format!("{done}, some skipped"),
+        Outcome::Stopped => format!("stopped, {done}"),
+        Outcome::Limited { reason } => format!("ended: {reason}, {done}"),
+        Outcome::Broken { reason, .. } => format!("broke off: {reason}, {done}"),
+    };
+    (Occasion::Finished, what)
 }
 
 #[cfg(test)]
@@ -105,14 +102,14 @@ mod tests {
     }
 
     fn ended(outcome: Outcome) -> Event {
-        Event::RunEnded {
+        Event::RunEnded(RunEnded {
             outcome,
             stories_done: 1,
             stories_total: 2,
             attempts: 3,
             duration_ms: 0,
             usage: Usage::default(),
-        }
+        })
     }
 
     fn waiting() -> Event {

@@ -13,22 +13,27 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use self::parts::between;
 pub use self::parts::{
-    AttemptProgress, AttemptStanding, Doing, Finish, FinishFailure, GateProgress, Header,
-    LastFailure, StoryProgress, StoryStanding, Warning,
+    AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
+    Warning,
 };
-use super::event::{Event, FailureKind, Outcome, Record, Request};
+use super::event::{
+    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, Outcome, Record,
+    Request, RunEnded, RunStarted,
+};
 use super::notes::Notes;
 use crate::policy::budget::Used;
+use crate::words::between;
 use ralph_agents::agent_event::{AgentEvent, Usage};
-use ralph_base::ids::{AttemptId, StoryId};
+use ralph_base::ids::{RunId, StoryId};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
-    /// What the run is about, once it has begun.
-    pub header: Option<Header>,
+    /// The run, once it has begun.
+    pub run: Option<RunId>,
+    /// What the run is about, once it has begun; its agent is that of the last attempt.
+    pub header: Option<RunStarted>,
     /// All stories of the change.
     pub stories_total: usize,
     /// Complete stories.
@@ -50,7 +55,7 @@ pub struct Progress {
     /// Warnings so far.
     pub warnings: Vec<Warning>,
     /// The last attempt that failed.
-    pub last_failure: Option<LastFailure>,
+    pub last_failure: Option<AttemptFailed>,
     /// The stop the user asked for.
     pub requested: Option<Request>,
     /// A pause was asked for and has not taken effect.
@@ -62,9 +67,9 @@ pub struct Progress {
     /// Why the loop ended.
     pub outcome: Option<Outcome>,
     /// What became of the branch.
-    pub finish: Option<Finish>,
+    pub finish: Option<Finished>,
     /// The last finish that was tried did not work.
-    pub finish_failure: Option<FinishFailure>,
+    pub finish_failure: Option<FinishFailed>,
     /// When the loop started, or went on.
     pub started_at: Option<Timestamp>,
     /// When the loop ended.
@@ -79,29 +84,54 @@ pub struct Progress {
     earlier: Duration,
     /// The last moment the loop was surely at work.
     worked_until: Option<Timestamp>,
+    /// The story of the gate that started last, until that gate was found red before.
+    judged: Option<StoryId>,
 }
 
 impl Progress {
+    /// Where a run with these records stands.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut progress = Self::default();
+        for record in records {
+            progress.apply(record);
+        }
+        progress
+    }
+
     /// Takes in the next record.
     pub fn apply(&mut self, record: &Record) {
         let at = record.at;
         match &record.event {
-            Event::RunStarted { .. } => self.on_run_started(record),
+            Event::RunStarted(started) => self.on_run_started(started, record),
             Event::Recovered { .. } | Event::AgentChanged { .. } | Event::ChoiceNeeded => {}
-            Event::Warning { code, message } => self.warnings.push(Warning {
-                code: code.clone(),
-                message: message.clone(),
-            }),
-            Event::TamperFound { check, message, .. } => self.warnings.push(Warning {
+            Event::Warning { code, message } => self.on_warning(code, message),
+            Event::TamperFound {
+                story,
+                check,
+                message,
+                ..
+            } => self.warnings.push(Warning {
                 code: format!("tamper_{check}"),
-                message: format!("{check}: {message}"),
+                message: message.clone(),
+                story: Some(story.clone()),
             }),
-            Event::StoryStarted { .. } | Event::StorySkipped { .. } => self.on_story(record),
-            Event::AttemptStarted { .. } => self.on_attempt_started(record),
+            Event::StoryStarted(started) => self.on_story_started(started, at),
+            Event::StorySkipped {
+                story,
+                title,
+                reason,
+            } => self.on_story_skipped(story, title, reason, at),
+            Event::AttemptStarted(started) => self.on_attempt_started(started, at),
             Event::Agent { agent, .. } => self.on_agent(agent),
-            Event::GateStarted { .. } | Event::GateFinished { .. } => self.on_gate(record),
-            Event::AttemptFailed { .. } => self.on_attempt_failed(&record.event),
-            Event::Paused { story } => self.on_paused(story),
+            Event::GateStarted(started) => self.on_gate_started(started, at),
+            Event::GateFinished(finished) => self.on_gate_finished(finished),
+            Event::AttemptFailed(failed) => self.on_attempt_failed(failed),
+            Event::Paused { story } => {
+                self.pausing = false;
+                self.doing = Doing::Paused {
+                    story: story.clone(),
+                };
+            }
             Event::NoteAdded { text } => self.notes.add(text.clone()),
             Event::Waiting {
                 story,
@@ -114,36 +144,15 @@ impl Progress {
                     until: *until,
                 };
             }
-            Event::StoryCompleted { .. } => self.on_story_completed(record),
+            Event::StoryCompleted(completed) => self.on_story_completed(completed, at),
             Event::StoryReopened { story, reason, .. } => self.on_reopened(story, reason),
             Event::Requested { request } => self.on_requested(*request),
-            Event::RunEnded { .. } => self.on_run_ended(record),
-            Event::Finished {
-                choice,
-                head,
-                changed_files,
-                ..
-            } => {
-                self.finish = Some(Finish {
-                    choice: *choice,
-                    head: head.clone(),
-                    changed_files: *changed_files,
-                });
+            Event::RunEnded(ended) => self.on_run_ended(ended, at),
+            Event::Finished(finished) => {
+                self.finish = Some(finished.clone());
                 self.finish_failure = None;
             }
-            Event::FinishFailed {
-                choice,
-                reason,
-                hint,
-                begun,
-            } => {
-                self.finish_failure = Some(FinishFailure {
-                    begun: *begun,
-                    choice: *choice,
-                    reason: reason.clone(),
-                    hint: hint.clone(),
-                });
-            }
+            Event::FinishFailed(failed) => self.finish_failure = Some(failed.clone()),
         }
         self.started_at.get_or_insert(at);
         self.last_at = Some(at);
@@ -228,44 +237,31 @@ impl Progress {
         }
     }
 
-    fn on_paused(&mut self, story: &StoryId) {
-        self.pausing = false;
-        self.doing = Doing::Paused {
-            story: story.clone(),
-        };
+    fn on_warning(&mut self, code: &str, message: &str) {
+        if code == "red_before"
+            && let Some(story) = self.judged.take()
+            && let Some(gate) = self.story_mut(&story).and_then(|it| it.gates.last_mut())
+        {
+            gate.was_red_before = true;
+        }
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            story: self.current_story().map(|story| story.id.clone()),
+        });
     }
 
-    fn on_run_started(&mut self, record: &Record) {
-        let Event::RunStarted {
-            change,
-            branch,
-            original,
-            original_commit,
-            agent,
-            model,
-            stories_total,
-            stories_done,
-            max_retries,
-            gates,
-            resumed,
-            stories,
-            budget,
-            story_budget,
-            fallback: _,
-        } = &record.event
-        else {
-            return;
-        };
+    fn on_run_started(&mut self, started: &RunStarted, record: &Record) {
         let last = self.ended_at.or(self.worked_until).unwrap_or(record.at);
         self.break_off(last);
         if let Some(started) = self.started_at {
             self.earlier += between(started, last);
         }
-        self.lay_out(stories);
+        self.lay_out(&started.stories);
         self.started_at = Some(record.at);
         self.ended_at = None;
-        self.stories_total = *stories_total;
-        self.stories_done = *stories_done;
+        self.stories_total = started.stories_total;
+        self.stories_done = started.stories_done;
         self.doing = Doing::Between;
         self.requested = None;
         self.pausing = false;
@@ -273,63 +269,40 @@ impl Progress {
         self.outcome = None;
         self.finish = None;
         self.finish_failure = None;
-        self.header = Some(Header {
-            run: record.run.clone(),
-            change: change.clone(),
-            branch: branch.clone(),
-            original: original.clone(),
-            original_commit: original_commit.clone(),
-            agent: agent.clone(),
-            model: model.clone(),
-            max_retries: *max_retries,
-            gates: gates.clone(),
-            resumed: *resumed,
-            budget: *budget,
-            story_budget: *story_budget,
-        });
+        self.run = Some(record.run.clone());
+        self.header = Some(started.clone());
     }
 
-    fn on_attempt_started(&mut self, record: &Record) {
-        let Event::AttemptStarted {
-            story,
-            attempt,
-            max_attempts,
-            transcript,
-            base,
-            output,
-            agent,
-        } = &record.event
-        else {
-            return;
-        };
-        if let (Some(header), Some(agent)) = (&mut self.header, agent) {
+    fn on_attempt_started(&mut self, started: &AttemptStarted, at: Timestamp) {
+        if let (Some(header), Some(agent)) = (&mut self.header, &started.agent) {
             header.agent.clone_from(&agent.agent);
             header.model.clone_from(&agent.model);
         }
-        self.notes.deliver(story);
+        self.notes.deliver(&started.story);
         self.attempts += 1;
         self.activity = None;
         self.doing = Doing::Working {
-            story: story.clone(),
-            attempt: *attempt,
-            since: record.at,
+            story: started.story.clone(),
+            attempt: started.attempt,
+            since: at,
         };
-        let Some(progress) = self.story_mut(story) else {
+        let Some(progress) = self.story_mut(&started.story) else {
             return;
         };
         progress.attempts.push(AttemptProgress {
-            number: *attempt,
-            max_attempts: *max_attempts,
-            started_at: record.at,
-            transcript: transcript.clone(),
-            base: base.clone(),
-            output: *output,
-            agent: agent.clone(),
+            number: started.attempt,
+            max_attempts: started.max_attempts,
+            started_at: at,
+            transcript: started.transcript.clone(),
+            base: started.base.clone(),
+            output: started.output,
+            agent: started.agent.clone(),
             usage: Usage::default(),
             prices: None,
+            took: None,
             state: AttemptStanding::Running,
         });
-        progress.tried_since.get_or_insert(record.at);
+        progress.tried_since.get_or_insert(at);
     }
 
     fn on_agent(&mut self, agent: &AgentEvent) {
@@ -348,60 +321,22 @@ impl Progress {
         }
     }
 
-    fn on_attempt_failed(&mut self, event: &Event) {
-        let Event::AttemptFailed {
-            story,
-            attempt,
-            kind,
-            reason,
-            parked,
-            changed_files,
-            duration_ms,
-            usage,
-            ..
-        } = event
-        else {
-            return;
-        };
-        self.in_flight = *usage;
-        let state = AttemptStanding::Failed {
-            kind: *kind,
-            reason: reason.clone(),
-            parked: parked.clone(),
-            changed_files: *changed_files,
-            duration: Duration::from_millis(*duration_ms),
-        };
-        self.settle(state);
+    fn on_attempt_failed(&mut self, failed: &AttemptFailed) {
+        self.in_flight = failed.usage;
+        self.settle(AttemptStanding::Failed(failed.clone()));
         self.doing = Doing::Between;
-        self.last_failure = Some(LastFailure {
-            attempt: AttemptId {
-                story: story.clone(),
-                attempt: *attempt,
-            },
-            kind: *kind,
-            reason: reason.clone(),
-            changed_files: *changed_files,
-        });
+        self.last_failure = Some(failed.clone());
     }
 
-    fn on_run_ended(&mut self, record: &Record) {
-        let Event::RunEnded {
-            outcome,
-            stories_done,
-            stories_total,
-            ..
-        } = &record.event
-        else {
-            return;
-        };
-        self.break_off(record.at);
+    fn on_run_ended(&mut self, ended: &RunEnded, at: Timestamp) {
+        self.break_off(at);
         self.pausing = false;
         self.skipping = false;
-        self.ended_at = Some(record.at);
+        self.ended_at = Some(at);
         self.doing = Doing::Ended;
-        self.stories_done = *stories_done;
-        self.stories_total = *stories_total;
-        self.outcome = Some(outcome.clone());
+        self.stories_done = ended.stories_done;
+        self.stories_total = ended.stories_total;
+        self.outcome = Some(ended.outcome.clone());
     }
 
     /// Whatever still runs will not end properly any more.
@@ -440,7 +375,7 @@ const fn is_of_a_loop_at_work(event: &Event) -> bool {
         | Event::StoryCompleted { .. }
         | Event::Finished { .. }
         | Event::FinishFailed { .. } => false,
-        Event::AttemptFailed { kind, .. } => !matches!(kind, FailureKind::Interrupted),
+        Event::AttemptFailed(failed) => !matches!(failed.kind, FailureKind::Interrupted),
         _ => true,
     }
 }

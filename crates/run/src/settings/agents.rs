@@ -249,7 +249,7 @@ impl FromTable for AgentSettings {
 /// Another agent or model for stories that keep failing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Escalation {
-    /// After so many failed attempts.
+    /// After this number of failed attempts.
     pub after: u32,
     /// The agent; the story's usual one where none is named.
     pub agent: Option<String>,

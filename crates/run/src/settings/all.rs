@@ -11,7 +11,7 @@ use super::file_text::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
-use super::{GateSettings, NotifySettings, OnFinish, SettingsProblem, Sourced};
+use super::{GateSettings, NotifySettings, OnFinish, Origin, SettingsProblem, Sourced};
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
@@ -22,7 +22,7 @@ macro_rules! resolved {
     (type $type:ty) => { Option<Sourced<$type>> };
     (type $type:ty = $default:expr) => { Sourced<$type> };
     (value $said:expr) => { $said };
-    (value $said:expr, $default:expr) => { $said.unwrap_or_else(|| Sourced::built_in($default)) };
+    (value $said:expr, $default:expr) => { $said.unwrap_or_else(|| Sourced::new($default, Origin::Default)) };
     (given $setting:expr) => { $setting.as_ref() };
     (given $setting:expr, $default:expr) => { Some(&$setting) };
 }

@@ -29,10 +29,7 @@ impl FileText<'_> {
     pub(super) fn sourced<T>(&self, key: &Key<'_>, value: T) -> Sourced<T> {
         let (line, _) = self.position(key.span().start);
         let path = self.path.to_owned();
-        Sourced {
-            value,
-            origin: Origin::File { path, line },
-        }
+        Sourced::new(value, Origin::File { path, line })
     }
 
     pub(super) fn problem(&self, mistake: Mistake) -> SettingsProblem {

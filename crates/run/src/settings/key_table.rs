@@ -58,7 +58,7 @@ impl Without {
         }
     }
 
-    /// What users are told about the key that is left out.
+    /// What holds without the key, for users.
     pub fn words(self) -> String {
         match self {
             Self::Default(value) => format!("`{}`", value()),

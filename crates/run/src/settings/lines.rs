@@ -1,6 +1,8 @@
 //! The settings one by one, with where each comes from.
 
-use super::Settings;
+use std::fmt::Display;
+
+use super::{Origin, Settings};
 use ralph_base::duration::exact;
 
 impl Settings {
@@ -13,23 +15,25 @@ impl Settings {
                 *value = exact(self.grace.value.or_zero());
             }
         }
-        let prices = self.prices.iter();
-        lines.extend(prices.map(|(name, price)| {
+        lines.extend(self.prices.iter().map(|(name, price)| {
             let value = format!("{name}: {}", price.value);
-            ("prices", value, price.origin.to_string())
+            line("prices", value, &price.origin)
         }));
-        let notify = &self.notify;
-        lines.push((
-            "notify",
-            notify.value.to_string(),
-            notify.origin.to_string(),
-        ));
+        lines.push(line("notify", &self.notify.value, &self.notify.origin));
         let escalate = self.escalate.iter();
-        lines.extend(escalate.map(|it| ("escalate", it.value.to_string(), it.origin.to_string())));
+        lines.extend(escalate.map(|it| line("escalate", &it.value, &it.origin)));
         let stories = self.stories.value.iter();
-        lines.extend(stories.map(|it| ("story", it.to_string(), self.stories.origin.to_string())));
+        lines.extend(stories.map(|it| line("story", it, &self.stories.origin)));
         let gates = self.gates.value.iter();
-        lines.extend(gates.map(|it| ("gate", it.to_string(), self.gates.origin.to_string())));
+        lines.extend(gates.map(|it| line("gate", it, &self.gates.origin)));
         lines
     }
+}
+
+fn line(
+    name: &'static str,
+    value: impl Display,
+    origin: &Origin,
+) -> (&'static str, String, String) {
+    (name, value.to_string(), origin.to_string())
 }

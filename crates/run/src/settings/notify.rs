@@ -27,14 +27,14 @@ read! {
         |item| array(item, "an array such as [\"finished\"]")?.iter().map(choice).collect();
 }
 
-/// Whom to tell of what, and how.
+/// Who is notified of what, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotifySettings {
     /// The program, with its arguments, that gets the event as JSON on its stdin.
     pub command: Option<Vec<String>>,
     /// The terminal rings its bell and shows a message of its own.
     pub bell: bool,
-    /// What is told.
+    /// What is worth a notification.
     pub on: Vec<Occasion>,
 }
 

@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Origin, SettingsProblem, Sourced, nearest};
+use crate::words;
 use ralph_base::allowance::{CostLimit, Rate, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
@@ -87,15 +88,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What users are told to write.
+    /// What to write, for users.
     pub fn words(self) -> String {
-        let list = |names: Vec<&str>| {
-            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            quoted.join(", ")
-        };
         let words = match self {
-            Self::OneOf(names) => return format!("one of {}", list(names())),
-            Self::SomeOf(names) => return format!("a list of {}", list(names())),
+            Self::OneOf(names) => return format!("one of {}", words::quoted(names())),
+            Self::SomeOf(names) => return format!("a list of {}", words::quoted(names())),
             Self::Text => "a string",
             Self::Agents => "a name, or a list of names",
             Self::Count => "a whole number",
@@ -177,14 +174,6 @@ macro_rules! choices {
                 [$(($name, Self::$variant)),*];
         }
 
-        super::value::by_name!($type);
-    };
-}
-pub(super) use choices;
-
-/// Lets an enum with a list of `NAMES` be read and written by them.
-macro_rules! by_name {
-    ($type:ident) => {
         super::value::read! {
             $type => Self, super::value::Kind::OneOf(|| {
                 Self::NAMES.iter().map(|(name, _)| *name).collect()
@@ -207,7 +196,7 @@ macro_rules! by_name {
         }
     };
 }
-pub(super) use by_name;
+pub(super) use choices;
 
 /// Text that is not blank.
 pub(super) struct Filled;
@@ -335,8 +324,8 @@ pub(super) fn one_of<T: Copy>(item: &Item<'_>, names: &[(&str, T)]) -> Result<T,
 pub(super) fn named<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, String> {
     let found = names.iter().find(|(name, _)| *name == text);
     found.map(|(_, value)| *value).ok_or_else(|| {
-        let known: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
-        format!("`{text}` is not one of {}", known.join(", "))
+        let known = words::quoted(names.iter().map(|(name, _)| name));
+        format!("`{text}` is not one of {known}")
     })
 }
 
@@ -364,6 +353,5 @@ pub(super) fn read_variable<T: FromStr<Err: Display>>(
         };
         SettingsProblem::new(name, message)
     })?;
-    let origin = Origin::Variable(name);
-    Ok(Sourced { value, origin })
+    Ok(Sourced::new(value, Origin::Variable(name)))
 }

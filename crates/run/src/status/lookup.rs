@@ -6,14 +6,14 @@ use jiff::Timestamp;
 
 use crate::engine::follow::Follower;
 use crate::failure::{Failure, chain};
+use crate::history::lookup::look_at_own;
 use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
 use ralph_vault::Look;
 use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::look::look;
-use ralph_vault::store::{Vault, holder};
+use ralph_vault::store::holder;
 
 /// Looks at the run of a repository.
 pub struct Watch {
@@ -89,14 +89,10 @@ impl Watch {
     /// Looks at the journal, which alone knows which run is open.
     fn look_again(&mut self) -> Result<(), Failure> {
         self.owner = self.holder()?;
-        let is_ours = Vault::unlocked(&self.vault).belongs_to(&self.repository);
-        // What stood here before is another repository's.
-        if !is_ours.map_err(|error| unreadable(&error))? {
-            self.found = None;
-            return Ok(());
-        }
-        let looked = look(&self.vault).map_err(|error| unreadable(&error))?;
-        let Some(place) = whereabouts(looked, self.owner.clone()) else {
+        let looked = look_at_own(&self.repository, &self.vault);
+        let looked = looked.map_err(|error| unreadable(&error))?;
+        let place = looked.and_then(|it| whereabouts(it, self.owner.clone()));
+        let Some(place) = place else {
             self.found = None;
             return Ok(());
         };

@@ -1,7 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::event::{Event, Finished, Record, RunEnded, RunStarted, WIRE_VERSION};
 
 fn record(second: i64, event: Event) -> Record {
     Record {
@@ -14,7 +14,7 @@ fn record(second: i64, event: Event) -> Record {
 }
 
 fn begun() -> Event {
-    Event::RunStarted {
+    Event::RunStarted(RunStarted {
         change: "c".to_owned(),
         branch: "ralph/c".to_owned(),
         original: "main".to_owned(),
@@ -30,27 +30,27 @@ fn begun() -> Event {
         story_budget: BudgetLimits::default(),
         budget: BudgetLimits::default(),
         fallback: Vec::new(),
-    }
+    })
 }
 
 fn ended(outcome: Outcome, stories_done: usize) -> Event {
-    Event::RunEnded {
+    Event::RunEnded(RunEnded {
         outcome,
         stories_done,
         stories_total: 2,
         attempts: 1,
         duration_ms: 0,
         usage: ralph_agents::agent_event::Usage::default(),
-    }
+    })
 }
 
 fn finished(choice: FinishChoice) -> Event {
-    Event::Finished {
+    Event::Finished(Finished {
         choice,
         head: "main".to_owned(),
         branch: "ralph/c".to_owned(),
         changed_files: 1,
-    }
+    })
 }
 
 /// State, and what to type first.

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 const CHUNK: usize = 64 * 1024;
 /// How far apart marks stand at first, in bytes.
 const FIRST_DISTANCE: u64 = 256 * 1024;
-/// How many marks are held at the most.
+/// At most this number of marks is held.
 const MOST_MARKS: usize = 1024;
 
 /// One line, without its end.
@@ -87,12 +87,17 @@ impl FileLines {
 
     /// The start of a line whose end has not come yet.
     pub fn unfinished(&self) -> Option<FileLine<'_>> {
-        (self.position > self.start).then(|| FileLine {
-            bytes: without_return(&self.held),
-            truncated: self.truncated,
+        (self.position > self.start).then(|| self.line(&self.held, self.truncated))
+    }
+
+    /// The line that ends here.
+    fn line<'a>(&self, bytes: &'a [u8], truncated: bool) -> FileLine<'a> {
+        FileLine {
+            bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+            truncated,
             start: self.start,
             end: self.position,
-        })
+        }
     }
 
     fn take(
@@ -108,25 +113,15 @@ impl FileLines {
                 // Most lines are whole in what was read, and need not be copied.
                 let kept = &line[..length.min(self.cap)];
                 self.position += length as u64 + 1;
-                each(FileLine {
-                    bytes: without_return(kept),
-                    truncated: kept.len() < length,
-                    start: self.start,
-                    end: self.position,
-                })
+                each(self.line(kept, kept.len() < length))
             } else {
                 self.keep(line);
                 self.position += 1;
-                each(FileLine {
-                    bytes: without_return(&self.held),
-                    truncated: self.truncated,
-                    start: self.start,
-                    end: self.position,
-                })
+                each(self.line(&self.held, self.truncated))
             };
             self.start = self.position;
             self.truncated = false;
-            // One huge line must not keep its memory for ever.
+            // One huge line must not keep its memory until the end.
             if self.held.capacity() > CHUNK {
                 self.held = Vec::new();
             }
@@ -146,10 +141,6 @@ impl FileLines {
         self.truncated |= kept < bytes.len();
         self.position += bytes.len() as u64;
     }
-}
-
-fn without_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// A place in a file to read from again.

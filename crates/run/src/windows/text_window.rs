@@ -33,7 +33,7 @@ impl TextWindow {
         }
     }
 
-    /// Reads at most so many bytes further; says whether the present end was reached.
+    /// Reads at most `most_bytes` further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
             let changed = !self.is_empty();
@@ -42,7 +42,7 @@ impl TextWindow {
         };
         let mut changed = false;
         if length < self.lines.position() {
-            // It was written anew.
+            // It was written again from its start.
             *self = Self::open(&self.path);
             changed = true;
         }
@@ -141,7 +141,7 @@ impl Caught {
     }
 }
 
-/// The file and its present length, opened anew where it is not open yet; none if it is missing.
+/// The file, opened if it is not open yet, and its present length; none if it is missing.
 pub(crate) fn open_if_present(path: &Path, open: Option<File>) -> io::Result<Option<(File, u64)>> {
     let file = match open {
         Some(file) => file,

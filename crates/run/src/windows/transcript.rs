@@ -51,7 +51,7 @@ impl Transcript {
         }
     }
 
-    /// Reads at most so many bytes further; says whether the present end was reached.
+    /// Reads at most `most_bytes` further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
             let changed = !self.is_empty();
@@ -60,7 +60,7 @@ impl Transcript {
         };
         let mut changed = false;
         if length < self.lines.position() {
-            // It was written anew.
+            // It was written again from its start.
             *self = Self::of_file(&self.path, self.output);
             changed = true;
         }

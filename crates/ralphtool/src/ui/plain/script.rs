@@ -11,8 +11,9 @@ use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
-    BudgetLimits, Event, FailureKind, FinishChoice, GateResult, Outcome, Record, Request,
-    StoryOutline, WIRE_VERSION,
+    AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed,
+    Finished, GateFinished, GateResult, GateStarted, Outcome, Record, Request, RunEnded,
+    RunStarted, StoryCompleted, StoryOutline, StoryStarted, WIRE_VERSION,
 };
 
 /// Keeps what is written.
@@ -86,7 +87,7 @@ impl Script {
         let transcript = format!("/state/runs/20261115-215900-x7k2/attempts/2.{attempt}");
         self.then(
             1,
-            Event::AttemptStarted {
+            Event::AttemptStarted(AttemptStarted {
                 story: id("2"),
                 attempt: AttemptNumber(attempt),
                 max_attempts: 4,
@@ -94,7 +95,7 @@ impl Script {
                 base: Some("c0ffee".to_owned()),
                 output: Output::ClaudeJson,
                 agent: None,
-            },
+            }),
         )
     }
 
@@ -102,31 +103,31 @@ impl Script {
         let (story, gate) = (id("2"), "tests".to_owned());
         self.then(
             0,
-            Event::GateStarted {
+            Event::GateStarted(GateStarted {
                 story: story.clone(),
                 gate: gate.clone(),
                 baseline,
                 whole: false,
                 log: "/state/gates/2.1-1.log".to_owned(),
-            },
+            }),
         );
         self.then(
             seconds,
-            Event::GateFinished {
+            Event::GateFinished(GateFinished {
                 story,
                 gate,
                 baseline,
                 whole: false,
                 result,
                 duration_ms: u64::try_from(seconds).unwrap() * 1000,
-            },
+            }),
         )
     }
 
     pub(crate) fn failed(&mut self, attempt: u32, kind: FailureKind, reason: &str) -> &mut Self {
         self.then(
             1,
-            Event::AttemptFailed {
+            Event::AttemptFailed(AttemptFailed {
                 story: id("2"),
                 attempt: AttemptNumber(attempt),
                 kind,
@@ -136,7 +137,7 @@ impl Script {
                 retrying: attempt < 4,
                 duration_ms: 192_000,
                 usage: usage(45_000, 0.42),
-            },
+            }),
         )
     }
 }
@@ -154,7 +155,7 @@ pub(crate) fn usage(tokens: u64, usd: f64) -> Usage {
 }
 
 pub(crate) fn started() -> Event {
-    Event::RunStarted {
+    Event::RunStarted(RunStarted {
         change: "add-retry".to_owned(),
         branch: "ralph/add-retry".to_owned(),
         original: "main".to_owned(),
@@ -178,7 +179,7 @@ pub(crate) fn started() -> Event {
         },
         story_budget: BudgetLimits::default(),
         fallback: vec!["codex".to_owned()],
-    }
+    })
 }
 
 fn choice(agent: &str, model: Option<&str>) -> Choice {
@@ -199,18 +200,18 @@ fn outline(story: &str, title: &str, state: StoryState) -> StoryOutline {
 }
 
 pub(crate) fn ended(outcome: Outcome, stories_done: usize) -> Event {
-    Event::RunEnded {
+    Event::RunEnded(RunEnded {
         outcome,
         stories_done,
         stories_total: 3,
         attempts: 5,
         duration_ms: 3_912_000,
         usage: usage(145_000, 1.3),
-    }
+    })
 }
 
 pub(crate) fn completed() -> Event {
-    Event::StoryCompleted {
+    Event::StoryCompleted(StoryCompleted {
         story: id("2"),
         title: "Retry the upload".to_owned(),
         attempts: 3,
@@ -218,7 +219,7 @@ pub(crate) fn completed() -> Event {
         changed_files: 1,
         duration_ms: 700_000,
         usage: usage(145_000, 1.3),
-    }
+    })
 }
 
 /// A run in which everything happens that can.
@@ -244,13 +245,13 @@ fn begin(script: &mut Script) {
         )
         .then(
             1,
-            Event::StoryStarted {
+            Event::StoryStarted(StoryStarted {
                 story: id("2"),
                 title: "Retry the upload".to_owned(),
                 position: 2,
                 total: 3,
                 open_tasks: 4,
-            },
+            }),
         )
         .gate(3, true, GateResult::Passed);
     let tail = "1 test failed".to_owned();
@@ -376,20 +377,20 @@ fn end(script: &mut Script) {
         .then(1, ended(Outcome::AllDone, 2))
         .then(
             0,
-            Event::FinishFailed {
+            Event::FinishFailed(FinishFailed {
                 choice: FinishChoice::Cleanup,
                 reason: "could not finish the run: disk full".to_owned(),
                 hint: "free some space".to_owned(),
                 begun: false,
-            },
+            }),
         )
         .then(
             0,
-            Event::Finished {
+            Event::Finished(Finished {
                 choice: FinishChoice::Keep,
                 head: "ralph/add-retry".to_owned(),
                 branch: "ralph/add-retry".to_owned(),
                 changed_files: 9,
-            },
+            }),
         );
 }

@@ -2,7 +2,7 @@
 
 use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome};
 
 fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
     PlainOptions {
@@ -167,12 +167,12 @@ fn the_summary_says_why_and_what_to_type() {
         if let Some(choice) = finish {
             script.then(
                 1,
-                Event::Finished {
+                Event::Finished(Finished {
                     choice,
                     head: "main".to_owned(),
                     branch: "ralph/add-retry".to_owned(),
                     changed_files: 9,
-                },
+                }),
             );
         }
         let quiet = options(Screen::Pipe, Paint::Plain, Verbosity::Quiet);

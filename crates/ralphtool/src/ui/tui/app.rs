@@ -367,8 +367,8 @@ impl App {
         let Some(run) = &mut self.run else {
             return;
         };
-        let header = run.progress.header.as_ref();
-        if header.is_some_and(|header| header.run != record.run) {
+        let shown = run.progress.run.as_ref();
+        if shown.is_some_and(|shown| *shown != record.run) {
             // The one that was looked at is over, and another has begun.
             *run = Run::new(self.palette, self.zone.clone(), run.mode);
         }

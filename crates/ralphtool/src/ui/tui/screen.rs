@@ -49,7 +49,7 @@ fn range_of(progress: &Progress) -> Option<(String, String)> {
     let completed = progress.stories.iter().filter_map(|story| {
         let last = story.attempts.last()?;
         match &story.state {
-            StoryStanding::Completed { commit, .. } => Some((last.started_at, commit)),
+            StoryStanding::Completed(it) => Some((last.started_at, &it.commit)),
             _ => None,
         }
     });

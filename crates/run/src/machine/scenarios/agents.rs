@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Budget, OnFinish};
-use crate::records::event::{Event, Outcome};
+use crate::records::event::{Event, Outcome, RunEnded};
 use ralph_agents::dialect::Limit;
 
 /// A run at its first attempt, with the agents of a configuration file.
@@ -27,14 +27,14 @@ fn told(effects: &[Effect]) -> Vec<String> {
             from, to, reason, ..
         } => Some(format!("{from} -> {to}: {reason}")),
         Event::Waiting { until, reason, .. } => Some(format!("wait until {until}: {reason}")),
-        Event::RunEnded {
+        Event::RunEnded(RunEnded {
             outcome: Outcome::Limited { reason },
             ..
-        } => Some(format!("limited: {reason}")),
-        Event::RunEnded {
+        }) => Some(format!("limited: {reason}")),
+        Event::RunEnded(RunEnded {
             outcome: Outcome::Exhausted { reason, .. },
             ..
-        } => Some(format!("exhausted: {reason}")),
+        }) => Some(format!("exhausted: {reason}")),
         _ => None,
     };
     let one = |effect: &Effect| match effect {

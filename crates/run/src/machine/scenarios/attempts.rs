@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::machine::script::*;
 use crate::machine::*;
-use crate::records::event::{Event, FailureKind};
+use crate::records::event::{AttemptStarted, Event, FailureKind};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::AttemptNumber;
@@ -59,7 +59,7 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
     let mut script = Script::start(timed());
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give(begin_done);
-    let started = say(Event::AttemptStarted {
+    let started = say(Event::AttemptStarted(AttemptStarted {
         story: id("1"),
         attempt: AttemptNumber(1),
         max_attempts: 4,
@@ -67,7 +67,7 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
         base: None,
         output: Output::Text,
         agent: Some(the_agent()),
-    });
+    }));
     assert_eq!(script.give(said(text("too early"))), []);
     assert_eq!(script.give(agent_started), [started, idle(900)]);
     assert_eq!(script.give(agent_started), []);
@@ -267,7 +267,7 @@ fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
     let mut script = Script::start(keep());
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give(begin_done);
-    let started = say(Event::AttemptStarted {
+    let started = say(Event::AttemptStarted(AttemptStarted {
         story: id("1"),
         attempt: AttemptNumber(1),
         max_attempts: 4,
@@ -275,6 +275,6 @@ fn an_agent_whose_end_comes_before_its_start_is_still_announced_in_order() {
         base: None,
         output: Output::Text,
         agent: Some(the_agent()),
-    });
+    }));
     assert_eq!(script.give(ended_complete), [started, check()]);
 }

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Budget, Gate, When};
-use crate::records::event::{Event, FailureKind, FinishChoice};
+use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice};
 use ralph_agents::agent_event::AgentEvent;
 
 fn tokens(count: u64) -> Usage {
@@ -97,11 +97,11 @@ fn ends(script: &mut Script, reason: &str) {
     };
     assert!(matches!(
         **failure,
-        Event::AttemptFailed {
+        Event::AttemptFailed(AttemptFailed {
             kind: FailureKind::Budget,
             retrying: false,
             ..
-        }
+        })
     ));
     ended_for(script, reason);
 }

@@ -7,19 +7,20 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::OnFinish;
 use crate::records::event::{
-    BudgetLimits, Event, FailureKind, FinishChoice, Outcome, StoryOutline,
+    BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed, Finished, Outcome, RunStarted,
+    StoryCompleted, StoryOutline, StoryStarted,
 };
 use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
 
 fn story_started(story: &str, position: usize) -> Effect {
-    say(Event::StoryStarted {
+    say(Event::StoryStarted(StoryStarted {
         story: id(story),
         title: format!("Title {story}"),
         position,
         total: 2,
         open_tasks: 2,
-    })
+    }))
 }
 
 fn outlined(story: &str) -> StoryOutline {
@@ -33,7 +34,7 @@ fn outlined(story: &str) -> StoryOutline {
 }
 
 fn run_started() -> Effect {
-    say(Event::RunStarted {
+    say(Event::RunStarted(RunStarted {
         change: "my-feature".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         original: "main".to_owned(),
@@ -49,7 +50,7 @@ fn run_started() -> Effect {
         budget: BudgetLimits::default(),
         story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
-    })
+    }))
 }
 
 fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
@@ -66,7 +67,7 @@ fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
 }
 
 fn story_completed(story: &str, attempts: u32) -> Effect {
-    say(Event::StoryCompleted {
+    say(Event::StoryCompleted(StoryCompleted {
         story: id(story),
         title: format!("Title {story}"),
         attempts,
@@ -74,7 +75,7 @@ fn story_completed(story: &str, attempts: u32) -> Effect {
         changed_files: 4,
         duration_ms: 0,
         usage: Usage::default(),
-    })
+    }))
 }
 
 /// The last story is saved and the change is read again: nothing is left.
@@ -304,12 +305,12 @@ fn chosen(choice: FinishChoice) {
     assert_eq!(
         script.give(finished),
         [
-            say(Event::Finished {
+            say(Event::Finished(Finished {
                 choice,
                 head: "main".to_owned(),
                 branch: "ralph/my-feature".to_owned(),
                 changed_files: 7,
-            }),
+            })),
             end(Outcome::AllDone, 0),
         ]
     );
@@ -332,12 +333,12 @@ fn a_finish_that_fails_where_nobody_was_asked_ends_with_exit_code_four() {
     assert_eq!(
         script.give(step_failed),
         [
-            say(Event::FinishFailed {
+            say(Event::FinishFailed(FinishFailed {
                 choice: FinishChoice::Cleanup,
                 reason: "could not write: disk full".to_owned(),
                 hint: "free some space".to_owned(),
                 begun: false,
-            }),
+            })),
             end(disk_full(), 4),
         ]
     );

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::machine::script::*;
 use crate::machine::*;
-use crate::records::event::{Event, FailureKind, FinishChoice, Outcome};
+use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
 use ralph_agents::agent_event::AgentEvent;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next one is told.
@@ -48,7 +48,7 @@ pub(super) fn stops(script: &mut Script, kind: FailureKind, reason: &str) {
         panic!("{failure:#?}");
     };
     assert!(
-        matches!(&**failure, Event::AttemptFailed { kind: said, retrying: false, .. } if *said == kind)
+        matches!(&**failure, Event::AttemptFailed(AttemptFailed { kind: said, retrying: false, .. }) if *said == kind)
     );
     assert_eq!(*last, finish(next, FinishChoice::Keep));
     assert_eq!(script.give(finished).last(), Some(&end(outcome, 3)));

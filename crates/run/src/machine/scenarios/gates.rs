@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::Gate;
-use crate::records::event::{Event, FailureKind, GateResult};
+use crate::records::event::{Event, FailureKind, GateFinished, GateResult, GateStarted};
 
 fn gated(gates: Vec<Gate>) -> Policy {
     Policy { gates, ..keep() }
@@ -18,24 +18,24 @@ fn called(gate: usize, baseline: bool) -> String {
 }
 
 fn begins(gate: &str, index: usize, baseline: bool) -> Effect {
-    say(Event::GateStarted {
+    say(Event::GateStarted(GateStarted {
         story: id("1"),
         gate: gate.to_owned(),
         baseline,
         whole: false,
         log: format!("gates/{}.log", called(index, baseline)),
-    })
+    }))
 }
 
 fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
-    say(Event::GateFinished {
+    say(Event::GateFinished(GateFinished {
         story: id("1"),
         gate: gate.to_owned(),
         baseline,
         whole: false,
         result,
         duration_ms: 1500,
-    })
+    }))
 }
 
 fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {

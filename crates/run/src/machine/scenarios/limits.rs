@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::failures::stops;
 use crate::machine::script::*;
 use crate::machine::*;
-use crate::records::event::{Event, FailureKind};
+use crate::records::event::{AttemptStarted, Event, FailureKind};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::AttemptNumber;
@@ -58,7 +58,7 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         script.pass(3600).fire(TimerKind::Wait),
         [start_agent(7, "1", 2, Some(previous))]
     );
-    let started = say(Event::AttemptStarted {
+    let started = say(Event::AttemptStarted(AttemptStarted {
         story: id("1"),
         attempt: AttemptNumber(2),
         max_attempts: 2,
@@ -66,7 +66,7 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         base: None,
         output: Output::Text,
         agent: Some(the_agent()),
-    });
+    }));
     assert_eq!(script.give(agent_started), [started]);
 }
 

@@ -5,7 +5,9 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::OnFinish;
-use crate::records::event::{Event, FailureKind, FinishChoice, Outcome, Request};
+use crate::records::event::{
+    Event, FailureKind, FinishChoice, FinishFailed, Outcome, Request, RunEnded, RunStarted,
+};
 use ralph_plan::change::StoryState;
 
 const SILENT: &str = "the agent ended without a promise";
@@ -334,12 +336,12 @@ fn a_finish_that_is_half_done_can_only_be_carried_through() {
     assert_eq!(
         script.give(broken_off),
         [
-            say(Event::FinishFailed {
+            say(Event::FinishFailed(FinishFailed {
                 choice,
                 reason: "index.lock is held".to_owned(),
                 hint: "end that process".to_owned(),
                 begun: true,
-            }),
+            })),
             say(Event::ChoiceNeeded),
             Effect::AskFinish { ticket: Ticket(8) }
         ]
@@ -362,12 +364,12 @@ fn a_finish_that_fails_leaves_the_choice_open() {
     assert_eq!(
         script.give(step_failed),
         [
-            say(Event::FinishFailed {
+            say(Event::FinishFailed(FinishFailed {
                 choice,
                 reason: "could not write: disk full".to_owned(),
                 hint: "free some space".to_owned(),
                 begun: false,
-            }),
+            })),
             say(Event::ChoiceNeeded),
             Effect::AskFinish { ticket: Ticket(8) }
         ]
@@ -393,7 +395,10 @@ fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
     let Effect::Announce(first) = &effects[0] else {
         panic!("the run is announced first: {effects:?}");
     };
-    assert!(matches!(**first, Event::RunStarted { resumed: true, .. }));
+    assert!(matches!(
+        **first,
+        Event::RunStarted(RunStarted { resumed: true, .. })
+    ));
     assert_eq!(effects[2], start_agent(8, "1", 2, Some(after(1))));
     // Its only attempt is there again.
     script.give(agent_started);
@@ -434,10 +439,10 @@ fn the_time_between_the_end_and_going_on_is_not_the_runs() {
     };
     assert!(matches!(
         **event,
-        Event::RunEnded {
+        Event::RunEnded(RunEnded {
             duration_ms: 5000,
             ..
-        }
+        })
     ));
 }
 

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::OnFinish;
-use crate::records::event::{Event, FailureKind, FinishChoice, Outcome, Request};
+use crate::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome, Request};
 
 const WHY: &str = "the run was stopped";
 
@@ -194,11 +194,11 @@ fn while_the_user_is_asked_a_stop_keeps_the_branch() {
         [requested(Request::Stop), finish(7, FinishChoice::Keep)]
     );
     assert_eq!(script.stop(), [], "a finish that runs is not disturbed");
-    let kept = say(Event::Finished {
+    let kept = say(Event::Finished(Finished {
         choice: FinishChoice::Keep,
         head: "main".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         changed_files: 7,
-    });
+    }));
     assert_eq!(script.give(finished), [kept, end(Outcome::Stopped, 130)]);
 }

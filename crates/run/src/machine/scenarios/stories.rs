@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::machine::script::*;
 use crate::machine::*;
-use crate::records::event::{Event, FinishChoice, Outcome};
+use crate::records::event::{AttemptStarted, Event, FinishChoice, Outcome, RunStarted};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
@@ -148,9 +148,9 @@ fn a_resumed_run_goes_on_where_it_was() {
     script.give(first_done);
     let effects = script.give(begin_done);
     assert!(matches!(&effects[0], Effect::Announce(event)
-            if matches!(**event, Event::RunStarted { resumed: true, .. })));
+            if matches!(**event, Event::RunStarted(RunStarted { resumed: true, .. }))));
     assert_eq!(effects[2..], [start_agent(3, "2", 4, Some(previous))]);
-    let started = say(Event::AttemptStarted {
+    let started = say(Event::AttemptStarted(AttemptStarted {
         story: id("2"),
         attempt: AttemptNumber(4),
         max_attempts: 6,
@@ -158,7 +158,7 @@ fn a_resumed_run_goes_on_where_it_was() {
         base: None,
         output: Output::Text,
         agent: Some(the_agent()),
-    });
+    }));
     assert_eq!(script.give(agent_started), [started]);
 }
 

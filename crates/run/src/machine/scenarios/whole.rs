@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Gate, When};
-use crate::records::event::{Event, FailureKind, GateResult};
+use crate::records::event::{Event, FailureKind, GateFinished, GateResult, GateStarted};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
 
@@ -42,24 +42,24 @@ fn last_story_done(policy: Policy) -> Script {
 }
 
 fn begins(attempt: u32) -> Effect {
-    say(Event::GateStarted {
+    say(Event::GateStarted(GateStarted {
         story: id("2"),
         gate: "e2e".to_owned(),
         baseline: false,
         whole: true,
         log: format!("gates/2.{attempt}-1-end.log"),
-    })
+    }))
 }
 
 fn ends(result: GateResult) -> Effect {
-    say(Event::GateFinished {
+    say(Event::GateFinished(GateFinished {
         story: id("2"),
         gate: "e2e".to_owned(),
         baseline: false,
         whole: true,
         result,
         duration_ms: 1500,
-    })
+    }))
 }
 
 fn run(ticket: u64, attempt: u32) -> Effect {

@@ -3,41 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::policy::roster::Choice;
-use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, GateResult};
+use crate::records::event::{AttemptFailed, GateResult, StoryCompleted};
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
-use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
-
-/// What a run is about.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Header {
-    /// The run.
-    pub run: RunId,
-    /// The change that is worked through.
-    pub change: String,
-    /// The checkpoint branch.
-    pub branch: String,
-    /// Where the user was.
-    pub original: String,
-    /// The commit that was; none on a branch without one.
-    pub original_commit: Option<String>,
-    /// The agent's name.
-    pub agent: String,
-    /// The model asked for.
-    pub model: Option<String>,
-    /// How often a story may be retried.
-    pub max_retries: u32,
-    /// Names of the gates.
-    pub gates: Vec<String>,
-    /// The run was interrupted and goes on.
-    pub resumed: bool,
-    /// What the run may use.
-    pub budget: BudgetLimits,
-    /// What each of its stories may use.
-    pub story_budget: BudgetLimits,
-}
+use ralph_base::ids::{AttemptNumber, StoryId};
 
 /// One story as far as this run knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +31,10 @@ pub struct StoryProgress {
     pub attempts: Vec<AttemptProgress>,
     /// Every run of a gate for it, in order.
     pub gates: Vec<GateProgress>,
+    /// Its checkpoint commits; one that was done again has several.
+    pub commits: Vec<Commit>,
+    /// A gate at the end opened it again; its commits stay.
+    pub is_reopened: bool,
     /// When work on it first began.
     pub started_at: Option<Timestamp>,
     /// Open tasks when work on it began.
@@ -84,6 +61,8 @@ impl StoryProgress {
             tasks_total: 0,
             attempts: Vec::new(),
             gates: Vec::new(),
+            commits: Vec::new(),
+            is_reopened: false,
             started_at: None,
             open_tasks: 0,
             spent: Duration::ZERO,
@@ -135,20 +114,24 @@ impl StoryProgress {
 pub struct GateProgress {
     /// The gate's name.
     pub name: String,
-    /// The attempt it checks; none where it runs on the checkpoint.
+    /// The attempt it checks; none where it runs on the checkpoint, or judges the whole change.
     pub attempt: Option<AttemptNumber>,
+    /// It judges the whole change, with every story done.
+    pub whole: bool,
     /// When it began.
     pub started_at: Timestamp,
     /// The file its output goes to; empty where it was not recorded.
     pub log: String,
     /// How it ended; none while it runs, or where it was ended on request.
     pub result: Option<GateResult>,
+    /// It failed as it had before.
+    pub was_red_before: bool,
     /// How long it took.
     pub duration: Option<Duration>,
 }
 
 /// Where a story stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum StoryStanding {
     /// It is open and its turn has not come.
     Waiting,
@@ -164,14 +147,7 @@ pub enum StoryStanding {
         reason: String,
     },
     /// Its checkpoint commit is written.
-    Completed {
-        /// The checkpoint commit.
-        commit: String,
-        /// Paths the checkpoint changed.
-        changed_files: usize,
-        /// From the first attempt's start to the commit.
-        duration: Duration,
-    },
+    Completed(StoryCompleted),
     /// The run ended before it was complete.
     Unfinished,
 }
@@ -197,30 +173,21 @@ pub struct AttemptProgress {
     pub usage: Usage,
     /// The prices its cost is computed from; none where the agent tells it.
     pub prices: Option<String>,
+    /// How long it took, where it completed its story and that was recorded at once.
+    pub took: Option<Duration>,
     /// How it stands.
     pub state: AttemptStanding,
 }
 
 /// How an attempt stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AttemptStanding {
     /// It is not decided yet.
     Running,
     /// The story is complete.
     Succeeded,
     /// It failed and is parked.
-    Failed {
-        /// What sort of failure.
-        kind: FailureKind,
-        /// Why.
-        reason: String,
-        /// The name it is parked under.
-        parked: String,
-        /// Paths it had changed.
-        changed_files: usize,
-        /// How long it took.
-        duration: Duration,
-    },
+    Failed(AttemptFailed),
     /// The run ended or was interrupted in the middle of it.
     Interrupted,
 }
@@ -272,51 +239,45 @@ pub enum Doing {
 }
 
 /// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(rename = "WarningReceipt")
+)]
 pub struct Warning {
     /// Stable name of the warning.
     pub code: String,
     /// For people.
     pub message: String,
+    /// The story it came up at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<StoryId>,
 }
 
-/// The last attempt that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastFailure {
-    /// Which attempt, and the name it is parked under.
-    pub attempt: AttemptId,
-    /// What sort of failure.
-    pub kind: FailureKind,
-    /// Why.
-    pub reason: String,
-    /// Paths the attempt had changed.
+impl Warning {
+    /// One line that stands alone: it names the check that found something.
+    pub fn text(&self) -> String {
+        match self.code.strip_prefix("tamper_") {
+            Some(check) => format!("{check}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// One checkpoint commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    any(test, feature = "testing"),
+    derive(schemars::JsonSchema),
+    schemars(rename = "CommitReceipt")
+)]
+pub struct Commit {
+    /// Its id.
+    pub id: String,
+    /// Paths it changed.
     pub changed_files: usize,
-}
-
-/// A finish that did not work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishFailure {
-    /// What was tried.
-    pub choice: FinishChoice,
-    /// What happened.
-    pub reason: String,
-    /// What to do next.
-    pub hint: String,
-    /// It is under way, and only it can be carried through.
-    pub begun: bool,
-}
-
-/// What became of the branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finish {
-    /// What was done.
-    pub choice: FinishChoice,
-    /// The branch HEAD is on now, or a commit.
-    pub head: String,
-    /// Paths that differ from where the run began.
-    pub changed_files: usize,
-}
-
-pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+    /// The story was done again after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
 }

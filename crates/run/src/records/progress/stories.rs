@@ -5,9 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    AttemptProgress, AttemptStanding, Doing, GateProgress, Progress, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, Progress, StoryProgress,
+    StoryStanding,
 };
-use crate::records::event::{Event, GateResult, Record, StoryOutline};
+use crate::records::event::{
+    GateFinished, GateResult, GateStarted, StoryCompleted, StoryOutline, StoryStarted,
+};
+use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::StoryState;
@@ -39,38 +43,30 @@ impl Progress {
         self.stories.append(&mut known);
     }
 
-    pub(super) fn on_story(&mut self, record: &Record) {
-        match &record.event {
-            Event::StoryStarted {
-                story,
-                title,
-                position,
-                total,
-                open_tasks,
-            } => {
-                self.stories_total = *total;
-                self.doing = Doing::Between;
-                let progress = self.take_up(story, title, Some(*position));
-                progress.state = StoryStanding::Running;
-                progress.open_tasks = *open_tasks;
-                progress.started_at.get_or_insert(record.at);
-                progress.since = Some(record.at);
-            }
-            Event::StorySkipped {
-                story,
-                title,
-                reason,
-            } => {
-                self.skipping = false;
-                self.doing = Doing::Between;
-                self.notes.story_over(story);
-                let progress = self.take_up(story, title, None);
-                if progress.state != StoryStanding::Deferred {
-                    let reason = reason.clone();
-                    progress.rest(record.at, StoryStanding::Skipped { reason });
-                }
-            }
-            _ => {}
+    pub(super) fn on_story_started(&mut self, started: &StoryStarted, at: Timestamp) {
+        self.stories_total = started.total;
+        self.doing = Doing::Between;
+        let progress = self.take_up(&started.story, &started.title, Some(started.position));
+        progress.state = StoryStanding::Running;
+        progress.open_tasks = started.open_tasks;
+        progress.started_at.get_or_insert(at);
+        progress.since = Some(at);
+    }
+
+    pub(super) fn on_story_skipped(
+        &mut self,
+        story: &StoryId,
+        title: &str,
+        reason: &str,
+        at: Timestamp,
+    ) {
+        self.skipping = false;
+        self.doing = Doing::Between;
+        self.notes.story_over(story);
+        let progress = self.take_up(story, title, None);
+        if progress.state != StoryStanding::Deferred {
+            let reason = reason.to_owned();
+            progress.rest(at, StoryStanding::Skipped { reason });
         }
     }
 
@@ -95,100 +91,71 @@ impl Progress {
         story
     }
 
-    pub(super) fn on_gate(&mut self, record: &Record) {
-        match &record.event {
-            Event::GateStarted {
-                story,
-                gate,
-                baseline,
-                whole,
-                log,
-            } => {
-                self.doing = Doing::Gate {
-                    story: story.clone(),
-                    gate: gate.clone(),
-                    baseline: *baseline,
-                    since: record.at,
-                };
-                let Some(progress) = self.story_mut(story) else {
-                    return;
-                };
-                let last = progress.attempts.last().map(|attempt| attempt.number);
-                progress.gates.push(GateProgress {
-                    name: gate.clone(),
-                    attempt: last.filter(|_| !baseline && !whole),
-                    started_at: record.at,
-                    log: log.clone(),
-                    result: None,
-                    duration: None,
-                });
+    pub(super) fn on_gate_started(&mut self, started: &GateStarted, at: Timestamp) {
+        self.judged = Some(started.story.clone());
+        self.doing = Doing::Gate {
+            story: started.story.clone(),
+            gate: started.gate.clone(),
+            baseline: started.baseline,
+            since: at,
+        };
+        let Some(progress) = self.story_mut(&started.story) else {
+            return;
+        };
+        let last = progress.attempts.last().map(|attempt| attempt.number);
+        progress.gates.push(GateProgress {
+            name: started.gate.clone(),
+            attempt: last.filter(|_| !started.baseline && !started.whole),
+            whole: started.whole,
+            started_at: at,
+            log: started.log.clone(),
+            result: None,
+            was_red_before: false,
+            duration: None,
+        });
+    }
+
+    pub(super) fn on_gate_finished(&mut self, finished: &GateFinished) {
+        let gate = &finished.gate;
+        match (finished.baseline, &finished.result) {
+            (true, GateResult::Failed { .. }) => self.red_before.push(gate.clone()),
+            (true, GateResult::Passed) => {}
+            (false, GateResult::Failed { .. }) => {
+                self.red_gates.insert(gate.clone());
             }
-            Event::GateFinished {
-                story,
-                gate,
-                baseline,
-                result,
-                duration_ms,
-                ..
-            } => {
-                match (baseline, result) {
-                    (true, GateResult::Failed { .. }) => self.red_before.push(gate.clone()),
-                    (true, GateResult::Passed) => {}
-                    (false, GateResult::Failed { .. }) => {
-                        self.red_gates.insert(gate.clone());
-                    }
-                    (false, GateResult::Passed) => {
-                        self.red_gates.remove(gate);
-                    }
-                }
-                self.doing = Doing::Between;
-                let progress = self.story_mut(story);
-                if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
-                    gate.result = Some(result.clone());
-                    gate.duration = Some(Duration::from_millis(*duration_ms));
-                }
+            (false, GateResult::Passed) => {
+                self.red_gates.remove(gate);
             }
-            _ => {}
+        }
+        self.doing = Doing::Between;
+        let progress = self.story_mut(&finished.story);
+        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
+            gate.result = Some(finished.result.clone());
+            gate.duration = Some(Duration::from_millis(finished.duration_ms));
         }
     }
 
-    pub(super) fn on_story_completed(&mut self, record: &Record) {
-        let Event::StoryCompleted {
-            story,
-            commit,
-            changed_files,
-            duration_ms,
-            usage,
-            ..
-        } = &record.event
-        else {
-            return;
-        };
+    pub(super) fn on_story_completed(&mut self, completed: &StoryCompleted, at: Timestamp) {
+        let story = &completed.story;
         self.reopened.take_if(|(reopened, _)| reopened == story);
-        self.make_up_usage(story, usage);
+        self.make_up_usage(story, &completed.usage);
         self.settle(AttemptStanding::Succeeded);
         self.doing = Doing::Between;
         self.skipping = false;
         self.notes.story_over(story);
         self.stories_done = (self.stories_done + 1).min(self.stories_total);
-        let completed = StoryStanding::Completed {
-            commit: commit.clone(),
-            changed_files: *changed_files,
-            duration: Duration::from_millis(*duration_ms),
-        };
         if let Some(progress) = self.story_mut(story) {
-            progress.complete(record.at, completed);
+            progress.complete(completed, at);
         }
     }
-}
 
-impl Progress {
     pub(super) fn on_reopened(&mut self, story: &StoryId, reason: &str) {
         self.doing = Doing::Between;
         self.stories_done = self.stories_done.saturating_sub(1);
         self.reopened = Some((story.clone(), reason.to_owned()));
         if let Some(progress) = self.story_mut(story) {
             progress.state = StoryStanding::Unfinished;
+            progress.is_reopened = true;
             progress.tasks_done = 0;
         }
     }
@@ -212,8 +179,26 @@ impl Progress {
 }
 
 impl StoryProgress {
-    fn complete(&mut self, at: Timestamp, completed: StoryStanding) {
-        self.rest(at, completed);
+    fn complete(&mut self, completed: &StoryCompleted, at: Timestamp) {
+        if !std::mem::take(&mut self.is_reopened) {
+            for earlier in &mut self.commits {
+                earlier.superseded = true;
+            }
+        }
+        self.commits.push(Commit {
+            id: completed.commit.clone(),
+            changed_files: completed.changed_files,
+            superseded: false,
+        });
+        // If a later start recorded it, the record does not say when it was done.
+        if let Some(last) = self
+            .attempts
+            .last_mut()
+            .filter(|_| completed.duration_ms > 0)
+        {
+            last.took = Some(between(last.started_at, at));
+        }
+        self.rest(at, StoryStanding::Completed(completed.clone()));
         let done = self.tasks_done + self.open_tasks;
         self.tasks_done = done.min(self.tasks_total);
     }

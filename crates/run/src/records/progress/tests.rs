@@ -4,7 +4,9 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::records::event::{
-    BudgetLimits, FailureKind, FinishChoice, GateResult, StoryOutline, WIRE_VERSION,
+    AttemptFailed, AttemptStarted, BudgetLimits, FailureKind, FinishChoice, FinishFailed, Finished,
+    GateFinished, GateResult, GateStarted, RunEnded, RunStarted, StoryCompleted, StoryOutline,
+    StoryStarted, WIRE_VERSION,
 };
 use crate::settings::TamperCheck;
 use ralph_agents::dialect::Output;
@@ -67,7 +69,11 @@ fn tokens(output_tokens: u64) -> Usage {
 }
 
 fn run_started(resumed: bool) -> Event {
-    Event::RunStarted {
+    Event::RunStarted(start(resumed))
+}
+
+fn start(resumed: bool) -> RunStarted {
+    RunStarted {
         change: "my-feature".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         original: "main".to_owned(),
@@ -87,17 +93,17 @@ fn run_started(resumed: bool) -> Event {
 }
 
 fn story_started() -> Event {
-    Event::StoryStarted {
+    Event::StoryStarted(StoryStarted {
         story: one(),
         title: "First".to_owned(),
         position: 2,
         total: 3,
         open_tasks: 2,
-    }
+    })
 }
 
 fn attempt_started(attempt: u32) -> Event {
-    Event::AttemptStarted {
+    Event::AttemptStarted(AttemptStarted {
         story: one(),
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
@@ -105,7 +111,7 @@ fn attempt_started(attempt: u32) -> Event {
         base: Some("c0".to_owned()),
         output: Output::Text,
         agent: None,
-    }
+    })
 }
 
 fn used(usage: Usage) -> Event {
@@ -117,7 +123,11 @@ fn used(usage: Usage) -> Event {
 }
 
 fn attempt_failed(usage: Usage) -> Event {
-    Event::AttemptFailed {
+    Event::AttemptFailed(failure(usage))
+}
+
+fn failure(usage: Usage) -> AttemptFailed {
+    AttemptFailed {
         story: one(),
         attempt: AttemptNumber(1),
         kind: FailureKind::Failed,
@@ -131,7 +141,11 @@ fn attempt_failed(usage: Usage) -> Event {
 }
 
 fn story_completed() -> Event {
-    Event::StoryCompleted {
+    Event::StoryCompleted(completion())
+}
+
+fn completion() -> StoryCompleted {
+    StoryCompleted {
         story: one(),
         title: "First".to_owned(),
         attempts: 2,
@@ -143,14 +157,14 @@ fn story_completed() -> Event {
 }
 
 fn run_ended(outcome: Outcome) -> Event {
-    Event::RunEnded {
+    Event::RunEnded(RunEnded {
         outcome,
         stories_done: 2,
         stories_total: 3,
         attempts: 2,
         duration_ms: 9000,
         usage: tokens(30),
-    }
+    })
 }
 
 fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> AttemptProgress {
@@ -164,6 +178,7 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         agent: None,
         usage,
         prices: None,
+        took: None,
         state,
     }
 }
@@ -177,35 +192,33 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
     tape.hear(used(tokens(18)));
     tape.hear(story_completed());
     tape.hear(run_ended(Outcome::AllDone));
-    tape.hear(Event::Finished {
+    tape.hear(Event::Finished(Finished {
         choice: FinishChoice::Keep,
         head: "ralph/my-feature".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         changed_files: 4,
-    });
+    }));
     let total = Usage {
         output_tokens: 30,
         cost_usd: Some(1.0),
         ..Usage::default()
     };
-    let failed = AttemptStanding::Failed {
-        kind: FailureKind::Failed,
-        reason: "no database".to_owned(),
-        parked: "1.1".to_owned(),
-        changed_files: 5,
-        duration: Duration::from_secs(1),
-    };
+    let failed = AttemptStanding::Failed(failure(tokens(12)));
     let story = StoryProgress {
         position: Some(2),
-        state: StoryStanding::Completed {
-            commit: "c0ffee".to_owned(),
-            changed_files: 4,
-            duration: Duration::from_secs(9),
-        },
+        state: StoryStanding::Completed(completion()),
         attempts: vec![
             attempt(1, 2, tokens(12), failed),
-            attempt(2, 5, tokens(18), AttemptStanding::Succeeded),
+            AttemptProgress {
+                took: Some(Duration::from_secs(2)),
+                ..attempt(2, 5, tokens(18), AttemptStanding::Succeeded)
+            },
         ],
+        commits: vec![Commit {
+            id: "c0ffee".to_owned(),
+            changed_files: 4,
+            superseded: false,
+        }],
         started_at: Some(clock(1)),
         open_tasks: 2,
         spent: Duration::from_secs(6),
@@ -213,38 +226,19 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
         ..StoryProgress::new(one(), "First".to_owned())
     };
     let want = Progress {
-        header: Some(Header {
-            run: RunId("r1".to_owned()),
-            change: "my-feature".to_owned(),
-            branch: "ralph/my-feature".to_owned(),
-            original: "main".to_owned(),
-            original_commit: Some("c0".to_owned()),
-            agent: "demo".to_owned(),
-            model: None,
-            max_retries: 3,
-            gates: vec!["tests".to_owned()],
-            resumed: false,
-            budget: BudgetLimits::default(),
-            story_budget: BudgetLimits::default(),
-        }),
+        run: Some(RunId("r1".to_owned())),
+        header: Some(start(false)),
         stories_total: 3,
         stories_done: 2,
         stories: vec![story],
         doing: Doing::Ended,
         attempts: 2,
-        last_failure: Some(LastFailure {
-            attempt: AttemptId {
-                story: one(),
-                attempt: AttemptNumber(1),
-            },
-            kind: FailureKind::Failed,
-            reason: "no database".to_owned(),
-            changed_files: 5,
-        }),
+        last_failure: Some(failure(tokens(12))),
         outcome: Some(Outcome::AllDone),
-        finish: Some(Finish {
+        finish: Some(Finished {
             choice: FinishChoice::Keep,
             head: "ralph/my-feature".to_owned(),
+            branch: "ralph/my-feature".to_owned(),
             changed_files: 4,
         }),
         started_at: Some(clock(0)),
@@ -272,7 +266,7 @@ fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
     let mut tape = Tape::working();
     tape.hear(attempt_failed(tokens(12)));
     tape.hear(attempt_started(2));
-    let Event::StoryCompleted {
+    let Event::StoryCompleted(StoryCompleted {
         story,
         title,
         attempts,
@@ -280,7 +274,7 @@ fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
         changed_files,
         duration_ms,
         ..
-    } = story_completed()
+    }) = story_completed()
     else {
         panic!("a story is complete");
     };
@@ -288,7 +282,7 @@ fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
         cost_usd: Some(1.25),
         ..tokens(30)
     };
-    tape.hear(Event::StoryCompleted {
+    tape.hear(Event::StoryCompleted(StoryCompleted {
         story,
         title,
         attempts,
@@ -296,7 +290,7 @@ fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
         changed_files,
         duration_ms,
         usage: total,
-    });
+    }));
     assert_eq!(tape.progress.usage(), total);
     assert_eq!(tape.progress.stories[0].usage(), total);
     let last = Usage {
@@ -315,13 +309,13 @@ fn what_happens_right_now_follows_the_records() {
         since: clock(2),
     };
     assert_eq!(tape.progress.doing, working);
-    tape.hear(Event::GateStarted {
+    tape.hear(Event::GateStarted(GateStarted {
         story: one(),
         gate: "tests".to_owned(),
         baseline: false,
         whole: false,
         log: "gates/1.1-1.log".to_owned(),
-    });
+    }));
     let gate = Doing::Gate {
         story: one(),
         gate: "tests".to_owned(),
@@ -329,14 +323,14 @@ fn what_happens_right_now_follows_the_records() {
         since: clock(3),
     };
     assert_eq!(tape.progress.doing, gate);
-    tape.hear(Event::GateFinished {
+    tape.hear(Event::GateFinished(GateFinished {
         story: one(),
         gate: "tests".to_owned(),
         baseline: false,
         whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
-    });
+    }));
     assert_eq!(tape.progress.doing, Doing::Between);
     let (reason, until) = ("usage limit".to_owned(), clock(90));
     tape.hear(Event::Waiting {
@@ -407,10 +401,12 @@ fn warnings_skips_and_requests_are_kept() {
             Warning {
                 code: "deferred".to_owned(),
                 message: "story `1` is skipped".to_owned(),
+                story: None,
             },
             Warning {
                 code: "tamper_tests".to_owned(),
-                message: "tests: a test is gone".to_owned(),
+                message: "a test is gone".to_owned(),
+                story: Some(one()),
             },
         ],
         stories: vec![StoryProgress {
@@ -427,6 +423,8 @@ fn warnings_skips_and_requests_are_kept() {
         ..Progress::default()
     };
     assert_eq!(tape.progress, want);
+    let tampered = tape.progress.warnings[1].text();
+    assert_eq!(tampered, "tests: a test is gone");
 }
 
 /// A run of three stories: the first done before, the other two open.
@@ -438,7 +436,7 @@ fn laid_out(resumed: bool) -> Event {
         tasks_done,
         tasks_total: 3,
     };
-    let Event::RunStarted {
+    let Event::RunStarted(RunStarted {
         change,
         branch,
         original,
@@ -451,11 +449,11 @@ fn laid_out(resumed: bool) -> Event {
         gates,
         budget,
         ..
-    } = run_started(resumed)
+    }) = run_started(resumed)
     else {
         panic!("a run starts");
     };
-    Event::RunStarted {
+    Event::RunStarted(RunStarted {
         change,
         branch,
         original,
@@ -475,7 +473,7 @@ fn laid_out(resumed: bool) -> Event {
         budget,
         story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
-    }
+    })
 }
 
 fn standings(tape: &Tape) -> Vec<(&str, &StoryStanding)> {
@@ -523,12 +521,14 @@ fn a_story_knows_its_gates_and_where_they_wrote() {
     let mut tape = Tape::new();
     tape.hear(laid_out(false));
     tape.hear(story_started());
-    let gate = |baseline, log: &str| Event::GateStarted {
-        story: one(),
-        gate: "tests".to_owned(),
-        baseline,
-        whole: false,
-        log: log.to_owned(),
+    let gate = |baseline, log: &str| {
+        Event::GateStarted(GateStarted {
+            story: one(),
+            gate: "tests".to_owned(),
+            baseline,
+            whole: false,
+            log: log.to_owned(),
+        })
     };
     tape.hear(gate(true, "a.log"));
     tape.hear(gate_passed(true));
@@ -559,14 +559,14 @@ fn a_story_knows_its_gates_and_where_they_wrote() {
 }
 
 fn gate_passed(baseline: bool) -> Event {
-    Event::GateFinished {
+    Event::GateFinished(GateFinished {
         story: one(),
         gate: "tests".to_owned(),
         baseline,
         whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
-    }
+    })
 }
 
 #[test]
@@ -580,19 +580,19 @@ fn the_time_left_is_guessed_from_the_stories_of_this_run() {
     tape.hear(story_completed());
     let left = |tape: &Tape, at| tape.progress.estimate(clock(at)).map(|it| it.as_secs());
     assert_eq!(left(&tape, 110), Some(100), "one story is left");
-    let Event::StoryStarted {
+    let Event::StoryStarted(StoryStarted {
         total, open_tasks, ..
-    } = story_started()
+    }) = story_started()
     else {
         panic!("a story starts");
     };
-    tape.hear(Event::StoryStarted {
+    tape.hear(Event::StoryStarted(StoryStarted {
         story: StoryId("2".to_owned()),
         title: "Second".to_owned(),
         position: 3,
         total,
         open_tasks,
-    });
+    }));
     assert_eq!(left(&tape, 132), Some(70));
     assert_eq!(left(&tape, 900), Some(0), "longer than the first one took");
     tape.hear(run_ended(Outcome::AllDone));
@@ -634,25 +634,25 @@ fn a_finish_that_failed_is_forgotten_when_one_works() {
     let mut tape = Tape::working();
     tape.hear(run_ended(Outcome::Stopped));
     let choice = FinishChoice::Cleanup;
-    tape.hear(Event::FinishFailed {
+    tape.hear(Event::FinishFailed(FinishFailed {
         choice,
         reason: "disk full".to_owned(),
         hint: "free some space".to_owned(),
         begun: false,
-    });
-    let failure = FinishFailure {
+    }));
+    let failure = FinishFailed {
         choice,
         reason: "disk full".to_owned(),
         hint: "free some space".to_owned(),
         begun: false,
     };
     assert_eq!(tape.progress.finish_failure, Some(failure));
-    tape.hear(Event::Finished {
+    tape.hear(Event::Finished(Finished {
         choice,
         head: "main".to_owned(),
         branch: "ralph/my-feature".to_owned(),
         changed_files: 4,
-    });
+    }));
     assert_eq!(tape.progress.finish_failure, None);
 }
 

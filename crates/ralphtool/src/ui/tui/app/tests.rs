@@ -17,7 +17,7 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
 use ralph_run::records::event::Request as TrustPrompt;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
 use ralph_run::settings::{AgentList, PartialSettings, Sourced};
 
 /// An app with the list of changes in front.
@@ -366,12 +366,12 @@ fn leaving_waits_no_more_where_the_branch_could_not_be_kept() {
     stage.keys("q");
     stage.hear(
         1,
-        Event::FinishFailed {
+        Event::FinishFailed(FinishFailed {
             choice: FinishChoice::Keep,
             reason: "disk full".to_owned(),
             hint: "free some space".to_owned(),
             begun: false,
-        },
+        }),
     );
     stage.take_asked();
     assert_eq!(stage.app.screen, Screen::Completion);
@@ -425,12 +425,12 @@ fn a_choice_that_did_not_work_is_open_again() {
     let choice = FinishChoice::Cleanup;
     stage.hear(
         1,
-        Event::FinishFailed {
+        Event::FinishFailed(FinishFailed {
             choice,
             reason,
             hint,
             begun: false,
-        },
+        }),
     );
     let text = stage.text();
     assert!(text.contains("✗ disk full") && text.contains("→ free some space"));

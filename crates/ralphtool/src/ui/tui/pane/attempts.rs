@@ -40,9 +40,11 @@ fn of(
     let (mark, what, style) = match &attempt.state {
         AttemptStanding::Running => ("●", "at work".to_owned(), palette.active()),
         AttemptStanding::Succeeded => ("✓", "done".to_owned(), palette.good()),
-        AttemptStanding::Failed { kind, .. } => {
-            ("✗", words::failure(*kind).to_owned(), bad(*kind, palette))
-        }
+        AttemptStanding::Failed(it) => (
+            "✗",
+            words::failure(it.kind).to_owned(),
+            bad(it.kind, palette),
+        ),
         AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), palette.warn()),
     };
     let mut facts = Vec::new();
@@ -56,15 +58,10 @@ fn of(
     }
     match &attempt.state {
         AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),
-        AttemptStanding::Failed {
-            changed_files,
-            duration,
-            parked,
-            ..
-        } => {
-            facts.push(words::elapsed(words::millis(*duration)));
-            facts.push(Count(*changed_files, Noun::File).to_string());
-            facts.push(format!("parked as {parked}"));
+        AttemptStanding::Failed(it) => {
+            facts.push(words::elapsed(it.duration_ms));
+            facts.push(Count(it.changed_files, Noun::File).to_string());
+            facts.push(format!("parked as {}", it.parked));
         }
         AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}
     }
@@ -79,8 +76,8 @@ fn of(
         let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
-    if let AttemptStanding::Failed { reason, .. } = &attempt.state {
-        for line in clean_lines(reason) {
+    if let AttemptStanding::Failed(it) = &attempt.state {
+        for line in clean_lines(&it.reason) {
             lines.extend(wrap::wrap(&Line::from(format!("  {line}")), columns, 2));
         }
         let hint = Span::styled("  Enter shows what it had changed", palette.dim());

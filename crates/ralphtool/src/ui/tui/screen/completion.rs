@@ -17,8 +17,8 @@ use crate::ui::tui::step::Step;
 use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::machine::UserCommand;
-use ralph_run::records::event::{FinishChoice, Outcome};
-use ralph_run::records::progress::{Header, Progress};
+use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
 
 /// How many lines of the last reason are shown.
@@ -280,7 +280,12 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
     lines
 }
 
-fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette) -> Line<'static> {
+fn choice_line(
+    choice: Choice,
+    selected: bool,
+    header: &RunStarted,
+    palette: Palette,
+) -> Line<'static> {
     let (branch, original) = (clean(&header.branch), clean(&header.original));
     let (key, text) = match choice {
         Choice::Cleanup => (

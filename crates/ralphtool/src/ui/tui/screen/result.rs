@@ -213,7 +213,7 @@ fn receipt(progress: &Progress, columns: usize, palette: Palette) -> Vec<PaneLin
     let total = wrap::styled(total, palette.strong());
     lines.extend(PaneLine::wrapped(item, &total, columns));
     for warning in &progress.warnings {
-        let text = format!("! {}", clean(&warning.message));
+        let text = format!("! {}", clean(&warning.text()));
         let line = wrap::styled(text, palette.warn());
         lines.extend(PaneLine::wrapped(item, &line, columns));
     }
@@ -245,8 +245,12 @@ fn story_receipt(
     let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
     lines.extend(wrap::wrap(&facts, columns, 2));
     for attempt in &story.attempts {
-        if let AttemptStanding::Failed { kind, .. } = &attempt.state {
-            let text = format!("  attempt {}: {}", attempt.number, words::failure(*kind));
+        if let AttemptStanding::Failed(failed) = &attempt.state {
+            let text = format!(
+                "  attempt {}: {}",
+                attempt.number,
+                words::failure(failed.kind)
+            );
             lines.push(wrap::styled(text, palette.dim()));
         }
     }

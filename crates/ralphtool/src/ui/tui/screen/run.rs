@@ -211,8 +211,8 @@ impl Run {
         };
         match (&attempt.state, &story.state, attempt.base.clone()) {
             (AttemptStanding::Failed { .. } | AttemptStanding::Interrupted, _, _) => Some(parked()),
-            (AttemptStanding::Succeeded, StoryStanding::Completed { commit, .. }, Some(from)) => {
-                let to = commit.clone();
+            (AttemptStanding::Succeeded, StoryStanding::Completed(it), Some(from)) => {
+                let to = it.commit.clone();
                 Some(DiffId::Between { from, to })
             }
             // The record of a run that was killed ends in the middle of an attempt.

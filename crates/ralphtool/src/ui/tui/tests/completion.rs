@@ -6,7 +6,7 @@ use super::stage::Stage;
 use super::story::over;
 use crate::ui::plain::script::id;
 use crate::ui::tui::message::{ErrorText, Msg, RunOver};
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, Outcome};
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
 
 super::scenes!(
     "completion",
@@ -99,14 +99,14 @@ fn finish_failed(stage: &mut Stage) {
     returning(stage);
     stage.hear(
         1,
-        Event::FinishFailed {
+        Event::FinishFailed(FinishFailed {
             choice: FinishChoice::Cleanup,
             reason: "could not return to `main`: `src/client.rs` was changed there meanwhile"
                 .to_owned(),
             hint: "commit or stash what is on `main`, then try again; the branch has everything"
                 .to_owned(),
             begun: false,
-        },
+        }),
     );
 }
 

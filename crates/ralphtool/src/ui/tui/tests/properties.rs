@@ -14,7 +14,9 @@ use crate::ui::tui::app::{Home, Screen};
 use crate::ui::tui::message::{self, ErrorText, Msg, RunOver, Wheel};
 use crate::ui::tui::text_pane::GUTTER;
 use crate::ui::tui::wrap;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
+use ralph_run::records::event::{
+    Event, FailureKind, FinishChoice, FinishFailed, GateResult, Outcome, Request,
+};
 
 /// Something that happens.
 #[derive(Debug, Clone)]
@@ -124,12 +126,12 @@ fn records() -> Vec<Event> {
             title: String::new(),
             reason: String::new(),
         },
-        Event::FinishFailed {
+        Event::FinishFailed(FinishFailed {
             choice: FinishChoice::Cleanup,
             reason: "no".to_owned(),
             hint: "try".to_owned(),
             begun: false,
-        },
+        }),
     ];
     records.extend(requests.map(|request| Event::Requested { request }));
     records

@@ -8,7 +8,10 @@ use super::story::{at_work, gate_ended, story};
 use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
 use crate::ui::plain::script::id;
 use crate::ui::tui::app::Home;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
+use ralph_run::records::event::{
+    Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryCompleted,
+    StoryStarted,
+};
 
 super::scenes!(
     "run",
@@ -255,14 +258,14 @@ fn checking(stage: &mut Stage) {
 
 fn completed_third() -> Event {
     match completed() {
-        Event::StoryCompleted {
+        Event::StoryCompleted(StoryCompleted {
             attempts,
             commit,
             changed_files,
             duration_ms,
             usage,
             ..
-        } => Event::StoryCompleted {
+        }) => Event::StoryCompleted(StoryCompleted {
             story: id("3"),
             title: "Tell the user".to_owned(),
             attempts,
@@ -270,7 +273,7 @@ fn completed_third() -> Event {
             changed_files,
             duration_ms,
             usage,
-        },
+        }),
         other => other,
     }
 }
@@ -324,7 +327,7 @@ fn exporting(stage: &mut Stage) {
 
 fn many_stories(stage: &mut Stage) {
     stage.at_home(Home::Run);
-    let Event::RunStarted {
+    let Event::RunStarted(RunStarted {
         change,
         branch,
         original,
@@ -336,7 +339,7 @@ fn many_stories(stage: &mut Stage) {
         resumed,
         stories,
         ..
-    } = super::story::started()
+    }) = super::story::started()
     else {
         return;
     };
@@ -349,7 +352,7 @@ fn many_stories(stage: &mut Stage) {
     stage
         .hear(
             0,
-            Event::RunStarted {
+            Event::RunStarted(RunStarted {
                 change,
                 branch,
                 original,
@@ -365,17 +368,17 @@ fn many_stories(stage: &mut Stage) {
                 budget: ralph_run::records::event::BudgetLimits::default(),
                 story_budget: ralph_run::records::event::BudgetLimits::default(),
                 fallback: Vec::new(),
-            },
+            }),
         )
         .hear(
             1,
-            Event::StoryStarted {
+            Event::StoryStarted(StoryStarted {
                 story: id("62"),
                 title: "Story with the number 62".to_owned(),
                 position: 62,
                 total: 70,
                 open_tasks: 3,
-            },
+            }),
         )
         .hear(1, attempt("62", 1))
         .hear(1, speaks("62", 1, "Reading."))

@@ -10,7 +10,9 @@ use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
-    BudgetLimits, Event, FailureKind, FinishChoice, GateResult, Outcome, StoryOutline,
+    AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, Finished,
+    GateFinished, GateResult, GateStarted, Outcome, RunEnded, RunStarted, StoryCompleted,
+    StoryOutline, StoryStarted,
 };
 
 /// The folder of an attempt.
@@ -43,7 +45,7 @@ pub(in crate::ui::tui) fn started() -> Event {
 }
 
 fn started_with(stories_done: usize, second: StoryState) -> Event {
-    Event::RunStarted {
+    Event::RunStarted(RunStarted {
         change: "add-retry".to_owned(),
         branch: "ralph/add-retry".to_owned(),
         original: "main".to_owned(),
@@ -69,7 +71,7 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
         },
         story_budget: BudgetLimits::default(),
         fallback: Vec::new(),
-    }
+    })
 }
 
 /// The run goes on after its second story.
@@ -79,18 +81,18 @@ pub(in crate::ui::tui) fn started_again() -> Event {
 
 /// Work on a story begins.
 pub(in crate::ui::tui) fn story(place: usize) -> Event {
-    Event::StoryStarted {
+    Event::StoryStarted(StoryStarted {
         story: id(&place.to_string()),
         title: TITLES[place - 1].to_owned(),
         position: place,
         total: 5,
         open_tasks: 4,
-    }
+    })
 }
 
 /// An attempt begins.
 pub(in crate::ui::tui) fn attempt(story: &str, attempt: u32) -> Event {
-    Event::AttemptStarted {
+    Event::AttemptStarted(AttemptStarted {
         story: id(story),
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
@@ -101,7 +103,7 @@ pub(in crate::ui::tui) fn attempt(story: &str, attempt: u32) -> Event {
             agent: "claude".to_owned(),
             model: Some("opus".to_owned()),
         }),
-    }
+    })
 }
 
 /// An attempt fails.
@@ -111,7 +113,7 @@ pub(in crate::ui::tui) fn failed(
     kind: FailureKind,
     reason: &str,
 ) -> Event {
-    Event::AttemptFailed {
+    Event::AttemptFailed(AttemptFailed {
         story: id(story),
         attempt: AttemptNumber(attempt),
         kind,
@@ -121,7 +123,7 @@ pub(in crate::ui::tui) fn failed(
         retrying: attempt < 4,
         duration_ms: 192_000,
         usage: usage(45_000, 0.42),
-    }
+    })
 }
 
 /// The agent says or does something.
@@ -141,13 +143,13 @@ pub(in crate::ui::tui) fn speaks(story: &str, attempt: u32, text: &str) -> Event
 
 /// A gate begins.
 pub(in crate::ui::tui) fn gate(story: &str, name: &str, log: &str, baseline: bool) -> Event {
-    Event::GateStarted {
+    Event::GateStarted(GateStarted {
         story: id(story),
         gate: name.to_owned(),
         baseline,
         whole: false,
         log: format!("/state/gates/{log}.log"),
-    }
+    })
 }
 
 /// A gate ends.
@@ -157,14 +159,14 @@ pub(in crate::ui::tui) fn gate_ended(
     baseline: bool,
     result: GateResult,
 ) -> Event {
-    Event::GateFinished {
+    Event::GateFinished(GateFinished {
         story: id(story),
         gate: name.to_owned(),
         baseline,
         whole: false,
         result,
         duration_ms: 12_400,
-    }
+    })
 }
 
 /// A gate that is red.
@@ -177,7 +179,7 @@ pub(in crate::ui::tui) fn red() -> GateResult {
 
 /// The second story is complete.
 pub(in crate::ui::tui) fn completed() -> Event {
-    Event::StoryCompleted {
+    Event::StoryCompleted(StoryCompleted {
         story: id("2"),
         title: TITLES[1].to_owned(),
         attempts: 3,
@@ -185,19 +187,19 @@ pub(in crate::ui::tui) fn completed() -> Event {
         changed_files: 4,
         duration_ms: 700_000,
         usage: usage(145_000, 1.3),
-    }
+    })
 }
 
 /// The run ends.
 pub(in crate::ui::tui) fn ended(outcome: Outcome, stories_done: usize) -> Event {
-    Event::RunEnded {
+    Event::RunEnded(RunEnded {
         outcome,
         stories_done,
         stories_total: 5,
         attempts: 4,
         duration_ms: 1_500_000,
         usage: usage(190_000, 1.72),
-    }
+    })
 }
 
 /// The branch is cleaned up or kept.
@@ -206,12 +208,12 @@ pub(in crate::ui::tui) fn finished(choice: FinishChoice) -> Event {
         FinishChoice::Keep => "ralph/add-retry",
         FinishChoice::Cleanup | FinishChoice::Abandon => "main",
     };
-    Event::Finished {
+    Event::Finished(Finished {
         choice,
         head: head.to_owned(),
         branch: "ralph/add-retry".to_owned(),
         changed_files: 9,
-    }
+    })
 }
 
 /// A run whose first story is complete, at its third attempt.

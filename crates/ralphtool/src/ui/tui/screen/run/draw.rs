@@ -15,8 +15,8 @@ use crate::ui::tui::text_pane::GUTTER;
 use crate::ui::tui::{gauge, tabs, wrap};
 use crate::ui::words::{self, Count, Noun};
 use ralph_agents::agent_event::AgentEvent;
-use ralph_run::records::event::Request;
-use ralph_run::records::progress::{Doing, Header};
+use ralph_run::records::event::{Request, RunStarted};
+use ralph_run::records::progress::Doing;
 
 /// Below this width the stories are above the pane.
 const SIDE_BY_SIDE: u16 = 60;
@@ -141,7 +141,7 @@ impl Run {
     }
 
     /// What was used of what may be; what matters least is left out where there is no room.
-    fn spending(&self, header: &Header, room: usize) -> Line<'static> {
+    fn spending(&self, header: &RunStarted, room: usize) -> Line<'static> {
         let usage = self.progress.usage();
         let mut parts = Vec::new();
         match (usage.cost_usd, header.budget.usd) {
@@ -340,7 +340,7 @@ impl Run {
     }
 }
 
-fn title(header: &Header, palette: Palette) -> Line<'static> {
+fn title(header: &RunStarted, palette: Palette) -> Line<'static> {
     let branches = format!("  {} ← {}", clean(&header.branch), clean(&header.original));
     let model = header.model.as_deref();
     let model = model.map(|model| format!(" ({})", clean(model)));
