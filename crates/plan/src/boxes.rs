@@ -36,7 +36,7 @@ pub struct ForeignBox {
     pub story: StoryId,
     /// The task.
     pub task: String,
-    /// The edit that puts it back.
+    /// The edit that restores it.
     pub edit: BoxEdit,
 }
 

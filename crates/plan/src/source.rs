@@ -82,7 +82,7 @@ pub fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck, Sourc
     Ok(formats::check(before, &after, story))
 }
 
-/// Puts back the boxes of other stories that an attempt changed; returns their tasks.
+/// Restores the boxes of other stories that an attempt changed; returns their tasks.
 pub fn put_back_foreign(check: &StoryCheck) -> Result<Vec<String>, SourceError> {
     write_edits(check.foreign.iter().map(|foreign| &foreign.edit))?;
     let tasks = check.foreign.iter().map(|foreign| foreign.task.clone());
