@@ -1,4 +1,4 @@
-//! An agent's stream as a list of entries to look at: what is worth a place in the list, and how
+//! An agent's stream as a list of entries to show: what is worth a place in the list, and how
 //! lines of plain text become blocks that can be shown as markdown.
 //!
 //! Where an entry begins and ends depends on the lines alone, not on when they arrived.

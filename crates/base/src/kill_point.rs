@@ -1,4 +1,4 @@
-//! The seam of the kill tests: in a debug build this program can be told to end itself with
+//! For the kill tests: a debug build of this program can be made to end itself with
 //! SIGKILL at the n-th point where the state on disk changes. A release build has no such points.
 //!
 //! `RALPHTOOL_KILL_AT=N` names the point, `RALPHTOOL_KILL_LOG=FILE` lists the points passed. With

@@ -29,7 +29,7 @@ pub fn started() -> SystemTime {
     *STARTED.get_or_init(SystemTime::now)
 }
 
-/// How many threads can work at once. Asked once: the system has to read several files to tell.
+/// How many threads can work at once. Asked once: the system has to read several files for it.
 pub fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
@@ -78,7 +78,7 @@ fn mount(path: &std::path::Path) -> Option<u64> {
 }
 
 /// Names the time in which what is written to these folders can be read again, synced or not. None
-/// where the system cannot tell.
+/// where the system does not say.
 #[cfg(not(target_os = "linux"))]
 pub fn uptime(_folders: &[PathBuf]) -> Option<String> {
     None

@@ -15,8 +15,8 @@ pub fn is_temporary(path: &[u8]) -> bool {
     writer_of(path).is_some()
 }
 
-/// Moves halves of files aside that a process was writing into a folder when it died. To be called
-/// with the repository locked: no other process of this program writes there then.
+/// Moves unfinished files out of a folder that a process was writing when it died. To be called with
+/// the repository locked: no other process of this program writes there then.
 pub fn clear_halves(folder: &Path, trash: &Path) -> Result<(), FileError> {
     let Ok(listing) = fs::read_dir(folder) else {
         return Ok(());

@@ -10,11 +10,9 @@ use crate::change::{Change, Story, TaskFile};
 use crate::tasks::{Task, TaskState, read_tasks};
 use ralph_base::ids::StoryId;
 
-/// What an attempt did to the boxes of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an attempt at a story did to the boxes of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoryCheck {
-    /// The story that was worked on.
-    pub story: StoryId,
     /// Tasks of the story that are not in the files any more.
     pub missing: Vec<String>,
     /// Tasks of the story that are not ticked.
@@ -36,7 +34,7 @@ pub struct ForeignBox {
     pub story: StoryId,
     /// The task.
     pub task: String,
-    /// The edit that puts it back.
+    /// The edit that restores it.
     pub edit: BoxEdit,
 }
 
@@ -85,7 +83,7 @@ pub(crate) fn check_boxes(
 ) -> StoryCheck {
     let (old, new) = (places(&before.stories), places(after.stories));
     let pairs = pair_up(&old, &new);
-    let mut found = StoryCheck::of(story);
+    let mut found = StoryCheck::default();
     for (place, partner) in old.iter().zip(&pairs) {
         let now = partner.map(|index| &new[index]);
         if place.story == story {
@@ -133,19 +131,6 @@ pub(crate) fn open_boxes(change: &Change, story: &StoryId) -> Vec<BoxEdit> {
 }
 
 impl StoryCheck {
-    /// Nothing found yet.
-    pub(crate) fn of(story: &StoryId) -> Self {
-        Self {
-            story: story.clone(),
-            missing: Vec::new(),
-            still_open: Vec::new(),
-            set_aside: Vec::new(),
-            foreign: Vec::new(),
-            foreign_missing: Vec::new(),
-            ticks: Vec::new(),
-        }
-    }
-
     fn own(&mut self, was: &Place<'_>, now: Option<&Place<'_>>, after: &[TaskFile], tick: &[u8]) {
         if !was.task.is_work() {
             return;

@@ -94,7 +94,7 @@ pub struct Story {
     pub section: String,
     /// Whether there is something left to do.
     pub state: StoryState,
-    /// Which of the change's task files it stands in.
+    /// Which of the change's task files it is in.
     pub file: usize,
 }
 
@@ -153,7 +153,7 @@ pub struct Scenario {
     pub text: String,
 }
 
-/// Something the user should know; the work goes on.
+/// Something the user should know; it stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Stable name of the warning.

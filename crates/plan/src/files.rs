@@ -137,6 +137,12 @@ pub(crate) fn inner_path(folder: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
+/// The name of a file without its ending.
+pub(crate) fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
 /// A path as it is shown to a user who is in a folder.
 pub(crate) fn shown_from(folder: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(folder).unwrap_or(path).to_owned()

@@ -82,33 +82,26 @@ pub fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck, Sourc
     Ok(formats::check(before, &after, story))
 }
 
-/// Puts back the boxes of other stories that an attempt changed; returns their tasks.
+/// Restores the boxes of other stories that an attempt changed; returns their tasks.
 pub fn put_back_foreign(check: &StoryCheck) -> Result<Vec<String>, SourceError> {
-    let edits: Vec<&BoxEdit> = check.foreign.iter().map(|foreign| &foreign.edit).collect();
-    write_edits(&edits)?;
-    Ok(check
-        .foreign
-        .iter()
-        .map(|foreign| foreign.task.clone())
-        .collect())
+    write_edits(check.foreign.iter().map(|foreign| &foreign.edit))?;
+    let tasks = check.foreign.iter().map(|foreign| foreign.task.clone());
+    Ok(tasks.collect())
 }
 
 /// Ticks what an attempt left open in its story; returns the tasks ticked.
 pub fn tick_story(before: &Change, story: &StoryId) -> Result<Vec<String>, SourceError> {
     let check = check_story(before, story)?;
-    let edits: Vec<&BoxEdit> = check.ticks.iter().collect();
-    write_edits(&edits)?;
+    write_edits(&check.ticks)?;
     Ok(check.still_open)
 }
 
 /// Opens every box of a story that is ticked.
 pub fn open_story(change: &Change, story: &StoryId) -> Result<(), SourceError> {
-    let edits = formats::open(change, story);
-    let edits: Vec<&BoxEdit> = edits.iter().collect();
-    write_edits(&edits)
+    write_edits(&formats::open(change, story))
 }
 
-fn write_edits(edits: &[&BoxEdit]) -> Result<(), SourceError> {
+fn write_edits<'a>(edits: impl IntoIterator<Item = &'a BoxEdit>) -> Result<(), SourceError> {
     let mut by_path: BTreeMap<&Path, Vec<&BoxEdit>> = BTreeMap::new();
     for edit in edits {
         by_path.entry(&edit.path).or_default().push(edit);

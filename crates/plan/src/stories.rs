@@ -5,8 +5,10 @@
 //! tasks in two or more third-level ones, those; without sections the file is one story.
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::change::{Story, StoryState, TaskFile, Warning};
+use crate::files::stem;
 use crate::label::{Label, label};
 use crate::outline::Outline;
 use crate::story_ids::{Candidate, assign};
@@ -249,14 +251,9 @@ fn is_top(task: &Task) -> bool {
 
 fn with_title(mut label: Label, file: &str) -> Label {
     if label.title.is_empty() {
-        stem(file).clone_into(&mut label.title);
+        label.title = stem(Path::new(file));
     }
     label
-}
-
-fn stem(file: &str) -> &str {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Gives every task to its segment; a fenced one outside all of them to the segment before it.

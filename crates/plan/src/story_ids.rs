@@ -11,7 +11,7 @@ use ralph_base::ids::StoryId;
 pub(crate) struct Candidate<'a> {
     /// Its heading.
     pub label: &'a Label,
-    /// The file it stands in.
+    /// The file it is in.
     pub file: &'a str,
 }
 

@@ -178,7 +178,7 @@ fn skip_bullet(text: &str) -> Option<&str> {
     text[digits..].strip_prefix(['.', ')'])
 }
 
-/// Splits `x] text` into what stands in the box and what follows it.
+/// Splits `x] text` into what is in the box and what follows it.
 fn split_mark(text: &str) -> Option<(&str, &str)> {
     let spaced = js::trim_start(text);
     let mut rest = spaced;

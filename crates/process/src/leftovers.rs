@@ -25,7 +25,7 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// Identifies a live process, where the system tells enough.
+    /// Identifies a live process, where the system knows enough.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(pid: Pid) -> Option<Self> {
         let entry = Entry::read(pid.as_raw_nonzero().get())?;
@@ -36,7 +36,7 @@ impl ProcessIdentity {
         })
     }
 
-    /// Identifies a live process, where the system tells enough.
+    /// Identifies a live process, where the system knows enough.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of(_pid: Pid) -> Option<Self> {
         None

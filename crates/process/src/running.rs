@@ -215,7 +215,7 @@ impl RunningProcess {
         self.phase = Phase::Draining(exit);
     }
 
-    /// Asks the process to stop; after `grace` it is killed. `next` goes on to report what it
+    /// Asks the process to stop; after `grace` it is killed. `next` still reports what it
     /// writes and how it ends.
     pub fn request_stop(&mut self, grace: Duration) {
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! The process table, as `/proc` tells it.
+//! The process table, read from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Looks a process up.
     pub(crate) fn read(pid: i32) -> Option<Self> {
-        // Read at once: the kernel does not tell its length before, and there are many.
+        // Read in one call: the kernel does not say its length before, and there are many.
         let mut line = [0; LINE_CAP];
         let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
         let length = file.read(&mut line).ok()?;
@@ -94,7 +94,7 @@ impl Entry {
         if Self::read(self.key.pid).map(|entry| entry.key) != Some(self.key) {
             return;
         }
-        // Whether it worked is seen at the next look at the table.
+        // Whether it worked shows when the table is read again.
         let _ = match handle {
             Ok(handle) => pidfd_send_signal(handle, signal),
             Err(Errno::NOSYS) => kill_process(pid, signal),

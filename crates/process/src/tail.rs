@@ -9,7 +9,7 @@ use crate::lines::LineSplitter;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-/// How much of a file's end is looked at for its last lines.
+/// How much of a file's end is read for its last lines.
 const TAIL_BYTES: u64 = 32 * 1024;
 
 /// Reads what is added to a file, as lines.

@@ -160,7 +160,7 @@ impl Claude {
         stream.fail(self.trouble(message, text(&line["error"]), line));
     }
 
-    /// A rejection alone ends nothing (the agent may go on beyond its plan); it says when the
+    /// A rejection alone ends nothing (the agent may continue beyond its plan); it says when the
     /// limit that follows it will be over.
     fn on_rate_limit(&mut self, limit: &Value) {
         if text(&limit["status"]) == "rejected" {

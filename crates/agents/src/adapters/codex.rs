@@ -119,10 +119,10 @@ impl Parser for Codex {
             "turn.started" => {
                 stream.turn = TurnEnd::Open;
                 stream.forget_promise();
-                self.goes_on(stream);
+                self.end_wait(stream);
             }
             "turn.completed" => {
-                self.goes_on(stream);
+                self.end_wait(stream);
                 stream.finish(false);
                 stream.set_usage(usage(&line["usage"]));
             }
@@ -165,13 +165,13 @@ impl Codex {
     }
 
     /// What it waited for is over.
-    fn goes_on(&mut self, stream: &mut StreamState) {
+    fn end_wait(&mut self, stream: &mut StreamState) {
         stream.trouble = None;
         self.waits = 0;
     }
 
     fn on_begun(&mut self, item: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
-        self.goes_on(stream);
+        self.end_wait(stream);
         match tool_call(item, &stream.folder) {
             Some(_) if self.calls.iter().any(|id| id == short(&item["id"])) => {}
             Some(call) => {
@@ -192,12 +192,12 @@ impl Codex {
     fn on_item(&mut self, item: &Value, stream: &mut StreamState) -> Result<(), NotUnderstood> {
         match text(&item["type"]) {
             "agent_message" => {
-                self.goes_on(stream);
+                self.end_wait(stream);
                 stream.forget_promise();
                 stream.text(text(&item["text"]));
             }
             "reasoning" => {
-                self.goes_on(stream);
+                self.end_wait(stream);
                 stream.thinking(text(&item["text"]));
             }
             // A warning.

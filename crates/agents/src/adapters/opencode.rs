@@ -176,7 +176,7 @@ fn on_tool(part: &Value, stream: &mut StreamState) {
 fn on_step_end(part: &Value, stream: &mut StreamState) {
     match short(&part["reason"]) {
         "tool-calls" | "unknown" => {}
-        // It may compact the conversation and go on; only a promise is a last word.
+        // It may compact the conversation and continue; only a promise is a last word.
         "stop" if stream.has_promise() => stream.finish(false),
         "stop" => stream.turn = TurnEnd::Ended,
         reason => {

@@ -101,7 +101,7 @@ pub(crate) struct StreamState {
     pub folder: String,
     pub session: Option<String>,
     pub turn: TurnEnd,
-    /// Why the turn cannot go on, as far as it is known.
+    /// Why the turn cannot continue, as far as it is known.
     pub trouble: Option<Trouble>,
     pub usage: Usage,
     promise: PromiseScanner,
@@ -213,7 +213,7 @@ impl StreamState {
         }
     }
 
-    /// The turn cannot go on.
+    /// The turn cannot continue.
     pub(crate) fn fail(&mut self, trouble: Trouble) {
         self.push(trouble.event());
         self.trouble = Some(trouble);

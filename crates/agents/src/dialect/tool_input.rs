@@ -8,8 +8,8 @@ use crate::agent_event::first_chars;
 /// How long a summary is, in characters.
 const SUMMARY_CAP: usize = 160;
 
-/// Argument names, the most telling first, and whether they name a file.
-const TELLING: [(&str, bool); 17] = [
+/// Argument names, those that say most first, and whether they name a file.
+const BY_RANK: [(&str, bool); 17] = [
     ("command", false),
     ("cmd", false),
     ("file_path", true),
@@ -29,10 +29,10 @@ const TELLING: [(&str, bool); 17] = [
     ("tool", false),
 ];
 
-/// One line that says what a call with these arguments does: the most telling one. A file is named
-/// as seen from `folder`.
+/// One line that says what a call with these arguments does: the one that says most. A file is
+/// named as seen from `folder`.
 pub(crate) fn summary(arguments: &Value, folder: &str) -> String {
-    let telling = TELLING.iter().find_map(|(name, is_path)| {
+    let first = BY_RANK.iter().find_map(|(name, is_path)| {
         let argument = short(&arguments[name]);
         let argument = if *is_path {
             inside(argument, folder)
@@ -41,7 +41,7 @@ pub(crate) fn summary(arguments: &Value, folder: &str) -> String {
         };
         (!argument.is_empty()).then(|| one_line(argument))
     });
-    telling.unwrap_or_default()
+    first.unwrap_or_default()
 }
 
 /// A text as one line that is not too long.

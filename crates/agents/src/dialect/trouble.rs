@@ -1,4 +1,4 @@
-//! Why an agent's turn could not go on, in the agent's words and sorted by what follows from it.
+//! Why an agent's turn could not continue: in the agent's words, and sorted by what follows from it.
 
 use jiff::Timestamp;
 
@@ -15,10 +15,10 @@ pub struct Limit {
     pub is_outage: bool,
 }
 
-/// Why a turn could not go on.
+/// Why a turn could not continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It can go on later.
+    /// It can continue later.
     Limit(Limit),
     /// The agent may not work at all: what it said, and what to do about it.
     Auth(String),

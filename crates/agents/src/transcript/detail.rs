@@ -1,4 +1,4 @@
-//! The whole of a tool call or answer, to look at.
+//! The whole of a tool call or answer, as lines to show.
 
 use serde_json::Value;
 

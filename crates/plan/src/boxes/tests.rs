@@ -87,15 +87,7 @@ fn an_untouched_file_leaves_the_story_open_and_nothing_else() {
             ticks: Vec::new(),
             ..check.clone()
         },
-        StoryCheck {
-            story: StoryId("2".to_owned()),
-            missing: Vec::new(),
-            still_open: Vec::new(),
-            set_aside: Vec::new(),
-            foreign: Vec::new(),
-            foreign_missing: Vec::new(),
-            ticks: Vec::new(),
-        }
+        StoryCheck::default()
     );
     let ticked = put_right(PLAN, &check);
     assert_eq!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::change::{Change, Document, SourceKind};
 use crate::error::SourceError;
-use crate::files::{self, unreadable};
+use crate::files::{self, stem, unreadable};
 use crate::label::slug;
 
 /// Reads a file as a change that has no stories yet.
@@ -27,9 +27,4 @@ pub(super) fn name_of(path: &Path) -> String {
 /// A document that is one file and has its name.
 pub(super) fn document(path: &Path) -> Document {
     Document::new(&stem(path), vec![path.to_owned()])
-}
-
-fn stem(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default();
-    stem.to_string_lossy().into_owned()
 }

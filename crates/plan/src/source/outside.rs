@@ -1,5 +1,5 @@
-//! Task files outside the work tree, where no checkpoint reaches: kept before an attempt, put back
-//! when the attempt is undone, by whichever process undoes it.
+//! Task files outside the work tree, where no checkpoint reaches: saved before an attempt, and
+//! restored when the attempt is undone, possibly by another process.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use crate::error::SourceError;
 use crate::files::{self, unwritable};
 use ralph_base::random_name::random_name;
 
-/// Keeps the files in a folder.
+/// Saves the files to a folder.
 pub fn keep_outside(before: &Change, work_tree: &Path, folder: &Path) -> Result<(), SourceError> {
     let is_outside = |path: &Path| {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -33,8 +33,8 @@ pub fn keep_outside(before: &Change, work_tree: &Path, folder: &Path) -> Result<
     Ok(())
 }
 
-/// Keeps the files another folder keeps: in `before` as they are now, in `after` as they are kept
-/// there. Nothing where it keeps none.
+/// Saves the files that are saved in another folder again: to `before` as they are now, to `after` as
+/// they are saved there. Does nothing where none are.
 pub fn keep_outside_again(kept: &Path, before: &Path, after: &Path) -> Result<(), SourceError> {
     let mut present = 0;
     for number in 0.. {
@@ -55,7 +55,7 @@ fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(
     fs::create_dir_all(folder).map_err(unwritable(folder))?;
     for (what, bytes) in [("bytes", bytes), ("path", name)] {
         let path = folder.join(format!("{number}.{what}"));
-        // The attempt it is kept for may begin at once: after an outage these are the bytes.
+        // The attempt may begin at once: after a power cut these are the only good bytes.
         File::create(&path)
             .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
             .map_err(unwritable(&path))?;
@@ -63,7 +63,7 @@ fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(
     Ok(())
 }
 
-/// Puts the files a folder keeps back; what is in their place stays in the folder.
+/// Restores the files that are saved in a folder; what they replace is saved there, too.
 pub fn put_back_outside(folder: &Path) -> Result<(), SourceError> {
     for number in 0.. {
         let kept = |what: &str| folder.join(format!("{number}.{what}"));

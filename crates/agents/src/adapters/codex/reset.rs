@@ -12,7 +12,7 @@ const HALF_A_DAY: SignedDuration = SignedDuration::from_hours(12);
 
 /// The end of the limit, given when the process started and where.
 pub(super) fn reset_in(message: &str, started: &Zoned) -> Option<Timestamp> {
-    // A transcript that is only looked at does not know when and where it was written.
+    // A reader that only shows a transcript does not know when and where it was written.
     if started.timestamp() == Timestamp::UNIX_EPOCH {
         return None;
     }

@@ -18,7 +18,7 @@ pub(in crate::formats) fn check(
     after: &[TaskFile],
     story: &StoryId,
 ) -> StoryCheck {
-    let mut found = StoryCheck::of(story);
+    let mut found = StoryCheck::default();
     for file in after {
         if let Err(problem) = Prd::read(&file.bytes) {
             let what = format!("`{}` cannot be read any more: {problem}", file.label);
@@ -29,44 +29,39 @@ pub(in crate::formats) fn check(
         return found;
     }
     let stories = read_stories(after);
-    find_missing(&mut found, before, &stories);
+    find_missing(&mut found, before, &stories, story);
+    let is_done = |story: &Story| story.state == StoryState::Done;
     for was in &before.stories {
-        let Some(now) = stories.iter().find(|now| now.id == was.id) else {
-            if was.id == *story && found.missing.is_empty() {
-                found.missing.push(was.title.clone());
+        let is_own = was.id == *story;
+        match stories.iter().find(|now| now.id == was.id) {
+            Some(now) if is_own && !is_done(now) => {
+                found.ticks.push(edit(&after[now.file], story, true));
             }
-            continue;
-        };
-        compare(&mut found, was, now, &after[now.file]);
+            Some(now) if !is_own && is_done(was) != is_done(now) => {
+                found.foreign.push(ForeignBox {
+                    story: was.id.clone(),
+                    task: was.title.clone(),
+                    edit: edit(&after[now.file], &was.id, is_done(was)),
+                });
+            }
+            None if is_own && found.missing.is_empty() => found.missing.push(was.title.clone()),
+            _ => {}
+        }
     }
     found
 }
 
 /// Criteria that are gone, or have other words.
-fn find_missing(found: &mut StoryCheck, before: &Change, stories: &[Story]) {
+fn find_missing(found: &mut StoryCheck, before: &Change, stories: &[Story], story: &StoryId) {
     let (old, new) = (places(&before.stories), places(stories));
     let pairs = pair_up(&old, &new);
     for (place, _) in old.iter().zip(pairs).filter(|(_, pair)| pair.is_none()) {
         let raw = place.task.raw.clone();
-        if *place.story == found.story {
+        if place.story == story {
             found.missing.push(raw);
         } else {
             found.foreign_missing.push(raw);
         }
-    }
-}
-
-fn compare(found: &mut StoryCheck, was: &Story, now: &Story, file: &TaskFile) {
-    let is_done = |story: &Story| story.state == StoryState::Done;
-    if was.id == found.story {
-        let tick = (!is_done(now)).then(|| edit(file, &now.id, true));
-        found.ticks.extend(tick);
-    } else if is_done(was) != is_done(now) {
-        found.foreign.push(ForeignBox {
-            story: was.id.clone(),
-            task: was.title.clone(),
-            edit: edit(file, &now.id, is_done(was)),
-        });
     }
 }
 

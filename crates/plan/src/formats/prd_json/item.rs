@@ -33,7 +33,7 @@ pub(super) struct Item<'a> {
     criteria: Vec<String>,
     /// All of it, for an agent.
     section: String,
-    /// Where it stands in the order: the lowest is first.
+    /// Its place in the order: the lowest is first.
     pub(super) rank: f64,
     /// Whether its flag says that it is done.
     pub(super) done: bool,
