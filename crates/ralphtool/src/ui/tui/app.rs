@@ -13,7 +13,6 @@ use ratatui::layout::Rect;
 use super::help::Help;
 use super::keys::{Action, Place};
 use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
-use super::palette::Palette;
 use super::quit::Quit;
 use super::screen::changes::Changes;
 use super::screen::completion::Completion;
@@ -83,7 +82,7 @@ pub(crate) struct Terminal {
 /// The whole of it.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(super) palette: Palette,
+    pub(super) colored: bool,
     pub(super) now: Timestamp,
     pub(super) size: (u16, u16),
     pub(super) screen: Screen,
@@ -117,21 +116,20 @@ pub(crate) struct App {
 impl App {
     /// An app that shows its first screen.
     pub(crate) fn new(home: Home, terminal: Terminal, now: Timestamp) -> Self {
-        let palette = Palette::new(terminal.colored);
         let mode = match home {
             Home::Changes => None,
             Home::Run => Some(RunMode::Live),
             Home::Attach => Some(RunMode::Attached { interrupted: false }),
             Home::Replay => Some(RunMode::Replay),
         };
-        let run = mode.map(|mode| Run::new(palette, terminal.zone.clone(), mode));
+        let run = mode.map(|mode| Run::new(terminal.colored, terminal.zone.clone(), mode));
         let mut app = Self {
             screen: if run.is_some() {
                 Screen::Run
             } else {
                 Screen::Changes
             },
-            palette,
+            colored: terminal.colored,
             now,
             size: terminal.size,
             changes: Changes::default(),
@@ -222,7 +220,6 @@ impl App {
         Help {
             place: self.place(),
             read_only: self.is_read_only(),
-            palette: self.palette,
         }
     }
 
@@ -318,9 +315,9 @@ impl App {
         let area = self.area();
         self.changes.set_size(area.height);
         match (self.screen, &mut self.preview, &mut self.run) {
-            (Screen::Preview, Some(preview), _) => preview.fit(area, self.palette),
+            (Screen::Preview, Some(preview), _) => preview.fit(area, self.colored),
             (Screen::Run, _, Some(run)) => run.fit(area, self.now),
-            (Screen::Result, _, Some(run)) => self.result.fit(area, run, self.palette),
+            (Screen::Result, _, Some(run)) => self.result.fit(area, run),
             _ => {}
         }
     }
@@ -370,7 +367,7 @@ impl App {
         let header = run.progress.header.as_ref();
         if header.is_some_and(|header| header.run != record.run) {
             // The one that was looked at is over, and another has begun.
-            *run = Run::new(self.palette, self.zone.clone(), run.mode);
+            *run = Run::new(self.colored, self.zone.clone(), run.mode);
         }
         run.apply(record);
         match (&record.event, run.mode) {

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget};
 
-use super::palette::Palette;
 use super::wrap;
+use crate::ui::tui::palette::{DIM, KEY, STRONG, border};
 
 /// Borders and a space on either side of the text.
 const FRAME: usize = 4;
@@ -27,45 +27,39 @@ impl Choice {
     ///
     /// It takes at most `columns`. Where there is no room for all of the body, its end is
     /// missing; the keys never are.
-    pub(crate) fn draw(
-        &self,
-        area: Rect,
-        columns: usize,
-        buffer: &mut Buffer,
-        palette: Palette,
-    ) -> Rect {
+    pub(crate) fn draw(&self, area: Rect, columns: usize, buffer: &mut Buffer) -> Rect {
         let room = columns.min(area.width.into()).saturating_sub(FRAME);
         let mut body: Vec<Line<'static>> = Vec::new();
         for line in &self.body {
             body.extend(wrap::wrap(line, room, 0));
         }
-        let keys = self.key_lines(room, palette);
+        let keys = self.key_lines(room);
         let rows = usize::from(area.height).saturating_sub(2);
-        shorten(&mut body, rows.saturating_sub(keys.len() + 1), palette);
+        shorten(&mut body, rows.saturating_sub(keys.len() + 1));
         let mut lines = body;
         if !lines.is_empty() && !keys.is_empty() {
             lines.push(Line::default());
         }
         lines.extend(keys);
-        let title = wrap::styled(format!(" {} ", self.title), palette.strong());
+        let title = wrap::styled(format!(" {} ", self.title), STRONG);
         let title = wrap::cut(&title, room);
         let widest = lines.iter().chain([&title]).map(wrap::width).max();
         let place = centred(area, widest.unwrap_or(0) + FRAME, lines.len() + 2);
         Clear.render(place, buffer);
         let frame = Block::bordered()
             .border_type(BorderType::Rounded)
-            .border_style(palette.border(true))
+            .border_style(border(true))
             .title(title)
             .padding(ratatui::widgets::Padding::horizontal(1));
         Paragraph::new(lines).block(frame).render(place, buffer);
         place
     }
 
-    fn key_lines(&self, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    fn key_lines(&self, columns: usize) -> Vec<Line<'static>> {
         let mut lines: Vec<Line<'static>> = Vec::new();
         for (key, meaning) in &self.keys {
             let answer = Line::from(vec![
-                Span::styled(*key, palette.key()),
+                Span::styled(*key, KEY),
                 Span::raw(format!(" {meaning}")),
             ]);
             match lines.last_mut() {
@@ -81,13 +75,13 @@ impl Choice {
 }
 
 /// Leaves out the end of a body that is too long, and says so.
-fn shorten(body: &mut Vec<Line<'static>>, rows: usize, palette: Palette) {
+fn shorten(body: &mut Vec<Line<'static>>, rows: usize) {
     if body.len() <= rows {
         return;
     }
     body.truncate(rows.saturating_sub(1));
     if rows > 0 {
-        body.push(wrap::styled(wrap::MISSING, palette.dim()));
+        body.push(wrap::styled(wrap::MISSING, DIM));
     }
 }
 
@@ -123,7 +117,7 @@ mod tests {
     fn case(choice: &Choice, (width, height): (u16, u16), columns: usize, want: &[&str]) {
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::with_lines(vec!["x".repeat(width.into()); height.into()]);
-        choice.draw(area, columns, &mut buffer, Palette::new(false));
+        choice.draw(area, columns, &mut buffer);
         let rows: Vec<String> = (0..height)
             .map(|y| {
                 let mut row = String::new();
@@ -181,8 +175,7 @@ mod tests {
             for height in 0..8 {
                 let area = Rect::new(0, 0, width, height);
                 let mut buffer = Buffer::empty(area);
-                let place =
-                    choice(&["漢字 and more"]).draw(area, 60, &mut buffer, Palette::new(true));
+                let place = choice(&["漢字 and more"]).draw(area, 60, &mut buffer);
                 assert_eq!(place.intersection(area), place);
             }
         }

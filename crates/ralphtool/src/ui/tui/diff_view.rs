@@ -6,9 +6,9 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::palette::Palette;
 use super::wrap;
 use crate::ui::text::clean;
+use crate::ui::tui::palette::{ADDED, DIM, HUNK, PLAIN, REMOVED};
 use ralph_vault::diff::{DiffLine, LineKind};
 
 /// Tabs go to the next multiple of these columns.
@@ -24,14 +24,13 @@ struct Row<'a> {
 }
 
 /// The lines of a diff in the given number of columns.
-pub(crate) fn lines(lines: &[DiffLine], columns: usize, palette: Palette) -> Vec<Line<'static>> {
+pub(crate) fn lines(lines: &[DiffLine], columns: usize) -> Vec<Line<'static>> {
     let rows = numbered(lines);
     let numbers = rows.iter().flat_map(|row| [row.old, row.new]);
     let highest = numbers.flatten().max();
     let digits = highest.map_or(0, |number| number.to_string().len());
     let rows = rows.iter();
-    rows.map(|row| draw(row, digits, columns, palette))
-        .collect()
+    rows.map(|row| draw(row, digits, columns)).collect()
 }
 
 /// Numbers the lines of a diff by its hunks.
@@ -52,7 +51,7 @@ fn numbered(lines: &[DiffLine]) -> Vec<Row<'_>> {
 }
 
 /// One row in the given number of columns; `digits` is the width of a number of all rows.
-fn draw(row: &Row<'_>, digits: usize, columns: usize, palette: Palette) -> Line<'static> {
+fn draw(row: &Row<'_>, digits: usize, columns: usize) -> Line<'static> {
     let mut spans = Vec::new();
     if digits > 0 && columns >= ROOM_FOR_NUMBERS {
         let number = |number: Option<u32>| {
@@ -60,21 +59,21 @@ fn draw(row: &Row<'_>, digits: usize, columns: usize, palette: Palette) -> Line<
             format!("{number:>digits$} ")
         };
         let numbers = format!("{}{}│", number(row.old), number(row.new));
-        spans.push(Span::styled(numbers, palette.dim()));
+        spans.push(Span::styled(numbers, DIM));
     }
-    let (sign, style) = sign(row.line.kind, palette);
+    let (sign, style) = sign(row.line.kind);
     let text = clean(&expanded(&row.line.text));
     spans.push(Span::styled(format!("{sign}{text}"), style));
     wrap::cut(&Line::from(spans), columns)
 }
 
-fn sign(kind: LineKind, palette: Palette) -> (&'static str, Style) {
+fn sign(kind: LineKind) -> (&'static str, Style) {
     match kind {
-        LineKind::Hunk => ("", palette.hunk()),
-        LineKind::Context => (" ", palette.plain()),
-        LineKind::Added => ("+", palette.added()),
-        LineKind::Removed => ("-", palette.removed()),
-        LineKind::Note => ("", palette.dim()),
+        LineKind::Hunk => ("", HUNK),
+        LineKind::Context => (" ", PLAIN),
+        LineKind::Added => ("+", ADDED),
+        LineKind::Removed => ("-", REMOVED),
+        LineKind::Note => ("", DIM),
     }
 }
 
@@ -142,7 +141,7 @@ mod tests {
     }
 
     fn drawn(columns: usize) -> Vec<String> {
-        let lines = lines(&diff(), columns, Palette::new(false));
+        let lines = lines(&diff(), columns);
         lines.iter().map(ToString::to_string).collect()
     }
 
@@ -180,12 +179,11 @@ mod tests {
 
     #[test]
     fn colours_say_the_same_as_signs() {
-        let palette = Palette::new(true);
-        let style = |kind| lines(&[line(kind, "x")], 20, palette)[0].spans[0].style;
-        assert_eq!(style(LineKind::Added), palette.added());
-        assert_eq!(style(LineKind::Removed), palette.removed());
-        assert_eq!(style(LineKind::Hunk), palette.hunk());
-        assert_eq!(style(LineKind::Context), palette.plain());
+        let style = |kind| lines(&[line(kind, "x")], 20)[0].spans[0].style;
+        assert_eq!(style(LineKind::Added), ADDED);
+        assert_eq!(style(LineKind::Removed), REMOVED);
+        assert_eq!(style(LineKind::Hunk), HUNK);
+        assert_eq!(style(LineKind::Context), PLAIN);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
 use super::keys::{self, Place};
-use super::palette::Palette;
 use super::wrap;
 use crate::ui::text::pad;
+use crate::ui::tui::palette::{KEY, STRONG, border};
 
 /// How wide the keys are.
 const KEYS: usize = 12;
@@ -18,7 +18,6 @@ pub(crate) struct Help {
     pub(crate) place: Place,
     /// Another terminal steers the run.
     pub(crate) read_only: bool,
-    pub(crate) palette: Palette,
 }
 
 impl Help {
@@ -43,8 +42,8 @@ impl Help {
         };
         let block = Block::bordered()
             .border_type(BorderType::Rounded)
-            .border_style(self.palette.border(true))
-            .title(Span::styled(title, self.palette.strong()))
+            .border_style(border(true))
+            .title(Span::styled(title, STRONG))
             .title_bottom(if has_more { " ↓ more " } else { "" })
             .padding(Padding::horizontal(1));
         frame.render_widget(Clear, area);
@@ -58,7 +57,7 @@ impl Help {
             .filter(|binding| !binding.shown.is_empty())
             .flat_map(|binding| {
                 let line = Line::from(vec![
-                    Span::styled(pad(binding.shown, KEYS), self.palette.key()),
+                    Span::styled(pad(binding.shown, KEYS), KEY),
                     Span::raw(binding.does),
                 ]);
                 wrap::wrap(&line, columns, KEYS)

@@ -14,9 +14,9 @@ use ratatui::text::{Line, Span};
 
 use self::prefix::{Container, Prefixes};
 use self::table::Table;
-use super::palette::Palette;
 use super::wrap;
 use crate::ui::text::clean;
+use crate::ui::tui::palette::{CODE, DIM, GOOD, ITALIC, LINK, NAME, PLAIN, QUOTE, STRONG, heading};
 
 /// Longer texts are cut.
 const LONGEST: usize = 64 * 1024;
@@ -24,14 +24,14 @@ const LONGEST: usize = 64 * 1024;
 const CUT: &str = "… cut here: the text is longer than 64 kB";
 
 /// Renders a document in the given number of columns.
-pub(crate) fn render(text: &str, columns: usize, palette: Palette) -> Vec<Line<'static>> {
-    render_events(text, columns, palette, |event| event)
+pub(crate) fn render(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
+    render_events(text, (columns, colored), |event| event)
 }
 
 /// Renders what an agent says, which may still be being written: its lines stay lines, for it may
 /// be the output of any program.
-pub(crate) fn render_said(text: &str, columns: usize, palette: Palette) -> Vec<Line<'static>> {
-    render_events(text, columns, palette, |event| match event {
+pub(crate) fn render_said(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
+    render_events(text, (columns, colored), |event| match event {
         Event::SoftBreak => Event::HardBreak,
         event => event,
     })
@@ -39,8 +39,7 @@ pub(crate) fn render_said(text: &str, columns: usize, palette: Palette) -> Vec<L
 
 fn render_events(
     text: &str,
-    columns: usize,
-    palette: Palette,
+    (columns, colored): (usize, bool),
     meant: impl Fn(Event<'_>) -> Event<'_>,
 ) -> Vec<Line<'static>> {
     let shown = beginning(text);
@@ -49,7 +48,13 @@ fn render_events(
     let cleaned = cleaned.join("\n");
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    let mut renderer = Renderer::new(columns.max(2), palette);
+    let columns = columns.max(2);
+    let mut renderer = Renderer {
+        colored,
+        columns,
+        prefixes: Prefixes::new(columns),
+        ..Renderer::default()
+    };
     for event in Parser::new_ext(&cleaned, options) {
         renderer.event(meant(event));
     }
@@ -69,8 +74,10 @@ fn beginning(text: &str) -> &str {
     &text[..end]
 }
 
+#[derive(Default)]
 struct Renderer {
-    palette: Palette,
+    /// Without colours, code within text has its ticks.
+    colored: bool,
     columns: usize,
     lines: Vec<Line<'static>>,
     prefixes: Prefixes,
@@ -95,22 +102,6 @@ struct Target {
 }
 
 impl Renderer {
-    fn new(columns: usize, palette: Palette) -> Self {
-        Self {
-            palette,
-            columns,
-            lines: Vec::new(),
-            prefixes: Prefixes::new(columns),
-            lists: Vec::new(),
-            inline: Vec::new(),
-            styles: Vec::new(),
-            targets: Vec::new(),
-            gap: false,
-            code: None,
-            table: None,
-        }
-    }
-
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -119,7 +110,7 @@ impl Renderer {
             Event::Code(text) => self.inline_code(&text),
             Event::Html(html) => self.html(&html),
             Event::InlineHtml(html) if is_line_break(&html) => self.line_break(),
-            Event::InlineHtml(html) => self.push(&html, self.palette.dim()),
+            Event::InlineHtml(html) => self.push(&html, DIM),
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.text(&text);
             }
@@ -134,13 +125,13 @@ impl Renderer {
         match tag {
             Tag::Heading { level, .. } => {
                 self.open_block();
-                self.style(self.palette.heading(level as u8));
+                self.style(heading(level as u8));
             }
             Tag::BlockQuote(_) => {
                 self.open_block();
-                let bar = Span::styled("▎ ", self.palette.quote());
+                let bar = Span::styled("▎ ", QUOTE);
                 self.prefixes.open(Container::every_line(bar));
-                self.style(self.palette.quote());
+                self.style(QUOTE);
             }
             Tag::CodeBlock(kind) => self.start_code(&kind),
             Tag::List(first) => {
@@ -155,11 +146,11 @@ impl Renderer {
                 self.open_block();
                 self.table = Some(Table::new(alignments));
             }
-            Tag::Emphasis => self.style(Style::new().add_modifier(Modifier::ITALIC)),
-            Tag::Strong | Tag::TableHead => self.style(self.palette.strong()),
+            Tag::Emphasis => self.style(ITALIC),
+            Tag::Strong | Tag::TableHead => self.style(STRONG),
             Tag::Strikethrough => self.style(Style::new().add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.style(self.palette.link());
+                self.style(LINK);
                 let (to, start) = (clean(&dest_url), self.inline.len());
                 self.targets.push(Target { to, start });
             }
@@ -281,8 +272,8 @@ impl Renderer {
     }
 
     fn inline_code(&mut self, text: &str) {
-        let style = self.current().patch(self.palette.code());
-        if self.palette.is_colored() {
+        let style = self.current().patch(CODE);
+        if self.colored {
             self.push(text, style);
         } else {
             self.push(&format!("`{text}`"), style);
@@ -291,7 +282,7 @@ impl Renderer {
 
     fn html(&mut self, html: &str) {
         for line in html.lines() {
-            self.push(line, self.palette.dim());
+            self.push(line, DIM);
             self.flush();
         }
     }
@@ -306,7 +297,7 @@ impl Renderer {
 
     fn rule(&mut self) {
         self.open_block();
-        let rule = Span::styled("─".repeat(self.columns), self.palette.dim());
+        let rule = Span::styled("─".repeat(self.columns), DIM);
         self.put(&[Line::from(rule)], |line, room| {
             vec![wrap::chop(line, room).swap_remove(0)]
         });
@@ -323,7 +314,7 @@ impl Renderer {
             }
             Some(None) | None => "• ".to_owned(),
         };
-        let marker = Span::styled(marker, self.palette.name());
+        let marker = Span::styled(marker, NAME);
         self.prefixes.open(Container::first_line(marker));
     }
 
@@ -338,9 +329,9 @@ impl Renderer {
 
     fn task(&mut self, done: bool) {
         let (sign, style) = if done {
-            ("☑ ", self.palette.good())
+            ("☑ ", GOOD)
         } else {
-            ("☐ ", self.palette.plain())
+            ("☐ ", PLAIN)
         };
         if matches!(self.lists.last(), Some(None)) {
             self.prefixes.replace(Span::styled(sign, style));
@@ -351,22 +342,21 @@ impl Renderer {
 
     fn start_code(&mut self, kind: &CodeBlockKind<'_>) {
         self.open_block();
-        let bar = Span::styled("│ ", self.palette.dim());
+        let bar = Span::styled("│ ", DIM);
         self.prefixes.open(Container::every_line(bar));
         self.code = Some(String::new());
         if let CodeBlockKind::Fenced(language) = kind
             && !language.is_empty()
         {
-            self.push(language, self.palette.dim());
+            self.push(language, DIM);
             self.flush();
         }
     }
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
-        let style = self.palette.code();
         let lines = code.lines().map(clean);
-        let lines: Vec<Line<'_>> = lines.map(|line| wrap::styled(line, style)).collect();
+        let lines: Vec<Line<'_>> = lines.map(|line| wrap::styled(line, CODE)).collect();
         self.put(&lines, wrap::chop);
         self.prefixes.close();
         self.gap = true;
@@ -380,9 +370,9 @@ impl Renderer {
         let spans = self.inline.iter().skip(target.start);
         let text: String = spans.map(|span| span.content.as_ref()).collect();
         if text.is_empty() {
-            self.push(&target.to, self.palette.link());
+            self.push(&target.to, LINK);
         } else if text != target.to && !target.to.is_empty() {
-            self.push(&format!(" ({})", target.to), self.palette.dim());
+            self.push(&format!(" ({})", target.to), DIM);
         }
     }
 
@@ -391,7 +381,7 @@ impl Renderer {
             return;
         };
         let room = self.columns - self.prefixes.columns();
-        let lines = table.fitted(room, self.palette);
+        let lines = table.fitted(room);
         self.put(&lines, wrap_words);
         self.gap = true;
     }
@@ -407,7 +397,7 @@ impl Renderer {
     fn note(&mut self, text: &str) {
         self.gap = true;
         self.open_block();
-        self.push(text, self.palette.dim());
+        self.push(text, DIM);
         self.flush();
     }
 }

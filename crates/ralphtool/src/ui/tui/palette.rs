@@ -1,157 +1,77 @@
-//! All colours of the screens, each by what it means.
+//! All styles of the screens, each named after what it means.
 //!
 //! Only the named colours of the terminal's own theme and modifiers, and no background but by
 //! reversing: right with 16 colours, on light and on dark. Without colours the modifiers stay.
 
+use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 
-/// The styles of the screens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Palette {
-    colored: bool,
+const fn colored(color: Color) -> Style {
+    Style::new().fg(color)
 }
 
-#[expect(
-    clippy::unused_self,
-    reason = "every style is asked for in the same way, coloured or not"
-)]
-impl Palette {
-    /// A palette with colours, or with modifiers alone.
-    pub(crate) const fn new(colored: bool) -> Self {
-        Self { colored }
-    }
+const fn modified(modifier: Modifier) -> Style {
+    Style::new().add_modifier(modifier)
+}
 
-    /// Whether there are colours; where not, signs have to say what they say.
-    pub(crate) const fn is_colored(self) -> bool {
-        self.colored
-    }
+pub(crate) const GOOD: Style = colored(Color::Green);
+pub(crate) const BAD: Style = colored(Color::Red).add_modifier(Modifier::BOLD);
+pub(crate) const WARN: Style = colored(Color::Yellow);
+pub(crate) const NAME: Style = colored(Color::Cyan);
+/// Something that happens now.
+pub(crate) const ACTIVE: Style = colored(Color::Blue).add_modifier(Modifier::BOLD);
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const STRONG: Style = modified(Modifier::BOLD);
+pub(crate) const DIM: Style = modified(Modifier::DIM);
+/// The row or tab that is selected.
+pub(crate) const SELECTED: Style = modified(Modifier::REVERSED);
+/// What a search found.
+pub(crate) const FOUND: Style = WARN.add_modifier(Modifier::REVERSED);
+/// The characters of a name that a filter matched.
+pub(crate) const MATCHED: Style = WARN
+    .add_modifier(Modifier::BOLD)
+    .add_modifier(Modifier::UNDERLINED);
+/// A line that a change added or removed, and where in a file that is.
+pub(crate) const ADDED: Style = colored(Color::Green);
+pub(crate) const REMOVED: Style = colored(Color::Red);
+pub(crate) const HUNK: Style = colored(Color::Cyan);
+/// A key to press.
+pub(crate) const KEY: Style = colored(Color::Cyan).add_modifier(Modifier::BOLD);
+pub(crate) const ITALIC: Style = modified(Modifier::ITALIC);
+pub(crate) const CODE: Style = colored(Color::Yellow);
+pub(crate) const LINK: Style = colored(Color::Blue).add_modifier(Modifier::UNDERLINED);
+pub(crate) const QUOTE: Style = colored(Color::Green).add_modifier(Modifier::ITALIC);
 
-    /// Something went well.
-    pub(crate) fn good(self) -> Style {
-        self.in_color(Color::Green)
-    }
+/// A heading of Markdown; 1 is the highest level.
+pub(crate) fn heading(level: u8) -> Style {
+    colored(Color::Magenta).add_modifier(match level {
+        0 | 1 => Modifier::BOLD | Modifier::UNDERLINED,
+        2 => Modifier::BOLD,
+        _ => Modifier::BOLD | Modifier::ITALIC,
+    })
+}
 
-    /// Something failed.
-    pub(crate) fn bad(self) -> Style {
-        self.in_color(Color::Red).add_modifier(Modifier::BOLD)
-    }
+/// The border of a pane; the one with the focus gets the keys.
+pub(crate) const fn border(focused: bool) -> Style {
+    if focused { KEY } else { DIM }
+}
 
-    /// Something to know.
-    pub(crate) fn warn(self) -> Style {
-        self.in_color(Color::Yellow)
-    }
-
-    /// A name that matters.
-    pub(crate) fn name(self) -> Style {
-        self.in_color(Color::Cyan)
-    }
-
-    /// Something that happens now.
-    pub(crate) fn active(self) -> Style {
-        self.in_color(Color::Blue).add_modifier(Modifier::BOLD)
-    }
-
-    /// Ordinary text.
-    pub(crate) fn plain(self) -> Style {
-        Style::new()
-    }
-
-    /// Text that stands out.
-    pub(crate) fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    /// Something that may be overlooked.
-    pub(crate) fn dim(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    /// The row or tab that is chosen.
-    pub(crate) fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
-
-    /// A row that is chosen: of one colour, because reversed ones would be a patchwork.
-    pub(crate) fn choose(self, mut row: Line<'static>) -> Line<'static> {
-        for span in &mut row.spans {
-            span.style = Style {
-                fg: None,
-                ..span.style.remove_modifier(Modifier::DIM)
-            };
-        }
-        row.style(self.selected())
-    }
-
-    /// What a search found.
-    pub(crate) fn found(self) -> Style {
-        self.in_color(Color::Yellow)
-            .add_modifier(Modifier::REVERSED)
-    }
-
-    /// The characters of a name that a filter matched.
-    pub(crate) fn matched(self) -> Style {
-        self.in_color(Color::Yellow)
-            .add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
-    }
-
-    /// The border of a pane, and of the one that gets the keys.
-    pub(crate) fn border(self, focused: bool) -> Style {
-        if focused { self.key() } else { self.dim() }
-    }
-
-    /// A line that a change added.
-    pub(crate) fn added(self) -> Style {
-        self.in_color(Color::Green)
-    }
-
-    /// A line that a change removed.
-    pub(crate) fn removed(self) -> Style {
-        self.in_color(Color::Red)
-    }
-
-    /// Where in a file a change is.
-    pub(crate) fn hunk(self) -> Style {
-        self.in_color(Color::Cyan)
-    }
-
-    /// A key to press.
-    pub(crate) fn key(self) -> Style {
-        self.in_color(Color::Cyan).add_modifier(Modifier::BOLD)
-    }
-
-    /// Code within text.
-    pub(crate) fn code(self) -> Style {
-        self.in_color(Color::Yellow)
-    }
-
-    /// Text that leads elsewhere.
-    pub(crate) fn link(self) -> Style {
-        self.in_color(Color::Blue)
-            .add_modifier(Modifier::UNDERLINED)
-    }
-
-    /// A heading; 1 is the highest level.
-    pub(crate) fn heading(self, level: u8) -> Style {
-        let modifiers = match level {
-            0 | 1 => Modifier::BOLD | Modifier::UNDERLINED,
-            2 => Modifier::BOLD,
-            _ => Modifier::BOLD | Modifier::ITALIC,
+/// A row that is selected: in one colour, because reversed ones would be a patchwork.
+pub(crate) fn select(mut row: Line<'static>) -> Line<'static> {
+    for span in &mut row.spans {
+        span.style = Style {
+            fg: None,
+            ..span.style.remove_modifier(Modifier::DIM)
         };
-        self.in_color(Color::Magenta).add_modifier(modifiers)
     }
+    row.style(SELECTED)
+}
 
-    /// A quotation.
-    pub(crate) fn quote(self) -> Style {
-        self.in_color(Color::Green).add_modifier(Modifier::ITALIC)
-    }
-
-    fn in_color(self, color: Color) -> Style {
-        if self.colored {
-            Style::new().fg(color)
-        } else {
-            Style::new()
-        }
+/// Takes all colours out of what was drawn.
+pub(crate) fn remove_colors(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
     }
 }
 
@@ -159,33 +79,35 @@ impl Palette {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use ratatui::layout::Rect;
     use ratatui::text::Span;
 
-    fn all(palette: Palette) -> Vec<Style> {
+    fn all() -> Vec<Style> {
         vec![
-            palette.good(),
-            palette.bad(),
-            palette.warn(),
-            palette.name(),
-            palette.active(),
-            palette.plain(),
-            palette.strong(),
-            palette.dim(),
-            palette.selected(),
-            palette.found(),
-            palette.matched(),
-            palette.border(false),
-            palette.border(true),
-            palette.added(),
-            palette.removed(),
-            palette.hunk(),
-            palette.key(),
-            palette.code(),
-            palette.link(),
-            palette.heading(1),
-            palette.heading(2),
-            palette.heading(3),
-            palette.quote(),
+            GOOD,
+            BAD,
+            WARN,
+            NAME,
+            ACTIVE,
+            PLAIN,
+            STRONG,
+            DIM,
+            SELECTED,
+            FOUND,
+            MATCHED,
+            border(false),
+            border(true),
+            ADDED,
+            REMOVED,
+            HUNK,
+            KEY,
+            ITALIC,
+            CODE,
+            LINK,
+            heading(1),
+            heading(2),
+            heading(3),
+            QUOTE,
         ]
     }
 
@@ -199,7 +121,7 @@ mod tests {
             Color::Magenta,
             Color::Cyan,
         ];
-        for style in all(Palette::new(true)) {
+        for style in all() {
             assert_eq!(style.bg, None);
             assert!(
                 style.fg.is_none_or(|color| bearable.contains(&color)),
@@ -210,23 +132,21 @@ mod tests {
 
     #[test]
     fn without_colours_only_modifiers_are_left() {
-        for (with, without) in all(Palette::new(true))
-            .into_iter()
-            .zip(all(Palette::new(false)))
-        {
-            assert_eq!(without, Style { fg: None, ..with });
+        for style in all() {
+            let mut with = Buffer::empty(Rect::new(0, 0, 1, 1));
+            let mut without = with.clone();
+            with.set_style(with.area, style);
+            without.set_style(without.area, Style { fg: None, ..style });
+            remove_colors(&mut with);
+            assert_eq!(with, without);
         }
     }
 
     #[test]
-    fn a_chosen_row_is_of_one_colour() {
-        let palette = Palette::new(true);
-        let row = Line::from(vec![
-            Span::styled("a", palette.bad()),
-            Span::styled("b", palette.dim()),
-        ]);
-        let row = palette.choose(row);
-        assert_eq!(row.style, palette.selected());
+    fn a_selected_row_is_of_one_colour() {
+        let row = Line::from(vec![Span::styled("a", BAD), Span::styled("b", DIM)]);
+        let row = select(row);
+        assert_eq!(row.style, SELECTED);
         let looks = row.spans.iter().map(|span| {
             let shown = span.style.add_modifier - span.style.sub_modifier;
             (span.style.fg, shown)
@@ -236,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_or_focused_is_told_without_colour() {
-        let palette = Palette::new(false);
-        assert_ne!(palette.selected(), palette.plain());
-        assert_ne!(palette.border(true), palette.border(false));
+    fn what_is_selected_or_focused_is_seen_without_colour() {
+        let modifier = |style: Style| style.add_modifier;
+        assert_ne!(modifier(SELECTED), modifier(PLAIN));
+        assert_ne!(modifier(border(true)), modifier(border(false)));
     }
 }

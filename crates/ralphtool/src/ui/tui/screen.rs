@@ -10,17 +10,17 @@ pub(crate) mod run;
 
 use ratatui::text::Span;
 
-use super::palette::Palette;
 use crate::ui::text::clean;
+use crate::ui::tui::palette::STRONG;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::records::progress::{Progress, StoryStanding};
 
 /// The first line of a screen: the program, and the change it shows.
-fn title_of(change: &str, palette: Palette) -> Vec<Span<'static>> {
+fn title_of(change: &str) -> Vec<Span<'static>> {
     vec![
-        Span::styled(" ralphtool ", palette.strong()),
+        Span::styled(" ralphtool ", STRONG),
         Span::raw("  "),
-        Span::styled(clean(change), palette.strong()),
+        Span::styled(clean(change), STRONG),
     ]
 }
 

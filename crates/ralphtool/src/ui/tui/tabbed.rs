@@ -3,7 +3,6 @@
 use ratatui::text::Line;
 
 use super::keys::Action;
-use super::palette::Palette;
 use super::step::{Step, Typing};
 use super::tabs;
 use super::text_pane::TextPane;
@@ -89,7 +88,7 @@ impl<const N: usize> Tabbed<N> {
     }
 
     /// The titles in one line.
-    pub(crate) fn titles(&self, columns: u16, palette: Palette) -> Line<'static> {
-        tabs::tabs(&self.titles, self.shown, columns.into(), palette)
+    pub(crate) fn titles(&self, columns: u16) -> Line<'static> {
+        tabs::tabs(&self.titles, self.shown, columns.into())
     }
 }

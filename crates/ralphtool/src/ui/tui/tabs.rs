@@ -2,18 +2,13 @@
 
 use ratatui::text::{Line, Span};
 
-use super::palette::Palette;
 use super::wrap;
+use crate::ui::tui::palette::{DIM, PLAIN, SELECTED};
 
 /// The titles, the selected one in brackets and reversed.
 ///
 /// Where there is no room for all, those farthest from the selected one give way to `‹` and `›`.
-pub(crate) fn tabs<T: AsRef<str>>(
-    titles: &[T],
-    selected: usize,
-    columns: usize,
-    palette: Palette,
-) -> Line<'static> {
+pub(crate) fn tabs<T: AsRef<str>>(titles: &[T], selected: usize, columns: usize) -> Line<'static> {
     let Some(last) = titles.len().checked_sub(1) else {
         return Line::default();
     };
@@ -29,18 +24,18 @@ pub(crate) fn tabs<T: AsRef<str>>(
     }
     let mut spans = Vec::new();
     if first > 0 {
-        spans.push(Span::styled("‹", palette.dim()));
+        spans.push(Span::styled("‹", DIM));
     }
     for (index, title) in titles.iter().enumerate().take(end).skip(first) {
         let title = title.as_ref();
         spans.push(if index == selected {
-            Span::styled(format!("[{title}]"), palette.selected())
+            Span::styled(format!("[{title}]"), SELECTED)
         } else {
-            Span::styled(format!(" {title} "), palette.plain())
+            Span::styled(format!(" {title} "), PLAIN)
         });
     }
     if end < titles.len() {
-        spans.push(Span::styled("›", palette.dim()));
+        spans.push(Span::styled("›", DIM));
     }
     wrap::cut(&Line::from(spans), columns)
 }
@@ -63,7 +58,7 @@ mod tests {
 
     #[track_caller]
     fn case(selected: usize, columns: usize, want: &str) {
-        let line = tabs(&TITLES, selected, columns, Palette::new(false));
+        let line = tabs(&TITLES, selected, columns);
         assert_eq!(line.to_string(), want);
     }
 
@@ -86,10 +81,10 @@ mod tests {
     #[test]
     fn no_titles_are_nothing_and_wide_ones_count() {
         let none: [&str; 0] = [];
-        assert_eq!(tabs(&none, 0, 10, Palette::new(true)), Line::default());
-        let line = tabs(&["漢字", "仮名"], 0, 12, Palette::new(true));
+        assert_eq!(tabs(&none, 0, 10), Line::default());
+        let line = tabs(&["漢字", "仮名"], 0, 12);
         assert_eq!(line.to_string(), "[漢字] 仮名 ");
-        let line = tabs(&["漢字", "仮名"], 0, 11, Palette::new(true));
+        let line = tabs(&["漢字", "仮名"], 0, 11);
         assert_eq!(line.to_string(), "[漢字]›");
     }
 }

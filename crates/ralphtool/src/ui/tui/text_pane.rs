@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::keys::Action;
-use super::palette::Palette;
 use super::wrap;
+use crate::ui::tui::palette::{ACTIVE, DIM, FOUND};
 
 /// How many lines a turn of the wheel moves.
 const WHEEL: usize = 3;
@@ -252,20 +252,18 @@ impl TextPane {
     }
 
     /// Draws what fits, with a mark at the cursor where the pane has the focus.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, focused: bool, palette: Palette) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, focused: bool) {
         let item = self.item();
         let shown = self.lines.iter().enumerate().skip(self.top);
         let lines: Vec<Line<'_>> = shown
             .take(usize::from(area.height))
             .map(|(index, pane_line)| {
                 let mark = match () {
-                    () if focused && index == self.cursor => Span::styled("▌", palette.active()),
-                    () if focused && Some(pane_line.item) == item => {
-                        Span::styled("│", palette.dim())
-                    }
+                    () if focused && index == self.cursor => Span::styled("▌", ACTIVE),
+                    () if focused && Some(pane_line.item) == item => Span::styled("│", DIM),
                     () => Span::raw(" "),
                 };
-                let line = highlight(&pane_line.line, &self.needle, palette.found());
+                let line = highlight(&pane_line.line, &self.needle, FOUND);
                 let mut spans = vec![mark];
                 spans.extend(line.spans);
                 Line::from(spans).style(line.style)

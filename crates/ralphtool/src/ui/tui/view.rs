@@ -9,12 +9,12 @@ use super::app::{App, Screen};
 use super::choice::Choice;
 use super::keys::{self, Action, Binding};
 use super::message::TrustPrompt;
-use super::palette::Palette;
 use super::screen::changes::error_lines;
 use super::step::Confirmation;
 use super::wrap;
 use crate::ui::text::clean;
 use crate::ui::trust;
+use crate::ui::tui::palette::{self, KEY, WARN};
 
 /// The smallest terminal something can be shown on.
 const LEAST: (u16, u16) = (40, 12);
@@ -36,15 +36,18 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     }
     let [body, footer] = [app.area(), last_line(area)];
     match (app.screen, &app.preview, &app.run) {
-        (Screen::Changes, ..) => app.changes.draw(frame, body, app.palette, app.now),
-        (Screen::Preview, Some(preview), _) => preview.draw(frame, body, app.palette),
+        (Screen::Changes, ..) => app.changes.draw(frame, body, app.now),
+        (Screen::Preview, Some(preview), _) => preview.draw(frame, body),
         (Screen::Run, _, Some(run)) => run.draw(frame, body, app.now),
-        (Screen::Completion, _, Some(run)) => app.completion.draw(frame, body, run, app.palette),
-        (Screen::Result, _, Some(run)) => app.result.draw(frame, body, run, app.palette),
+        (Screen::Completion, _, Some(run)) => app.completion.draw(frame, body, run),
+        (Screen::Result, _, Some(run)) => app.result.draw(frame, body, run),
         _ => {}
     }
     draw_footer(app, frame, footer);
     draw_front(app, frame, body);
+    if !app.colored {
+        palette::remove_colors(frame.buffer_mut());
+    }
 }
 
 fn last_line(area: Rect) -> Rect {
@@ -65,7 +68,6 @@ fn draw_too_small(frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let palette = app.palette;
     let width = usize::from(area.width);
     if let Some(typing) = &app.typing {
         // However long the title is, there is room for what is typed.
@@ -75,37 +77,34 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
         let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);
         let view = typing.edit.view(room);
         let column = wrap::columns(&title) + view.cursor;
-        let line = Line::from(vec![
-            Span::styled(title, palette.key()),
-            Span::raw(view.text),
-        ]);
+        let line = Line::from(vec![Span::styled(title, KEY), Span::raw(view.text)]);
         frame.render_widget(Paragraph::new(line), area);
         let column = u16::try_from(column).unwrap_or(u16::MAX);
         frame.set_cursor_position((area.x.saturating_add(column), area.y));
         return;
     }
     if let Some(notice) = app.notice() {
-        let line = wrap::styled(format!(" {}", clean(notice)), palette.warn());
+        let line = wrap::styled(format!(" {}", clean(notice)), WARN);
         return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
     }
     let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
-    let always = brief(&always, width, palette);
+    let always = brief(&always, width);
     let mut line = Line::default();
     if app.is_read_only() {
-        line.spans.push(Span::styled(" read-only ", palette.warn()));
+        line.spans.push(Span::styled(" read-only ", WARN));
     }
     let taken = wrap::width(&always) + wrap::width(&line);
     let room = width.saturating_sub(taken);
-    let usual = wrap::fit(&brief(&usual, room, palette), room);
+    let usual = wrap::fit(&brief(&usual, room), room);
     line.spans.extend(usual.spans);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
 
 /// Keys and what they do, in few letters, as many as there is room for.
-fn brief(bindings: &[&Binding], room: usize, palette: Palette) -> Line<'static> {
+fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
     let mut line = Line::default();
     for binding in bindings {
         let Some(brief) = binding.brief else {
@@ -116,7 +115,7 @@ fn brief(bindings: &[&Binding], room: usize, palette: Palette) -> Line<'static> 
             break;
         }
         line.spans.push(Span::raw(" "));
-        line.spans.push(Span::styled(key, palette.key()));
+        line.spans.push(Span::styled(key, KEY));
         line.spans.push(Span::raw(format!(" {brief} ")));
     }
     line
@@ -127,18 +126,18 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
         app.help().draw(frame, area, top);
     }
     if let Some(confirmation) = app.confirmation {
-        question(app, confirmation).draw(area, QUESTION, frame.buffer_mut(), app.palette);
+        question(app, confirmation).draw(area, QUESTION, frame.buffer_mut());
     }
     if let Some(prompt) = &app.trust_prompt {
-        trust_question(prompt).draw(area, WIDE_QUESTION, frame.buffer_mut(), app.palette);
+        trust_question(prompt).draw(area, WIDE_QUESTION, frame.buffer_mut());
     }
     if let Some(error) = &app.error {
         let choice = Choice {
             title: "It did not work",
-            body: error_lines(error, app.palette),
+            body: error_lines(error),
             keys: vec![("any key", "goes on")],
         };
-        choice.draw(area, QUESTION, frame.buffer_mut(), app.palette);
+        choice.draw(area, QUESTION, frame.buffer_mut());
     }
 }
 

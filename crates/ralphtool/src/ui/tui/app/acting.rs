@@ -104,7 +104,7 @@ impl App {
         match step {
             Step::Stay => None,
             Step::Ask(Request::Start(start)) => {
-                self.run = Some(Run::new(self.palette, self.zone.clone(), RunMode::Live));
+                self.run = Some(Run::new(self.colored, self.zone.clone(), RunMode::Live));
                 self.quit = Quit::default();
                 self.screen = Screen::Run;
                 Some(Request::Start(start))

@@ -1,11 +1,12 @@
 //! What Markdown looks like in a terminal.
 
 use super::*;
+use crate::ui::tui::palette::{CODE, STRONG, heading};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 fn drawn(text: &str, columns: usize) -> Vec<String> {
-    let lines = render(text, columns, Palette::new(false));
+    let lines = render(text, columns, false);
     lines.iter().map(ToString::to_string).collect()
 }
 
@@ -37,21 +38,20 @@ fn blocks_are_a_blank_line_apart() {
 
 #[test]
 fn words_are_styled() {
-    let palette = Palette::new(true);
     let italic = Style::new().add_modifier(Modifier::ITALIC);
-    let lines = render("a *b **c*** `d` ~~e~~", 80, palette);
+    let lines = render("a *b **c*** `d` ~~e~~", 80, true);
     let want = Line::from(vec![
         Span::raw("a "),
         Span::styled("b ", italic),
-        Span::styled("c", italic.patch(palette.strong())),
+        Span::styled("c", italic.patch(STRONG)),
         Span::raw(" "),
-        Span::styled("d", palette.code()),
+        Span::styled("d", CODE),
         Span::raw(" "),
         Span::styled("e", Style::new().add_modifier(Modifier::CROSSED_OUT)),
     ]);
     assert_eq!(lines, [want]);
-    let want = Line::from(Span::styled("Title", palette.heading(2)));
-    assert_eq!(render("## Title", 80, palette), [want]);
+    let want = Line::from(Span::styled("Title", heading(2)));
+    assert_eq!(render("## Title", 80, true), [want]);
 }
 
 #[test]
@@ -177,9 +177,8 @@ fn tables_fit() {
 
 #[test]
 fn the_head_of_a_table_is_strong_and_nothing_after_it() {
-    let palette = Palette::new(true);
-    let lines = render("| a |\n|---|\n| b |\n", 20, palette);
-    assert_eq!(lines[0].spans[0], Span::styled("a", palette.strong()));
+    let lines = render("| a |\n|---|\n| b |\n", 20, true);
+    assert_eq!(lines[0].spans[0], Span::styled("a", STRONG));
     assert_eq!(lines[2].spans[0], Span::raw("b"));
 }
 
@@ -231,7 +230,7 @@ fn deep_nesting_leaves_room_for_the_text() {
 proptest! {
     #[test]
     fn no_line_is_too_wide(text in markdown(), columns in 8_usize..60, colored: bool) {
-        for line in render(&text, columns, Palette::new(colored)) {
+        for line in render(&text, columns, colored) {
             prop_assert!(wrap::width(&line) <= columns, "{line}");
             prop_assert!(line.width() <= columns, "{line}");
             prop_assert!(!line.to_string().contains(char::is_control), "{line}");
@@ -240,7 +239,7 @@ proptest! {
 
     #[test]
     fn any_width_is_survived(text in markdown(), columns in 0_usize..8) {
-        render(&text, columns, Palette::new(true));
+        render(&text, columns, true);
     }
 }
 

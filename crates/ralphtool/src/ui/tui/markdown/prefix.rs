@@ -39,7 +39,7 @@ impl Container {
 ///
 /// Together they take at most half of the columns: where they are nested deeper, the outermost
 /// are not shown.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prefixes {
     open: Vec<Container>,
     most: usize,

@@ -3,7 +3,7 @@
 use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
 
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::DIM;
 use crate::ui::tui::wrap;
 
 /// Between two columns.
@@ -40,16 +40,16 @@ impl Table {
     /// Its lines: cells are wrapped in their columns.
     ///
     /// Where not even the narrowest columns fit, the cells of a row follow each other.
-    pub(super) fn fitted(&self, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    pub(super) fn fitted(&self, columns: usize) -> Vec<Line<'static>> {
         let Some(widths) = self.widths(columns) else {
-            return self.rows.iter().map(|row| joined(row, palette)).collect();
+            return self.rows.iter().map(|row| joined(row)).collect();
         };
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
-            lines.extend(self.row_lines(row, &widths, palette));
+            lines.extend(self.row_lines(row, &widths));
             if index == 0 {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                let rule = Span::styled(rule.join(CROSSING), palette.dim());
+                let rule = Span::styled(rule.join(CROSSING), DIM);
                 lines.push(Line::from(rule));
             }
         }
@@ -79,12 +79,7 @@ impl Table {
         Some(widths)
     }
 
-    fn row_lines(
-        &self,
-        row: &[Line<'static>],
-        widths: &[usize],
-        palette: Palette,
-    ) -> Vec<Line<'static>> {
+    fn row_lines(&self, row: &[Line<'static>], widths: &[usize]) -> Vec<Line<'static>> {
         let cells = row.iter().zip(widths);
         let cells: Vec<Vec<Line<'static>>> = cells
             .map(|(cell, width)| wrap::wrap(cell, *width, 0))
@@ -96,7 +91,7 @@ impl Table {
             let mut spans = Vec::new();
             for (column, width) in widths.iter().enumerate() {
                 if column > 0 {
-                    spans.push(Span::styled(BETWEEN, palette.dim()));
+                    spans.push(Span::styled(BETWEEN, DIM));
                 }
                 let cell = cells.get(column).and_then(|cell| cell.get(at));
                 let alignment = self.alignments.get(column).copied();
@@ -131,11 +126,11 @@ fn without_trailing_spaces(mut spans: Vec<Span<'static>>) -> Line<'static> {
     Line::from(spans)
 }
 
-fn joined(row: &[Line<'static>], palette: Palette) -> Line<'static> {
+fn joined(row: &[Line<'static>]) -> Line<'static> {
     let mut spans = Vec::new();
     for (index, cell) in row.iter().enumerate() {
         if index > 0 {
-            spans.push(Span::styled(BETWEEN, palette.dim()));
+            spans.push(Span::styled(BETWEEN, DIM));
         }
         spans.extend(cell.spans.iter().cloned());
     }

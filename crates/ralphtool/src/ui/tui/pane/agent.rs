@@ -11,7 +11,7 @@ use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::markdown;
 use crate::ui::tui::message::{Needle, Query, Span as Part, TranscriptId, Window};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{BAD, DIM, ITALIC, NAME, WARN};
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use crate::ui::words;
@@ -39,9 +39,10 @@ pub(crate) struct AgentPane {
     expanded: BTreeMap<usize, Vec<String>>,
     /// Rendered entries by their number, with the length of the text they were made of.
     rendered: BTreeMap<usize, (usize, Vec<Line<'static>>)>,
+    /// Whether the terminal shows colours.
+    colored: bool,
     columns: usize,
     height: usize,
-    palette: Palette,
     /// Something was said since the window was asked for.
     stale: bool,
     waiting: bool,
@@ -52,7 +53,7 @@ pub(crate) struct AgentPane {
 
 impl AgentPane {
     /// A pane without a transcript.
-    pub(crate) fn new(palette: Palette) -> Self {
+    pub(crate) fn new(colored: bool) -> Self {
         Self {
             transcript: None,
             text: TextPane::following(),
@@ -60,9 +61,9 @@ impl AgentPane {
             total: 0,
             expanded: BTreeMap::new(),
             rendered: BTreeMap::new(),
+            colored,
             columns: 80,
             height: 1,
-            palette,
             stale: false,
             waiting: false,
             destination: None,
@@ -85,7 +86,7 @@ impl AgentPane {
             height: self.height,
             stale: transcript.is_some(),
             transcript,
-            ..Self::new(self.palette)
+            ..Self::new(self.colored)
         };
         self.text.set_height(self.height);
         self.lay_out();
@@ -337,28 +338,27 @@ impl AgentPane {
             (None, Some(_)) => "the agent has not said anything yet".to_owned(),
             (None, None) => "no agent has worked on this story yet".to_owned(),
         };
-        wrap::styled(text, self.palette.dim())
+        wrap::styled(text, DIM)
     }
 
     fn render(&self, entry: &Entry) -> Vec<Line<'static>> {
-        let palette = self.palette;
         let expanded = self.expanded.get(&entry.index);
         match &entry.event {
             AgentEvent::Text { text } => {
-                let mut lines = markdown::render_said(text, self.columns, palette);
+                let mut lines = markdown::render_said(text, self.columns, self.colored);
                 lines.push(Line::default());
                 lines
             }
             AgentEvent::Thinking { text } => {
                 let most = expanded.map_or(THINKING_LINES, |_| DETAIL_LINES);
-                let style = palette.dim().add_modifier(ratatui::style::Modifier::ITALIC);
+                let style = DIM.patch(ITALIC);
                 self.paragraph(text, style, most)
             }
             AgentEvent::ToolCall { tool, summary } => {
                 let mark = if expanded.is_some() { "▾" } else { "▸" };
                 let line = Line::from(vec![
-                    Span::styled(format!("{mark} "), palette.dim()),
-                    Span::styled(clean(tool), palette.name()),
+                    Span::styled(format!("{mark} "), DIM),
+                    Span::styled(clean(tool), NAME),
                     Span::raw(" "),
                     Span::raw(clean(summary)),
                 ]);
@@ -367,35 +367,35 @@ impl AgentPane {
             AgentEvent::ToolResult { bytes, is_error } => {
                 let size = words::bytes(*bytes);
                 let line = if *is_error {
-                    wrap::styled(format!("  ✗ the tool failed · {size}"), palette.bad())
+                    wrap::styled(format!("  ✗ the tool failed · {size}"), BAD)
                 } else {
-                    wrap::styled(format!("  ↳ {size}"), palette.dim())
+                    wrap::styled(format!("  ↳ {size}"), DIM)
                 };
                 self.with_detail(&line, expanded)
             }
             AgentEvent::Session { id, model } => {
                 let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
                 let text = format!("session {}{}", clean(id), model.unwrap_or_default());
-                vec![self.one(Span::styled(text, palette.dim()))]
+                vec![self.one(Span::styled(text, DIM))]
             }
             AgentEvent::Retrying { message } => {
-                self.paragraph(&format!("↻ {message}"), palette.warn(), DETAIL_LINES)
+                self.paragraph(&format!("↻ {message}"), WARN, DETAIL_LINES)
             }
             AgentEvent::Limit { message, .. } => {
-                self.paragraph(&format!("⏳ {message}"), palette.warn(), DETAIL_LINES)
+                self.paragraph(&format!("⏳ {message}"), WARN, DETAIL_LINES)
             }
             AgentEvent::Auth { message }
             | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => {
-                self.paragraph(&format!("✗ {message}"), palette.bad(), DETAIL_LINES)
+                self.paragraph(&format!("✗ {message}"), BAD, DETAIL_LINES)
             }
             AgentEvent::Final { is_error: true } => vec![self.one(Span::styled(
                 "✗ the agent ended its turn with an error",
-                palette.bad(),
+                BAD,
             ))],
             AgentEvent::Final { is_error: false } | AgentEvent::Usage { .. } => Vec::new(),
             AgentEvent::Unknown { line } => {
-                vec![self.one(Span::styled(clean(line), palette.dim()))]
+                vec![self.one(Span::styled(clean(line), DIM))]
             }
         }
     }
@@ -437,15 +437,12 @@ impl AgentPane {
             return lines;
         };
         for text in detail.iter().take(DETAIL_LINES) {
-            let text = Line::from(vec![
-                Span::styled("  │ ", self.palette.dim()),
-                Span::raw(clean(text)),
-            ]);
+            let text = Line::from(vec![Span::styled("  │ ", DIM), Span::raw(clean(text))]);
             lines.extend(wrap::wrap(&text, self.columns, 4));
         }
         if detail.len() > DETAIL_LINES {
             let more = format!("  │ … {} lines more", detail.len() - DETAIL_LINES);
-            lines.push(wrap::styled(more, self.palette.dim()));
+            lines.push(wrap::styled(more, DIM));
         }
         lines
     }

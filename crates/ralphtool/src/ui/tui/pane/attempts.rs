@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
 use crate::ui::tui::text_pane::PaneLine;
 use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
@@ -16,34 +16,26 @@ use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgre
 pub(crate) fn lines(
     story: Option<&StoryProgress>,
     columns: usize,
-    palette: Palette,
     now: Timestamp,
 ) -> Vec<PaneLine> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let text = "no attempt was made at this story";
-        let line = wrap::styled(text, palette.dim());
+        let line = wrap::styled(text, DIM);
         return PaneLine::wrapped(0, &line, columns);
     }
     let attempts = attempts.iter().enumerate();
     attempts
-        .flat_map(|(item, attempt)| PaneLine::all(item, of(attempt, columns, palette, now)))
+        .flat_map(|(item, attempt)| PaneLine::all(item, of(attempt, columns, now)))
         .collect()
 }
 
-fn of(
-    attempt: &AttemptProgress,
-    columns: usize,
-    palette: Palette,
-    now: Timestamp,
-) -> Vec<Line<'static>> {
+fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
     let (mark, what, style) = match &attempt.state {
-        AttemptStanding::Running => ("●", "at work".to_owned(), palette.active()),
-        AttemptStanding::Succeeded => ("✓", "done".to_owned(), palette.good()),
-        AttemptStanding::Failed { kind, .. } => {
-            ("✗", words::failure(*kind).to_owned(), bad(*kind, palette))
-        }
-        AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), palette.warn()),
+        AttemptStanding::Running => ("●", "at work".to_owned(), ACTIVE),
+        AttemptStanding::Succeeded => ("✓", "done".to_owned(), GOOD),
+        AttemptStanding::Failed { kind, .. } => ("✗", words::failure(*kind).to_owned(), bad(*kind)),
+        AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), WARN),
     };
     let mut facts = Vec::new();
     if let Some(agent) = &attempt.agent {
@@ -71,19 +63,19 @@ fn of(
     facts.extend(words::usage(&attempt.usage));
     let title = Line::from(vec![
         Span::styled(format!("{mark} "), style),
-        Span::styled(format!("attempt {}  ", attempt.number), palette.strong()),
+        Span::styled(format!("attempt {}  ", attempt.number), STRONG),
         Span::styled(what, style),
     ]);
     let mut lines = wrap::wrap(&title, columns, 2);
     if !facts.is_empty() {
-        let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
+        let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
     if let AttemptStanding::Failed { reason, .. } = &attempt.state {
         for line in clean_lines(reason) {
             lines.extend(wrap::wrap(&Line::from(format!("  {line}")), columns, 2));
         }
-        let hint = Span::styled("  Enter shows what it had changed", palette.dim());
+        let hint = Span::styled("  Enter shows what it had changed", DIM);
         lines.push(Line::from(hint));
     }
     lines.push(Line::default());
@@ -91,13 +83,13 @@ fn of(
 }
 
 /// A limit or a wish of the user is no fault of the agent.
-fn bad(kind: FailureKind, palette: Palette) -> ratatui::style::Style {
+fn bad(kind: FailureKind) -> ratatui::style::Style {
     match kind {
         FailureKind::Limit
         | FailureKind::Stopped
         | FailureKind::Skipped
-        | FailureKind::Interrupted => palette.warn(),
-        _ => palette.bad(),
+        | FailureKind::Interrupted => WARN,
+        _ => BAD,
     }
 }
 

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::ui::text::clean;
 use crate::ui::tui::diff_view;
 use crate::ui::tui::message::{DiffId, Query};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ADDED, BAD, DIM, REMOVED, STRONG, WARN};
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use crate::ui::words::{Count, Noun};
@@ -28,7 +28,6 @@ pub(crate) struct DiffPane {
     /// The lines that are shown.
     pub(crate) text: TextPane,
     columns: usize,
-    palette: Palette,
     /// When it was asked for.
     asked: Option<Timestamp>,
     waiting: bool,
@@ -38,14 +37,13 @@ pub(crate) struct DiffPane {
 
 impl DiffPane {
     /// A pane without a diff.
-    pub(crate) fn new(palette: Palette) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             id: None,
             diff: None,
             folded: BTreeSet::new(),
             text: TextPane::default(),
             columns: 80,
-            palette,
             asked: None,
             waiting: false,
             stale: true,
@@ -134,11 +132,11 @@ impl DiffPane {
                     Some(_) => "looking …",
                     None => "nothing was changed yet",
                 };
-                self.note(text.to_owned(), self.palette.dim())
+                self.note(text.to_owned(), DIM)
             }
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
-                self.note(text, self.palette.bad())
+                self.note(text, BAD)
             }
             Some(Ok(diff)) => self.of(diff),
         };
@@ -151,7 +149,7 @@ impl DiffPane {
     }
 
     fn of(&self, diff: &Diff) -> Vec<PaneLine> {
-        let mut lines = vec![PaneLine::new(0, summary(diff, self.palette))];
+        let mut lines = vec![PaneLine::new(0, summary(diff))];
         for (place, file) in diff.files.iter().enumerate() {
             let item = place + 1;
             let folded = self.folded.contains(&file.path);
@@ -160,12 +158,12 @@ impl DiffPane {
             if folded {
                 continue;
             }
-            let shown = diff_view::lines(&file.lines, self.columns, self.palette);
+            let shown = diff_view::lines(&file.lines, self.columns);
             lines.extend(PaneLine::all(item, shown));
         }
         if let Some(cut) = &diff.cut {
             let item = diff.files.len() + 1;
-            let line = wrap::styled(left_out(*cut), self.palette.warn());
+            let line = wrap::styled(left_out(*cut), WARN);
             lines.extend(PaneLine::wrapped(item, &line, self.columns));
         }
         lines
@@ -173,48 +171,48 @@ impl DiffPane {
 
     fn title(&self, file: &FileDiff, folded: bool) -> Line<'static> {
         let mark = if folded { "▸" } else { "▾" };
-        let (letter, style) = letter(file.status, self.palette);
+        let (letter, style) = letter(file.status);
         let old = file
             .old_path
             .as_deref()
             .map(|old| format!("{} → ", clean(old)));
         let line = Line::from(vec![
-            Span::styled(format!("{mark} "), self.palette.dim()),
+            Span::styled(format!("{mark} "), DIM),
             Span::styled(format!("{letter} "), style),
             Span::styled(
                 format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
-                self.palette.strong(),
+                STRONG,
             ),
-            Span::styled(format!("  +{}", file.added), self.palette.added()),
-            Span::styled(format!(" -{}", file.removed), self.palette.removed()),
+            Span::styled(format!("  +{}", file.added), ADDED),
+            Span::styled(format!(" -{}", file.removed), REMOVED),
         ]);
         wrap::cut(&line, self.columns)
     }
 }
 
 /// The letter of a file's status and its colour.
-pub(crate) fn letter(status: FileStatus, palette: Palette) -> (char, Style) {
+pub(crate) fn letter(status: FileStatus) -> (char, Style) {
     match status {
-        FileStatus::Added => ('A', palette.added()),
-        FileStatus::Modified => ('M', palette.warn()),
-        FileStatus::Deleted => ('D', palette.removed()),
-        FileStatus::Renamed => ('R', palette.warn()),
-        FileStatus::TypeChanged => ('T', palette.warn()),
+        FileStatus::Added => ('A', ADDED),
+        FileStatus::Modified => ('M', WARN),
+        FileStatus::Deleted => ('D', REMOVED),
+        FileStatus::Renamed => ('R', WARN),
+        FileStatus::TypeChanged => ('T', WARN),
     }
 }
 
 /// How much was changed, in a line.
-pub(crate) fn summary(diff: &Diff, palette: Palette) -> Line<'static> {
+pub(crate) fn summary(diff: &Diff) -> Line<'static> {
     if diff.files.is_empty() {
-        return wrap::styled("nothing was changed yet", palette.dim());
+        return wrap::styled("nothing was changed yet", DIM);
     }
     let added: usize = diff.files.iter().map(|file| file.added).sum();
     let removed: usize = diff.files.iter().map(|file| file.removed).sum();
     Line::from(vec![
         Span::raw(format!("{} ", Count(diff.files.len(), Noun::File))),
-        Span::styled(format!("+{added}"), palette.added()),
+        Span::styled(format!("+{added}"), ADDED),
         Span::raw(" "),
-        Span::styled(format!("-{removed}"), palette.removed()),
+        Span::styled(format!("-{removed}"), REMOVED),
     ])
 }
 

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::ui::text::clean;
 use crate::ui::tui::message::{FileWindow, Query, Span as Part};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use crate::ui::words;
@@ -29,12 +29,11 @@ pub(crate) struct GatesPane {
     waiting: bool,
     stale: bool,
     asked: Option<PathBuf>,
-    palette: Palette,
 }
 
 impl GatesPane {
     /// No gate has run.
-    pub(crate) fn new(palette: Palette) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             // The end of an output is what tells.
             text: TextPane::following(),
@@ -44,7 +43,6 @@ impl GatesPane {
             waiting: false,
             stale: true,
             asked: None,
-            palette,
         }
     }
 
@@ -52,7 +50,7 @@ impl GatesPane {
     pub(crate) fn forget(&mut self) {
         *self = Self {
             text: std::mem::take(&mut self.text),
-            ..Self::new(self.palette)
+            ..Self::new()
         };
         self.text.follow();
     }
@@ -112,7 +110,7 @@ impl GatesPane {
         self.text.set_height(height);
         let lines = match story.filter(|story| !story.gates.is_empty()) {
             None => {
-                let text = Span::styled("no gate ran for this story", self.palette.dim());
+                let text = Span::styled("no gate ran for this story", DIM);
                 vec![PaneLine::new(0, text)]
             }
             Some(story) => self.lines(story, columns, now),
@@ -125,7 +123,7 @@ impl GatesPane {
         let mut lines = Vec::new();
         for (item, gate) in story.gates.iter().enumerate() {
             let is_open = Some(item) == open;
-            let title = self.title(gate, is_open, now);
+            let title = title(gate, is_open, now);
             lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
             if is_open {
                 lines.extend(PaneLine::all(item, self.output(gate, columns)));
@@ -134,35 +132,8 @@ impl GatesPane {
         lines
     }
 
-    fn title(&self, gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
-        let palette = self.palette;
-        let (mark, how, style) = match &gate.result {
-            Some(GateResult::Passed) => ("✓", String::new(), palette.good()),
-            Some(GateResult::Failed { how, .. }) => {
-                ("✗", format!("  {}", clean(how)), palette.bad())
-            }
-            None if gate.duration.is_none() => ("●", "  runs".to_owned(), palette.active()),
-            None => ("·", "  ended".to_owned(), palette.dim()),
-        };
-        let place = match gate.attempt {
-            Some(attempt) => format!("attempt {attempt}"),
-            None => "on the checkpoint".to_owned(),
-        };
-        let took = match gate.duration {
-            Some(duration) => words::elapsed(words::millis(duration)),
-            None => words::clock_between(gate.started_at, now),
-        };
-        Line::from(vec![
-            Span::styled(if open { "▾ " } else { "▸ " }, palette.dim()),
-            Span::styled(format!("{mark} "), style),
-            Span::styled(clean(&gate.name), palette.strong()),
-            Span::styled(how, style),
-            Span::styled(format!("  {place} · {took}"), palette.dim()),
-        ])
-    }
-
     fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
-        let dim = self.palette.dim();
+        let dim = DIM;
         if let Some(problem) = &self.problem {
             let text = format!("  the output cannot be read: {}", clean(problem));
             return vec![wrap::styled(text, dim)];
@@ -184,6 +155,30 @@ impl GatesPane {
         }
         lines
     }
+}
+
+fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
+    let (mark, how, style) = match &gate.result {
+        Some(GateResult::Passed) => ("✓", String::new(), GOOD),
+        Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
+        None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
+        None => ("·", "  ended".to_owned(), DIM),
+    };
+    let place = match gate.attempt {
+        Some(attempt) => format!("attempt {attempt}"),
+        None => "on the checkpoint".to_owned(),
+    };
+    let took = match gate.duration {
+        Some(duration) => words::elapsed(words::millis(duration)),
+        None => words::clock_between(gate.started_at, now),
+    };
+    Line::from(vec![
+        Span::styled(if open { "▾ " } else { "▸ " }, DIM),
+        Span::styled(format!("{mark} "), style),
+        Span::styled(clean(&gate.name), STRONG),
+        Span::styled(how, style),
+        Span::styled(format!("  {place} · {took}"), DIM),
+    ])
 }
 
 /// Old records know only the last lines of a gate that failed.

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::ui::line;
 use crate::ui::style;
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
 use crate::ui::tui::text_pane::{PaneLine, TextPane};
 use crate::ui::tui::wrap;
 use ralph_run::records::event::{Event, Record};
@@ -23,7 +23,6 @@ pub(crate) struct LogPane {
     entries: VecDeque<Entry>,
     zone: TimeZone,
     columns: usize,
-    palette: Palette,
     stale: bool,
 }
 
@@ -35,13 +34,12 @@ struct Entry {
 
 impl LogPane {
     /// An empty log.
-    pub(crate) fn new(palette: Palette, zone: TimeZone) -> Self {
+    pub(crate) fn new(zone: TimeZone) -> Self {
         Self {
             text: TextPane::following(),
             entries: VecDeque::new(),
             zone,
             columns: 80,
-            palette,
             stale: false,
         }
     }
@@ -83,21 +81,21 @@ impl LogPane {
     fn lines(&self, entry: &Entry) -> Vec<Line<'static>> {
         const TIME: usize = 9;
         let style = match entry.line.style {
-            style::GOOD => self.palette.good(),
-            style::BAD => self.palette.bad(),
-            style::WARN => self.palette.warn(),
-            style::STRONG => self.palette.strong(),
-            style::DIM => self.palette.dim(),
-            _ => self.palette.plain(),
+            style::GOOD => GOOD,
+            style::BAD => BAD,
+            style::WARN => WARN,
+            style::STRONG => STRONG,
+            style::DIM => DIM,
+            _ => PLAIN,
         };
         let first = Line::from(vec![
-            Span::styled(format!("{} ", entry.time), self.palette.dim()),
+            Span::styled(format!("{} ", entry.time), DIM),
             Span::styled(entry.line.text.clone(), style),
         ]);
         let mut lines = wrap::wrap(&first, self.columns, TIME);
         for detail in &entry.line.details {
             let text = format!("{}{detail}", " ".repeat(TIME));
-            let line = wrap::styled(text, self.palette.dim());
+            let line = wrap::styled(text, DIM);
             lines.extend(wrap::wrap(&line, self.columns, TIME));
         }
         lines

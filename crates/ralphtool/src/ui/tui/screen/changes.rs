@@ -12,7 +12,7 @@ use crate::ui::tui::fuzzy;
 use crate::ui::tui::gauge;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{ChangesFound, ErrorText, Query, Request};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{BAD, DIM, GOOD, MATCHED, NAME, STRONG, WARN, select};
 use crate::ui::tui::step::{Step, Typing};
 use crate::ui::tui::text_pane::scrolled;
 use crate::ui::tui::wrap;
@@ -137,7 +137,7 @@ impl Changes {
     }
 
     /// Draws the list.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette, now: Timestamp) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let [title, head, below] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
@@ -146,56 +146,47 @@ impl Changes {
         .areas(area);
         let [list, detail] =
             Layout::vertical([Constraint::Min(1), Constraint::Length(2)]).areas(below);
-        frame.render_widget(Paragraph::new(self.title(palette)), title);
+        frame.render_widget(Paragraph::new(self.title()), title);
         match &self.found {
             None => frame.render_widget(
-                Paragraph::new(Span::styled("  reading the changes …", palette.dim())),
+                Paragraph::new(Span::styled("  reading the changes …", DIM)),
                 list,
             ),
-            Some(Err(error)) => draw_lines(frame, below, &error_lines(error, palette), 2),
+            Some(Err(error)) => draw_lines(frame, below, &error_lines(error), 2),
             Some(Ok(found)) if found.rows.is_empty() => {
-                draw_lines(frame, below, &empty(found, palette), 2);
+                draw_lines(frame, below, &empty(found), 2);
             }
             Some(Ok(_)) => {
-                self.draw_table(frame, (head, list), palette, now);
-                draw_lines(frame, detail, &self.detail(palette), 1);
+                self.draw_table(frame, (head, list), now);
+                draw_lines(frame, detail, &self.detail(), 1);
             }
         }
     }
 
-    fn title(&self, palette: Palette) -> Line<'static> {
-        let mut spans = vec![
-            Span::styled(" ralphtool ", palette.strong()),
-            Span::raw("  changes"),
-        ];
+    fn title(&self) -> Line<'static> {
+        let mut spans = vec![Span::styled(" ralphtool ", STRONG), Span::raw("  changes")];
         if !self.filter.is_empty() {
-            spans.push(Span::styled("  matching ", palette.dim()));
-            spans.push(Span::styled(clean(&self.filter), palette.name()));
+            spans.push(Span::styled("  matching ", DIM));
+            spans.push(Span::styled(clean(&self.filter), NAME));
         }
         Line::from(spans)
     }
 
-    fn draw_table(
-        &self,
-        frame: &mut Frame<'_>,
-        (head, list): (Rect, Rect),
-        palette: Palette,
-        now: Timestamp,
-    ) {
+    fn draw_table(&self, frame: &mut Frame<'_>, (head, list): (Rect, Rect), now: Timestamp) {
         if self.shown.is_empty() {
             let text = format!("  no change matches `{}`", clean(&self.filter));
             return frame.render_widget(Paragraph::new(text), list);
         }
         let widths = Widths::of(self.rows(), usize::from(list.width));
-        frame.render_widget(Paragraph::new(widths.head(palette)), head);
+        frame.render_widget(Paragraph::new(widths.head()), head);
         let shown = self.shown.iter().enumerate().skip(self.top);
         let lines: Vec<Line<'_>> = shown
             .take(usize::from(list.height))
             .filter_map(|(place, (index, letters))| {
                 let row = self.rows().get(*index)?;
-                let line = self.row(row, letters, &widths, (palette, now));
+                let line = self.row(row, letters, &widths, now);
                 Some(if place == self.selected {
-                    palette.choose(line)
+                    select(line)
                 } else {
                     line
                 })
@@ -209,20 +200,18 @@ impl Changes {
         row: &ChangeRow,
         letters: &[u32],
         widths: &Widths,
-        (palette, now): (Palette, Timestamp),
+        now: Timestamp,
     ) -> Line<'static> {
         let mut spans = vec![Span::raw("  ")];
-        let name = fuzzy::highlighted(&clean(&row.name), letters, palette.matched());
+        let name = fuzzy::highlighted(&clean(&row.name), letters, MATCHED);
         spans.extend(wrap::fit(&name, widths.name).spans);
         if let Some(kind) = widths.kind {
             let word = format!("  {}", pad(row.kind.word(), kind));
-            spans.push(Span::styled(word, palette.dim()));
+            spans.push(Span::styled(word, DIM));
         }
         if widths.bar {
             spans.push(Span::raw("  "));
-            spans.extend(
-                gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR, palette).spans,
-            );
+            spans.extend(gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR).spans);
         }
         let stories = format!("{}/{}", row.stories_done, row.stories_total);
         let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
@@ -234,15 +223,15 @@ impl Changes {
             let ago = row.modified.map_or_else(String::new, |at| {
                 words::ago(now.duration_since(at).as_secs())
             });
-            spans.push(Span::styled(format!("{ago:>MODIFIED$}"), palette.dim()));
+            spans.push(Span::styled(format!("{ago:>MODIFIED$}"), DIM));
         }
-        let (state, style) = self.state(row, palette);
+        let (state, style) = self.state(row);
         spans.push(Span::raw("  "));
         spans.push(Span::styled(state, style));
         wrap::cut(&Line::from(spans), widths.room)
     }
 
-    fn state(&self, row: &ChangeRow, palette: Palette) -> (&'static str, ratatui::style::Style) {
+    fn state(&self, row: &ChangeRow) -> (&'static str, ratatui::style::Style) {
         if let Some(Ok(found)) = &self.found
             && let Some(open) = &found.open
             && open.change == row.name
@@ -252,29 +241,27 @@ impl Changes {
                 true if row.state == ChangeState::Open => "kept → resume",
                 true => "kept",
             };
-            return (text, palette.warn());
+            return (text, WARN);
         }
         match &row.state {
-            ChangeState::Open => ("ready", palette.name()),
-            ChangeState::Done => ("nothing left", palette.good()),
-            ChangeState::Deferred => ("set aside", palette.dim()),
-            ChangeState::NoTasks => ("no tasks yet", palette.dim()),
-            ChangeState::Unreadable { .. } => ("invalid", palette.bad()),
+            ChangeState::Open => ("ready", NAME),
+            ChangeState::Done => ("nothing left", GOOD),
+            ChangeState::Deferred => ("set aside", DIM),
+            ChangeState::NoTasks => ("no tasks yet", DIM),
+            ChangeState::Unreadable { .. } => ("invalid", BAD),
         }
     }
 
     /// What there is to know of the selected change beyond its line.
-    fn detail(&self, palette: Palette) -> Vec<Line<'static>> {
+    fn detail(&self) -> Vec<Line<'static>> {
         let Some(row) = self.selected_row() else {
             return Vec::new();
         };
         let (text, style) = match &row.state {
-            ChangeState::Unreadable { reason } => {
-                (format!("invalid: {}", clean(reason)), palette.bad())
-            }
-            ChangeState::NoTasks => (row.kind.example().to_owned(), palette.dim()),
+            ChangeState::Unreadable { reason } => (format!("invalid: {}", clean(reason)), BAD),
+            ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
             // What tells it from another of the same name.
-            _ if row.target != row.name => (clean(&row.target), palette.dim()),
+            _ if row.target != row.name => (clean(&row.target), DIM),
             _ => return Vec::new(),
         };
         vec![wrap::styled(text, style)]
@@ -318,7 +305,7 @@ impl Widths {
         }
     }
 
-    fn head(&self, palette: Palette) -> Line<'static> {
+    fn head(&self) -> Line<'static> {
         let mut text = format!("  {}", pad("change", self.name));
         if let Some(kind) = self.kind {
             text.extend([format!("  {}", pad("kind", kind))]);
@@ -334,40 +321,40 @@ impl Widths {
             text.extend([format!("{:>MODIFIED$}", "modified")]);
         }
         text.push_str("  state");
-        wrap::styled(text, palette.dim())
+        wrap::styled(text, DIM)
     }
 }
 
-fn empty(found: &ChangesFound, palette: Palette) -> Vec<Line<'static>> {
+fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
     vec![
         Line::from(format!("no changes in `{}`", clean(&found.folder))),
         Line::default(),
         Line::from(vec![
             Span::raw("make one with "),
-            Span::styled("openspec new change NAME", palette.name()),
+            Span::styled("openspec new change NAME", NAME),
             Span::raw(", or write it yourself:"),
         ]),
-        wrap::styled("  openspec/changes/NAME/tasks.md", palette.name()),
-        wrap::styled("    ## 1. First story", palette.dim()),
-        wrap::styled("    - [ ] 1.1 Do something", palette.dim()),
+        wrap::styled("  openspec/changes/NAME/tasks.md", NAME),
+        wrap::styled("    ## 1. First story", DIM),
+        wrap::styled("    - [ ] 1.1 Do something", DIM),
         Line::default(),
         Line::from(vec![
             Span::raw("a checklist or prd.json runs by its path: "),
-            Span::styled("ralphtool loop ./PLAN.md", palette.name()),
+            Span::styled("ralphtool loop ./PLAN.md", NAME),
         ]),
         Line::from(vec![
             Span::raw("to see how it works, without any agent: "),
-            Span::styled("ralphtool demo", palette.name()),
+            Span::styled("ralphtool demo", NAME),
         ]),
     ]
 }
 
 /// An error with what to do.
-pub(crate) fn error_lines(error: &ErrorText, palette: Palette) -> Vec<Line<'static>> {
-    let mut lines = vec![wrap::styled(clean(&error.message), palette.bad())];
+pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
+    let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
     for hint in &error.hints {
         lines.push(Line::from(vec![
-            Span::styled("→ ", palette.name()),
+            Span::styled("→ ", NAME),
             Span::raw(clean(hint)),
         ]));
     }

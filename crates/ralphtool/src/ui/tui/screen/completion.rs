@@ -11,7 +11,7 @@ use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{DiffId, Query, Request, RunOver};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN};
 use crate::ui::tui::pane::diff;
 use crate::ui::tui::step::Step;
 use crate::ui::tui::wrap;
@@ -163,13 +163,13 @@ impl Completion {
     }
 
     /// Draws it.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run, palette: Palette) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let progress = &run.progress;
-        let mut lines = failure(progress, palette);
-        lines.extend(why(run, palette));
+        let mut lines = failure(progress);
+        lines.extend(why(run));
         lines.push(Line::default());
-        lines.extend(self.figures(progress, palette));
-        let below = self.below(run, palette);
+        lines.extend(self.figures(progress));
+        let below = self.below(run);
         // Whatever there is to say, the choice is seen.
         let rows = |lines: &[Line<'static>]| {
             let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
@@ -183,22 +183,22 @@ impl Completion {
         ])
         .flex(Flex::Start)
         .areas(area);
-        let mut title = title_of(change_of(progress), palette);
+        let mut title = title_of(change_of(progress));
         title.push(Span::raw("  the run is over"));
         frame.render_widget(Paragraph::new(Line::from(title)), first);
         draw_lines(frame, reasons, &lines, MARGIN);
         draw_lines(frame, choice, &below, MARGIN);
     }
 
-    fn figures(&self, progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
+    fn figures(&self, progress: &Progress) -> Vec<Line<'static>> {
         let stories = Count(progress.stories_total, Noun::Story);
         let stories = format!("{} of {stories} done", progress.stories_done);
         let mut lines = vec![Line::from(totals(progress, stories))];
-        lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat, palette)));
+        lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat)));
         lines
     }
 
-    fn below(&self, run: &Run, palette: Palette) -> Vec<Line<'static>> {
+    fn below(&self, run: &Run) -> Vec<Line<'static>> {
         let Some(header) = &run.progress.header else {
             return Vec::new();
         };
@@ -208,11 +208,11 @@ impl Completion {
                 Choice::Keep => format!("Staying on {}…", clean(&header.branch)),
                 Choice::Again | Choice::Restart | Choice::Leave => "Going on…".to_owned(),
             };
-            return vec![wrap::styled(text, palette.active())];
+            return vec![wrap::styled(text, ACTIVE)];
         }
         let choices = Self::choices(run).into_iter().enumerate();
         choices
-            .map(|(place, choice)| choice_line(choice, place == self.selected, header, palette))
+            .map(|(place, choice)| choice_line(choice, place == self.selected, header))
             .collect()
     }
 }
@@ -225,23 +225,23 @@ fn again(run: &Run) -> Option<Choice> {
 }
 
 /// Why the last choice did not work.
-fn failure(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
+fn failure(progress: &Progress) -> Vec<Line<'static>> {
     let Some(failure) = &progress.finish_failure else {
         return Vec::new();
     };
     let text = format!("✗ {}", clean(&failure.reason));
     vec![
-        wrap::styled(text, palette.bad()),
+        wrap::styled(text, BAD),
         Line::from(format!("→ {}", clean(&failure.hint))),
         Line::default(),
     ]
 }
 
 /// Why it ended.
-fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
+fn why(run: &Run) -> Vec<Line<'static>> {
     let progress = &run.progress;
     if let Some(RunOver::Failed(error)) = &run.over {
-        return super::changes::error_lines(error, palette);
+        return super::changes::error_lines(error);
     }
     let Some(outcome) = &progress.outcome else {
         return Vec::new();
@@ -249,17 +249,15 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
     let open = progress.stories_total.saturating_sub(progress.stories_done);
     let headline = words::outcome(outcome, open);
     let (mark, style) = match outcome {
-        Outcome::AllDone | Outcome::StoryDone => ("✓", palette.good()),
-        Outcome::Stopped | Outcome::Skipped { .. } => ("‖", palette.warn()),
-        Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => {
-            ("✗", palette.bad())
-        }
+        Outcome::AllDone | Outcome::StoryDone => ("✓", GOOD),
+        Outcome::Stopped | Outcome::Skipped { .. } => ("‖", WARN),
+        Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => ("✗", BAD),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
         let red = progress.red_gates.iter().map(String::as_str);
         let red = words::still_red(red).map(|red| format!("! gates: {red}"));
-        lines.extend(red.map(|red| wrap::styled(red, palette.warn())));
+        lines.extend(red.map(|red| wrap::styled(red, WARN)));
     }
     let (reason, hint) = match outcome {
         Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
@@ -271,7 +269,7 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
         let shown = reason.iter().take(REASON_LINES);
         lines.extend(shown.map(|line| Line::from(format!("  {line}"))));
         if reason.len() > REASON_LINES {
-            lines.push(wrap::styled("  …", palette.dim()));
+            lines.push(wrap::styled("  …", DIM));
         }
     }
     if let Some(hint) = hint {
@@ -280,7 +278,7 @@ fn why(run: &Run, palette: Palette) -> Vec<Line<'static>> {
     lines
 }
 
-fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette) -> Line<'static> {
+fn choice_line(choice: Choice, selected: bool, header: &Header) -> Line<'static> {
     let (branch, original) = (clean(&header.branch), clean(&header.original));
     let (key, text) = match choice {
         Choice::Cleanup => (
@@ -294,13 +292,9 @@ fn choice_line(choice: Choice, selected: bool, header: &Header, palette: Palette
     };
     let line = Line::from(vec![
         Span::raw(if selected { "▌ " } else { "  " }),
-        Span::styled(key, palette.key()),
+        Span::styled(key, KEY),
         Span::raw("  "),
         Span::raw(text),
     ]);
-    if selected {
-        line.style(palette.strong())
-    } else {
-        line
-    }
+    if selected { line.style(STRONG) } else { line }
 }

@@ -14,7 +14,7 @@ use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::markdown;
 use crate::ui::tui::message::{ErrorText, Previewed, Query, Request, Start};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
 use crate::ui::tui::step::{Confirmation, Step};
 use crate::ui::tui::tabbed::Tabbed;
 use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
@@ -91,7 +91,7 @@ impl Preview {
     }
 
     /// Lays the panes out for a screen of this size.
-    pub(crate) fn fit(&mut self, area: Rect, palette: Palette) {
+    pub(crate) fn fit(&mut self, area: Rect, colored: bool) {
         let text = Areas::of(area).text;
         for pane in &mut self.tabs.panes {
             pane.set_height(text.height.into());
@@ -106,11 +106,11 @@ impl Preview {
         let gap = u16::from(area.width >= WIDE);
         let columns = usize::from(text.width.saturating_sub(GUTTER + gap)).max(8);
         let lines = [
-            stories(&data.change, columns, palette),
-            documents(data, "specs", columns, palette),
-            documents(data, "proposal", columns, palette),
-            documents(data, "design", columns, palette),
-            prompt(&data.prompt, columns, palette),
+            stories(&data.change, columns),
+            documents(data, "specs", columns, colored),
+            documents(data, "proposal", columns, colored),
+            documents(data, "design", columns, colored),
+            prompt(&data.prompt, columns),
         ];
         for (pane, lines) in self.tabs.panes.iter_mut().zip(lines) {
             pane.set(lines);
@@ -209,33 +209,29 @@ impl Preview {
     }
 
     /// Draws it.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let areas = Areas::of(area);
-        frame.render_widget(
-            Paragraph::new(self.title(areas.title, palette)),
-            areas.title,
-        );
+        frame.render_widget(Paragraph::new(self.title(areas.title)), areas.title);
         match &self.data {
             None => {
-                let text = Span::styled("  reading the change …", palette.dim());
+                let text = Span::styled("  reading the change …", DIM);
                 frame.render_widget(Paragraph::new(text), areas.text);
             }
             Some(Err(error)) => {
                 let whole = areas.text.union(areas.side);
-                draw_lines(frame, whole, &error_lines(error, palette), 2);
+                draw_lines(frame, whole, &error_lines(error), 2);
             }
             Some(Ok(data)) => {
-                let titles = self.tabs.titles(areas.tabs.width, palette);
+                let titles = self.tabs.titles(areas.tabs.width);
                 frame.render_widget(Paragraph::new(titles), areas.tabs);
-                self.pane()
-                    .draw(frame, areas.text, !self.on_settings, palette);
-                self.draw_side(frame, areas.side, data, palette);
+                self.pane().draw(frame, areas.text, !self.on_settings);
+                self.draw_side(frame, areas.side, data);
             }
         }
     }
 
-    fn title(&self, area: Rect, palette: Palette) -> Line<'static> {
-        let mut spans = title_of(&self.name, palette);
+    fn title(&self, area: Rect) -> Line<'static> {
+        let mut spans = title_of(&self.name);
         if let Some(data) = self.known() {
             let stories = data.change.story_tally();
             let tasks = data.change.task_tally();
@@ -247,16 +243,16 @@ impl Preview {
                     tasks.done,
                     Count(tasks.total, Noun::Task)
                 ),
-                palette.dim(),
+                DIM,
             ));
         }
         wrap::cut(&Line::from(spans), area.width.into())
     }
 
-    fn draw_side(&self, frame: &mut Frame<'_>, area: Rect, data: &Previewed, palette: Palette) {
+    fn draw_side(&self, frame: &mut Frame<'_>, area: Rect, data: &Previewed) {
         let block = Block::bordered()
-            .border_style(palette.border(self.on_settings))
-            .title(verdict(&data.remarks, palette));
+            .border_style(border(self.on_settings))
+            .title(verdict(&data.remarks));
         let inner = block.inner(area);
         frame.render_widget(block, area);
         let selected = self.fields.current();
@@ -268,10 +264,10 @@ impl Preview {
             if is_selected {
                 cursor = lines.len();
             }
-            lines.push(field_line(&shown, is_selected, inner.width, palette));
+            lines.push(field_line(&shown, is_selected, inner.width));
         }
         lines.push(Line::default());
-        lines.extend(remarks(&data.remarks, inner, palette));
+        lines.extend(remarks(&data.remarks, inner));
         // The selected setting stays in sight.
         let height = usize::from(inner.height);
         let skip = (cursor + 1).saturating_sub(height);
@@ -279,31 +275,31 @@ impl Preview {
         if lines.len() > height {
             let more = format!("… {} lines more", lines.len() + 1 - height);
             lines.truncate(height.saturating_sub(1));
-            lines.push(wrap::styled(more, palette.dim()));
+            lines.push(wrap::styled(more, DIM));
         }
         frame.render_widget(Paragraph::new(lines), inner);
     }
 }
 
 /// Whether a run could start, for the border.
-fn verdict(remarks: &[Remark], palette: Palette) -> Line<'static> {
+fn verdict(remarks: &[Remark]) -> Line<'static> {
     let has = |weight| remarks.iter().any(|remark| remark.weight == weight);
     let (text, style) = if has(Weight::Stops) {
-        (" Run: it cannot start ", palette.bad())
+        (" Run: it cannot start ", BAD)
     } else if has(Weight::Warns) {
-        (" Run: ready, with warnings ", palette.warn())
+        (" Run: ready, with warnings ", WARN)
     } else {
-        (" Run: ready ", palette.good())
+        (" Run: ready ", GOOD)
     };
     wrap::styled(text, style)
 }
 
 /// What there is to know before a start.
-fn remarks(remarks: &[Remark], area: Rect, palette: Palette) -> Vec<Line<'static>> {
+fn remarks(remarks: &[Remark], area: Rect) -> Vec<Line<'static>> {
     let columns = usize::from(area.width).max(8);
     let lines = remarks.iter();
     lines
-        .flat_map(|remark| remark_lines(remark, columns, palette))
+        .flat_map(|remark| remark_lines(remark, columns))
         .collect()
 }
 
@@ -341,32 +337,28 @@ impl Areas {
     }
 }
 
-fn field_line(shown: &Shown, selected: bool, width: u16, palette: Palette) -> Line<'static> {
+fn field_line(shown: &Shown, selected: bool, width: u16) -> Line<'static> {
     const LABEL: usize = 11;
     let mark = if selected { "▌" } else { " " };
     let value = if shown.changed {
-        Span::styled(format!("{} *", clean(&shown.value)), palette.warn())
+        Span::styled(format!("{} *", clean(&shown.value)), WARN)
     } else {
         Span::raw(clean(&shown.value))
     };
     let line = Line::from(vec![
-        Span::styled(mark, palette.active()),
-        Span::styled(format!("{:LABEL$}", shown.label), palette.dim()),
+        Span::styled(mark, ACTIVE),
+        Span::styled(format!("{:LABEL$}", shown.label), DIM),
         value,
     ]);
     let line = wrap::cut(&line, width.into());
-    if selected {
-        line.style(palette.strong())
-    } else {
-        line
-    }
+    if selected { line.style(STRONG) } else { line }
 }
 
-fn remark_lines(remark: &Remark, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+fn remark_lines(remark: &Remark, columns: usize) -> Vec<Line<'static>> {
     let (mark, style) = match remark.weight {
-        Weight::Stops => ("✗ ", palette.bad()),
-        Weight::Warns => ("! ", palette.warn()),
-        Weight::Tells => ("· ", palette.dim()),
+        Weight::Stops => ("✗ ", BAD),
+        Weight::Warns => ("! ", WARN),
+        Weight::Tells => ("· ", DIM),
     };
     let text = Line::from(vec![
         Span::styled(mark, style),
@@ -381,16 +373,16 @@ fn remark_lines(remark: &Remark, columns: usize, palette: Palette) -> Vec<Line<'
 }
 
 /// The stories with their boxes.
-pub(crate) fn stories(change: &Change, columns: usize, palette: Palette) -> Vec<PaneLine> {
+pub(crate) fn stories(change: &Change, columns: usize) -> Vec<PaneLine> {
     let mut lines = Vec::new();
     for (index, story) in change.stories.iter().enumerate() {
-        let title = story_title(story, palette);
+        let title = story_title(story);
         lines.extend(PaneLine::wrapped(index, &title, columns));
         for task in &story.tasks {
             let (mark, style) = match task.state {
-                TaskState::Open => ("☐", palette.plain()),
-                TaskState::Done => ("☑", palette.dim()),
-                TaskState::Deferred => ("⊟", palette.dim()),
+                TaskState::Open => ("☐", PLAIN),
+                TaskState::Done => ("☑", DIM),
+                TaskState::Deferred => ("⊟", DIM),
             };
             let indent = "  ".repeat(1 + task.indent / 2);
             let id = task.id.as_deref().map(|id| format!("{id} "));
@@ -411,42 +403,39 @@ pub(crate) fn stories(change: &Change, columns: usize, palette: Palette) -> Vec<
     lines
 }
 
-fn story_title(story: &Story, palette: Palette) -> Line<'static> {
+fn story_title(story: &Story) -> Line<'static> {
     let (mark, style) = match story.state {
-        StoryState::Done => ("✓", palette.good()),
-        StoryState::Open => ("○", palette.name()),
-        StoryState::Deferred => ("⊘", palette.dim()),
+        StoryState::Done => ("✓", GOOD),
+        StoryState::Open => ("○", NAME),
+        StoryState::Deferred => ("⊘", DIM),
     };
     let done = story.tasks.iter().filter(|it| it.state == TaskState::Done);
     Line::from(vec![
         Span::styled(format!("{mark} "), style),
         Span::styled(
             format!("{} {}", clean(&story.id.0), clean(&story.title)),
-            palette.strong(),
+            STRONG,
         ),
-        Span::styled(
-            format!("  {}/{}", done.count(), story.tasks.len()),
-            palette.dim(),
-        ),
+        Span::styled(format!("  {}/{}", done.count(), story.tasks.len()), DIM),
     ])
 }
 
 /// The texts of one artifact, rendered.
-fn documents(data: &Previewed, artifact: &str, columns: usize, palette: Palette) -> Vec<PaneLine> {
+fn documents(data: &Previewed, artifact: &str, columns: usize, colored: bool) -> Vec<PaneLine> {
     let of_it = |it: &&crate::ui::tui::message::DocumentText| it.artifact == artifact;
     let documents: Vec<_> = data.documents.iter().filter(of_it).collect();
     if documents.is_empty() {
         let text = format!("this change has no {artifact}");
-        let line = wrap::styled(text, palette.dim());
+        let line = wrap::styled(text, DIM);
         return vec![PaneLine::new(0, line)];
     }
     let mut lines = Vec::new();
     for (index, document) in documents.iter().enumerate() {
         if documents.len() > 1 {
-            let path = Span::styled(clean(&document.path), palette.strong());
+            let path = Span::styled(clean(&document.path), STRONG);
             lines.push(PaneLine::new(index, Line::from(path)));
         }
-        let rendered = markdown::render(&document.text, columns, palette);
+        let rendered = markdown::render(&document.text, columns, colored);
         lines.extend(PaneLine::all(index, rendered));
         lines.push(PaneLine::new(index, Line::default()));
     }
@@ -454,9 +443,9 @@ fn documents(data: &Previewed, artifact: &str, columns: usize, palette: Palette)
 }
 
 /// The prompt as it is: an agent reads it so.
-fn prompt(text: &str, columns: usize, palette: Palette) -> Vec<PaneLine> {
+fn prompt(text: &str, columns: usize) -> Vec<PaneLine> {
     if text.is_empty() {
-        let line = wrap::styled("nothing is left to ask for", palette.dim());
+        let line = wrap::styled("nothing is left to ask for", DIM);
         return vec![PaneLine::new(0, line)];
     }
     let lines = text.lines().enumerate();

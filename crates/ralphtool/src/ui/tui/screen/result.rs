@@ -12,7 +12,7 @@ use super::{change_of, range_of, title_of, totals};
 use crate::ui::text::clean;
 use crate::ui::tui::keys::Action;
 use crate::ui::tui::message::{Query, ResultFound, ResultId};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{BAD, DIM, GOOD, STRONG, WARN};
 use crate::ui::tui::pane::diff::letter;
 use crate::ui::tui::step::Step;
 use crate::ui::tui::tabbed::Tabbed;
@@ -76,39 +76,39 @@ impl ResultScreen {
     }
 
     /// Lays the panes out.
-    pub(crate) fn fit(&mut self, area: Rect, run: &Run, palette: Palette) {
+    pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
         let text = areas(area).2;
         let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
         let lines = match self.tabs.shown() {
-            0 => self.tasks(columns, palette),
-            1 => self.files(columns, palette),
-            _ => receipt(&run.progress, columns, palette),
+            0 => self.tasks(columns),
+            1 => self.files(columns),
+            _ => receipt(&run.progress, columns),
         };
         let pane = self.tabs.pane_mut();
         pane.set_height(text.height.into());
         pane.set(lines);
     }
 
-    fn tasks(&self, columns: usize, palette: Palette) -> Vec<PaneLine> {
+    fn tasks(&self, columns: usize) -> Vec<PaneLine> {
         match self.found.as_ref().map(|found| &found.change) {
-            Some(Some(change)) => stories(change, columns, palette),
-            Some(None) => vec![note("the change is not there any more", palette)],
-            None => vec![note("looking …", palette)],
+            Some(Some(change)) => stories(change, columns),
+            Some(None) => vec![note("the change is not there any more")],
+            None => vec![note("looking …")],
         }
     }
 
-    fn files(&self, columns: usize, palette: Palette) -> Vec<PaneLine> {
+    fn files(&self, columns: usize) -> Vec<PaneLine> {
         match self.found.as_ref().map(|found| &found.files) {
-            None => vec![note("looking …", palette)],
+            None => vec![note("looking …")],
             Some(Err(problem)) => {
                 let text = format!("the files cannot be listed: {}", clean(problem));
-                PaneLine::wrapped(0, &wrap::styled(text, palette.bad()), columns)
+                PaneLine::wrapped(0, &wrap::styled(text, BAD), columns)
             }
-            Some(Ok(files)) if files.is_empty() => vec![note("no file was changed", palette)],
+            Some(Ok(files)) if files.is_empty() => vec![note("no file was changed")],
             Some(Ok(files)) => files
                 .iter()
                 .enumerate()
-                .map(|(item, file)| PaneLine::new(item, file_line(file, columns, palette)))
+                .map(|(item, file)| PaneLine::new(item, file_line(file, columns)))
                 .collect(),
         }
     }
@@ -135,16 +135,16 @@ impl ResultScreen {
     }
 
     /// Draws it.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run, palette: Palette) {
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let (title, tab_line, text) = areas(area);
-        let lines: Vec<Line<'_>> = headline(&run.progress, palette)
+        let lines: Vec<Line<'_>> = headline(&run.progress)
             .iter()
             .map(|line| wrap::cut(line, title.width.into()))
             .collect();
         frame.render_widget(Paragraph::new(lines), title);
-        let titles = self.tabs.titles(tab_line.width, palette);
+        let titles = self.tabs.titles(tab_line.width);
         frame.render_widget(Paragraph::new(titles), tab_line);
-        self.pane().draw(frame, text, true, palette);
+        self.pane().draw(frame, text, true);
     }
 }
 
@@ -158,13 +158,13 @@ fn areas(area: Rect) -> (Rect, Rect, Rect) {
     (title, tabs, text)
 }
 
-fn note(text: &'static str, palette: Palette) -> PaneLine {
-    PaneLine::new(0, Span::styled(text, palette.dim()))
+fn note(text: &'static str) -> PaneLine {
+    PaneLine::new(0, Span::styled(text, DIM))
 }
 
 /// What became of the branch.
-fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
-    let mut title = title_of(change_of(progress), palette);
+fn headline(progress: &Progress) -> Vec<Line<'static>> {
+    let mut title = title_of(change_of(progress));
     title.push(Span::raw("  the result"));
     let text = match &progress.finish {
         Some(finish) => match finish.choice {
@@ -179,58 +179,54 @@ fn headline(progress: &Progress, palette: Palette) -> Vec<Line<'static>> {
         None => " the run is not finished".to_owned(),
     };
     let style = match progress.finish {
-        Some(_) => palette.good(),
-        None => palette.warn(),
+        Some(_) => GOOD,
+        None => WARN,
     };
     vec![Line::from(title), wrap::styled(text, style)]
 }
 
-fn file_line(file: &ChangedFile, columns: usize, palette: Palette) -> Line<'static> {
-    let (letter, style) = letter(file.status, palette);
+fn file_line(file: &ChangedFile, columns: usize) -> Line<'static> {
+    let (letter, style) = letter(file.status);
     let mut spans = vec![
         Span::styled(format!("{letter} "), style),
         Span::raw(clean(&file.path)),
     ];
     if let (Some(added), Some(removed)) = (file.added, file.removed) {
         let text = format!("  +{added} -{removed}");
-        spans.push(Span::styled(text, palette.dim()));
+        spans.push(Span::styled(text, DIM));
     }
     wrap::cut(&Line::from(spans), columns)
 }
 
 /// What each story took.
-fn receipt(progress: &Progress, columns: usize, palette: Palette) -> Vec<PaneLine> {
+fn receipt(progress: &Progress, columns: usize) -> Vec<PaneLine> {
     let now = progress.ended_at.or(progress.last_at).unwrap_or_default();
     let mut lines = Vec::new();
     for (item, story) in progress.stories.iter().enumerate() {
-        let of_story = story_receipt(story, columns, (palette, now));
+        let of_story = story_receipt(story, columns, now);
         lines.extend(PaneLine::all(item, of_story));
     }
     let item = progress.stories.len();
     let stories = Count(progress.stories_total, Noun::Story);
     let stories = format!("{} of {stories}", progress.stories_done);
     let total = format!("altogether: {}", totals(progress, stories));
-    let total = wrap::styled(total, palette.strong());
+    let total = wrap::styled(total, STRONG);
     lines.extend(PaneLine::wrapped(item, &total, columns));
     for warning in &progress.warnings {
         let text = format!("! {}", clean(&warning.message));
-        let line = wrap::styled(text, palette.warn());
+        let line = wrap::styled(text, WARN);
         lines.extend(PaneLine::wrapped(item, &line, columns));
     }
     lines
 }
 
-fn story_receipt(
-    story: &StoryProgress,
-    columns: usize,
-    (palette, now): (Palette, Timestamp),
-) -> Vec<Line<'static>> {
-    let (glyph, style) = super::run::glyph(&story.state, palette);
+fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let (glyph, style) = super::run::glyph(&story.state);
     let title = Line::from(vec![
         Span::styled(format!("{glyph} "), style),
         Span::styled(
             format!("{} {}", clean(&story.id.0), clean(&story.title)),
-            palette.strong(),
+            STRONG,
         ),
     ]);
     let mut lines = wrap::wrap(&title, columns, 2);
@@ -242,12 +238,12 @@ fn story_receipt(
         words::elapsed(words::millis(story.elapsed(now))),
     ];
     facts.extend(words::usage(&story.usage()));
-    let facts = wrap::styled(format!("  {}", facts.join(" · ")), palette.dim());
+    let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
     lines.extend(wrap::wrap(&facts, columns, 2));
     for attempt in &story.attempts {
         if let AttemptStanding::Failed { kind, .. } = &attempt.state {
             let text = format!("  attempt {}: {}", attempt.number, words::failure(*kind));
-            lines.push(wrap::styled(text, palette.dim()));
+            lines.push(wrap::styled(text, DIM));
         }
     }
     let gates: Vec<Span<'static>> = story.attempts.last().map_or_else(Vec::new, |attempt| {
@@ -255,9 +251,9 @@ fn story_receipt(
             .gates_of(attempt.number)
             .flat_map(|gate| {
                 let (mark, style) = match &gate.result {
-                    Some(GateResult::Passed) => ("✓", palette.good()),
-                    Some(GateResult::Failed { .. }) => ("✗", palette.bad()),
-                    None => ("·", palette.dim()),
+                    Some(GateResult::Passed) => ("✓", GOOD),
+                    Some(GateResult::Failed { .. }) => ("✗", BAD),
+                    None => ("·", DIM),
                 };
                 [
                     Span::styled(format!("  {mark} "), style),

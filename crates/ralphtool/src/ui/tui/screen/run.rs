@@ -11,7 +11,6 @@ use ratatui::layout::Rect;
 
 use crate::ui::summary::Summary;
 use crate::ui::tui::message::{Answer, DiffId, Export, Query, Request, RunOver, TranscriptId};
-use crate::ui::tui::palette::Palette;
 use crate::ui::tui::pane::agent::AgentPane;
 use crate::ui::tui::pane::attempts;
 use crate::ui::tui::pane::diff::DiffPane;
@@ -98,12 +97,11 @@ pub(crate) struct Run {
     gates: GatesPane,
     log: LogPane,
     needle: String,
-    palette: Palette,
 }
 
 impl Run {
     /// A run nothing is known of yet.
-    pub(crate) fn new(palette: Palette, zone: TimeZone, mode: RunMode) -> Self {
+    pub(crate) fn new(colored: bool, zone: TimeZone, mode: RunMode) -> Self {
         Self {
             progress: Progress::default(),
             summary: Summary::default(),
@@ -115,13 +113,12 @@ impl Run {
             attempt: None,
             on_pane: false,
             tab: Tab::Agent,
-            agent: AgentPane::new(palette),
-            diff: DiffPane::new(palette),
+            agent: AgentPane::new(colored),
+            diff: DiffPane::new(),
             attempts: TextPane::default(),
-            gates: GatesPane::new(palette),
-            log: LogPane::new(palette, zone),
+            gates: GatesPane::new(),
+            log: LogPane::new(zone),
             needle: String::new(),
-            palette,
         }
     }
 
@@ -299,7 +296,7 @@ impl Run {
             Tab::Agent => self.agent.fit(columns, height),
             Tab::Diff => self.diff.fit(columns, height),
             Tab::Attempts => {
-                let lines = attempts::lines(self.story(), columns, self.palette, now);
+                let lines = attempts::lines(self.story(), columns, now);
                 self.attempts.set_height(height);
                 self.attempts.set(lines);
             }

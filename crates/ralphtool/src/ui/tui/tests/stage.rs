@@ -62,7 +62,7 @@ impl Stage {
 
     /// Begins anew at another place.
     pub(in crate::ui::tui) fn at_home(&mut self, home: Home) {
-        self.app = app(home, self.app.size, self.app.palette.is_colored(), self.now);
+        self.app = app(home, self.app.size, self.app.colored, self.now);
     }
 
     /// Lets a message in, and answers what comes of it.

@@ -10,7 +10,7 @@ use super::super::title_of;
 use super::story_list;
 use super::{Run, RunMode, Tab};
 use crate::ui::text::clean;
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{self, ACTIVE, DIM, NAME, STRONG, WARN};
 use crate::ui::tui::text_pane::GUTTER;
 use crate::ui::tui::{gauge, tabs, wrap};
 use crate::ui::words::{self, Count, Noun};
@@ -92,7 +92,6 @@ pub(super) fn room(area: Rect) -> (usize, usize) {
 impl Run {
     /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
-        let palette = self.palette;
         let now = self.clock(now);
         let areas = Areas::of(area, self);
         let header = self.header(areas.header, now);
@@ -102,23 +101,22 @@ impl Run {
         self.draw_stories(frame, areas.stories, now);
         if let Some(border) = areas.border {
             let line = Block::new().borders(Borders::LEFT);
-            frame.render_widget(line.border_style(palette.border(self.on_pane)), border);
+            frame.render_widget(line.border_style(palette::border(self.on_pane)), border);
         }
         self.draw_tabs(frame, areas.tabs);
-        self.pane().draw(frame, areas.text, self.on_pane, palette);
+        self.pane().draw(frame, areas.text, self.on_pane);
     }
 
     fn header(&self, area: Rect, now: Timestamp) -> Vec<Line<'static>> {
-        let palette = self.palette;
         let width = usize::from(area.width);
         let Some(header) = &self.progress.header else {
             return vec![Line::from(vec![
-                Span::styled(" ralphtool ", palette.strong()),
+                Span::styled(" ralphtool ", STRONG),
                 Span::raw("  starting …"),
             ])];
         };
         let elapsed = words::clock(words::millis(self.progress.elapsed(now)));
-        let first = beside(&title(header, palette), Line::from(elapsed), width);
+        let first = beside(&title(header), Line::from(elapsed), width);
         if area.height < 2 {
             return vec![first];
         }
@@ -130,12 +128,12 @@ impl Run {
     fn gauge(&self, width: usize, now: Timestamp) -> Line<'static> {
         let (done, total) = (self.progress.stories_done, self.progress.stories_total);
         let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
-        let mut line = gauge::gauge(done as u64, total as u64, columns, self.palette);
+        let mut line = gauge::gauge(done as u64, total as u64, columns);
         let text = format!("  {done} of {}", Count(total, Noun::Story));
         line.spans.push(Span::raw(text));
         if let Some(left) = self.progress.estimate(now) {
             let text = format!("  about {} left", words::clock(words::millis(left)));
-            line.spans.push(Span::styled(text, self.palette.dim()));
+            line.spans.push(Span::styled(text, DIM));
         }
         line
     }
@@ -174,22 +172,21 @@ impl Run {
 
     /// What happens right now.
     fn status(&self, now: Timestamp) -> Line<'static> {
-        let palette = self.palette;
         let since = |at: Timestamp| words::clock_between(at, now);
         let mut spans = match &self.progress.doing {
-            Doing::Starting => vec![Span::styled("starting …", palette.dim())],
-            Doing::Between => vec![Span::styled("checking and saving …", palette.dim())],
+            Doing::Starting => vec![Span::styled("starting …", DIM)],
+            Doing::Between => vec![Span::styled("checking and saving …", DIM)],
             Doing::Working {
                 story,
                 attempt,
                 since: at,
             } => {
                 let mut spans = vec![
-                    Span::styled("● ", palette.active()),
+                    Span::styled("● ", ACTIVE),
                     Span::raw(format!("story {story}, attempt {attempt}: {}", since(*at))),
                 ];
                 if let Some(activity) = self.progress.activity.as_ref().and_then(activity) {
-                    spans.push(Span::styled(format!("  {activity}"), palette.dim()));
+                    spans.push(Span::styled(format!("  {activity}"), DIM));
                 }
                 spans
             }
@@ -201,12 +198,12 @@ impl Run {
             } => {
                 let place = if *baseline { " on the checkpoint" } else { "" };
                 let text = format!("gate `{}` runs{place}: {}", clean(gate), since(*at));
-                vec![Span::styled("● ", palette.active()), Span::raw(text)]
+                vec![Span::styled("● ", ACTIVE), Span::raw(text)]
             }
             Doing::Waiting { reason, until, .. } => {
                 let left = words::clock_between(now, *until);
                 vec![
-                    Span::styled(format!("⏳ {left} to wait"), palette.warn()),
+                    Span::styled(format!("⏳ {left} to wait"), WARN),
                     Span::raw(format!(
                         "{}: {}",
                         self.steered(", r tries now", ""),
@@ -217,12 +214,12 @@ impl Run {
             Doing::Paused { story } => {
                 let goes_on = self.steered("p goes on", "p in its terminal goes on");
                 vec![
-                    Span::styled("‖ paused", palette.warn()),
+                    Span::styled("‖ paused", WARN),
                     Span::raw(format!(" before story {story} goes on; {goes_on}")),
                 ]
             }
             Doing::Ended => {
-                let mut spans = vec![Span::styled("the run is over", palette.strong())];
+                let mut spans = vec![Span::styled("the run is over", STRONG)];
                 let choice = match self.mode {
                     RunMode::Live if self.over.is_none() => "; Esc goes to what becomes of it",
                     RunMode::Attached { .. } if self.progress.finish.is_none() => {
@@ -237,10 +234,10 @@ impl Run {
         let notes = self.progress.notes.waiting().count();
         if notes > 0 && self.progress.outcome.is_none() {
             let text = format!("{} for the next attempt · ", Count(notes, Noun::Note));
-            spans.insert(0, Span::styled(text, palette.name()));
+            spans.insert(0, Span::styled(text, NAME));
         }
         if let Some(intent) = self.intent() {
-            spans.insert(0, Span::styled(format!("{intent} · "), palette.warn()));
+            spans.insert(0, Span::styled(format!("{intent} · "), WARN));
         }
         // Interrupted, or a record of the past: nothing more will come.
         if self.stands_still() && self.progress.outcome.is_none() {
@@ -248,7 +245,7 @@ impl Run {
                 RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
                 RunMode::Live | RunMode::Replay => "the record ends here · ",
             };
-            spans.insert(0, Span::styled(text, palette.warn()));
+            spans.insert(0, Span::styled(text, WARN));
         }
         Line::from(spans)
     }
@@ -283,7 +280,7 @@ impl Run {
             .take(area.height.into())
             .map(|(place, story)| {
                 let is_selected = place == self.selected;
-                story_list::line(story, is_selected, area.width.into(), (self.palette, now))
+                story_list::line(story, is_selected, area.width.into(), now)
             })
             .collect();
         frame.render_widget(Paragraph::new(lines), area);
@@ -307,9 +304,9 @@ impl Run {
             parts.remove(0);
         }
         let room = width.saturating_sub(taken(&parts));
-        let mut line = tabs::tabs(&Tab::TITLES, self.tab.place(), room, self.palette);
+        let mut line = tabs::tabs(&Tab::TITLES, self.tab.place(), room);
         if !parts.is_empty() {
-            let right = Span::styled(parts.join(" · "), self.palette.dim());
+            let right = Span::styled(parts.join(" · "), DIM);
             line = beside(&line, Line::from(right), width);
         }
         frame.render_widget(Paragraph::new(line), area);
@@ -340,13 +337,13 @@ impl Run {
     }
 }
 
-fn title(header: &Header, palette: Palette) -> Line<'static> {
+fn title(header: &Header) -> Line<'static> {
     let branches = format!("  {} ← {}", clean(&header.branch), clean(&header.original));
     let model = header.model.as_deref();
     let model = model.map(|model| format!(" ({})", clean(model)));
     let agent = format!("  {}{}", clean(&header.agent), model.unwrap_or_default());
-    let mut spans = title_of(&header.change, palette);
-    spans.push(Span::styled(branches, palette.dim()));
+    let mut spans = title_of(&header.change);
+    spans.push(Span::styled(branches, DIM));
     spans.push(Span::raw(agent));
     Line::from(spans)
 }

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::ui::text::{clean, columns, pad, truncate};
-use crate::ui::tui::palette::Palette;
+use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, PLAIN, STRONG, WARN, select};
 use crate::ui::words;
 use ralph_run::records::progress::{AttemptStanding, StoryProgress, StoryStanding};
 
@@ -17,27 +17,27 @@ pub(super) fn line(
     story: &StoryProgress,
     selected: bool,
     width: usize,
-    (palette, now): (Palette, Timestamp),
+    now: Timestamp,
 ) -> Line<'static> {
-    let (glyph, style) = glyph(&story.state, palette);
+    let (glyph, style) = glyph(&story.state);
     let facts = facts(story, width, now);
     let room = width.saturating_sub(2 + columns(&facts) + usize::from(!facts.is_empty()));
     let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
     let title = pad(&truncate(title.trim(), room), room);
     let text = match story.state {
-        StoryStanding::Running => palette.strong(),
-        StoryStanding::Waiting | StoryStanding::Unfinished => palette.plain(),
-        _ => palette.dim(),
+        StoryStanding::Running => STRONG,
+        StoryStanding::Waiting | StoryStanding::Unfinished => PLAIN,
+        _ => DIM,
     };
     let mut spans = vec![
         Span::styled(format!("{glyph} "), style),
         Span::styled(title, text),
     ];
     if !facts.is_empty() {
-        spans.push(Span::styled(format!(" {facts}"), palette.dim()));
+        spans.push(Span::styled(format!(" {facts}"), DIM));
     }
     let line = Line::from(spans);
-    if selected { palette.choose(line) } else { line }
+    if selected { select(line) } else { line }
 }
 
 fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> String {
@@ -57,14 +57,14 @@ fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> String {
 }
 
 /// How a story stands, in a sign.
-pub(crate) fn glyph(state: &StoryStanding, palette: Palette) -> (&'static str, Style) {
+pub(crate) fn glyph(state: &StoryStanding) -> (&'static str, Style) {
     match state {
-        StoryStanding::Waiting => ("○", palette.dim()),
-        StoryStanding::Done => ("✓", palette.dim()),
-        StoryStanding::Deferred => ("⊘", palette.dim()),
-        StoryStanding::Running => ("●", palette.active()),
-        StoryStanding::Skipped { .. } => ("»", palette.warn()),
-        StoryStanding::Completed { .. } => ("✓", palette.good()),
-        StoryStanding::Unfinished => ("✗", palette.bad()),
+        StoryStanding::Waiting => ("○", DIM),
+        StoryStanding::Done => ("✓", DIM),
+        StoryStanding::Deferred => ("⊘", DIM),
+        StoryStanding::Running => ("●", ACTIVE),
+        StoryStanding::Skipped { .. } => ("»", WARN),
+        StoryStanding::Completed { .. } => ("✓", GOOD),
+        StoryStanding::Unfinished => ("✗", BAD),
     }
 }
