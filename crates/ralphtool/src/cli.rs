@@ -19,8 +19,8 @@ mod context;
 mod crash;
 mod demo;
 mod doctor;
+mod dry_run;
 mod finish;
-mod finishing;
 mod flags;
 mod gc;
 mod init;
@@ -35,7 +35,6 @@ mod prompt;
 mod reporter;
 mod repository;
 mod resume;
-mod rewind;
 mod runtime;
 mod show;
 mod start;
@@ -43,7 +42,6 @@ mod status;
 mod terminal;
 mod trust;
 mod tui;
-mod undo;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -54,6 +52,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::ui::failure::write_failure;
+use crate::ui::page::Page;
 use arguments::{Arguments, Command};
 use context::{Context, unfit};
 use flags::{ColorArgument, GlobalArguments};
@@ -107,8 +106,8 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Loop(given)) => loop_command::run(given, context),
         Some(Command::Resume(given)) => resume::run(given, context),
         Some(Command::Finish(given)) => finish::run(given, context),
-        Some(Command::Undo(given)) => undo::run(given, context),
-        Some(Command::Rewind(given)) => rewind::run(given, context),
+        Some(Command::Undo(given)) => finish::undo(given, context),
+        Some(Command::Rewind(given)) => finish::rewind(given, context),
         Some(Command::Attempts(given)) => attempts::run(given, context),
         Some(Command::Log(given)) => log::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
@@ -145,7 +144,9 @@ fn explain(message: &clap::Error) -> ExitCode {
 fn report(failure: &Failure, context: &Context) -> ExitCode {
     let mut stderr = std::io::stderr().lock();
     // There is no further place to complain to.
-    let _ = write_failure(failure, &mut stderr, context.paint_for(&std::io::stderr()));
+    let mut page = Page::new(context.paint_for(&std::io::stderr()));
+    write_failure(&mut page, failure);
+    let _ = stderr.write_all(page.text.as_bytes());
     let _ = stderr.flush();
     failure.kind.exit_code().into()
 }

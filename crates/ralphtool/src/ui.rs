@@ -9,18 +9,15 @@
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
+pub(crate) mod change_rows;
 pub(crate) mod failure;
 pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
-pub(crate) mod list;
-pub(crate) mod log;
+pub(crate) mod page;
 pub(crate) mod plain;
-pub(crate) mod plan;
 pub(crate) mod receipt;
-pub(crate) mod rows;
 pub(crate) mod run_status;
-pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;

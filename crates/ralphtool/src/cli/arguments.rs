@@ -7,7 +7,7 @@ use super::attempts::AttemptsArguments;
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
-use super::finish::FinishArguments;
+use super::finish::{FinishArguments, RewindArguments, UndoArguments};
 use super::flags::{EXIT_CODES, GlobalArguments};
 use super::gc::GcArguments;
 use super::init::InitArguments;
@@ -18,11 +18,9 @@ use super::loop_command::LoopArguments;
 use super::man::ManArguments;
 use super::prompt::PromptArguments;
 use super::resume::ResumeArguments;
-use super::rewind::RewindArguments;
 use super::show::ShowArguments;
 use super::status::StatusArguments;
 use super::trust::TrustArguments;
-use super::undo::UndoArguments;
 
 const EXAMPLES: &str = "\
 The way:

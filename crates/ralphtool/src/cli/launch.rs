@@ -7,13 +7,12 @@ use std::process::ExitCode;
 use super::context::{Context, unfit};
 use super::flags::RunArguments;
 use super::repository::no_usable_repository;
-use super::{output, trust};
-use crate::ui::list::{self, ChangeRow, ChangeState};
+use super::{dry_run, output, trust};
+use crate::ui::change_rows::{self, ChangeRow, ChangeState};
 use crate::ui::plain::Verbosity;
-use crate::ui::plan::{self, PlanView, PlannedStory};
 use crate::ui::style::DIM;
 use ralph_base::ids::StoryId;
-use ralph_plan::change::{Change, SourceKind, StoryState};
+use ralph_plan::change::{Change, SourceKind};
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
@@ -24,7 +23,7 @@ use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
 use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::look::{peek, peek_last};
+use ralph_vault::look::peek_last;
 use ralph_vault::store::state_directory;
 
 /// A run as the user asks for it.
@@ -190,7 +189,7 @@ fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Fa
     output::warn(context, loaded.warnings.iter().map(String::as_str));
     output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
     let only = request.flags.story.as_deref();
-    dry_run(change, settings, context, (&repository, only, last))
+    dry_run::show(change, settings, context, (&repository, only, last))
 }
 
 fn prepare_in(
@@ -292,7 +291,7 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
 
 /// The only change with work left, or of several the feature spec-kit is at.
 pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
-    let mut ready = list::rows(source::survey(around)?.changes);
+    let mut ready = change_rows::rows(source::survey(around)?.changes);
     ready.retain(|row| row.state == ChangeState::Open);
     let current = source::current_feature(around)?;
     let is_current =
@@ -316,46 +315,4 @@ pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
 fn said(rows: &[ChangeRow]) -> String {
     let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
     targets.join(", ")
-}
-
-fn dry_run(
-    change: &Change,
-    settings: &Settings,
-    context: &Context,
-    (repository, only, last): (&Repository, Option<&str>, Option<OpenRun>),
-) -> Result<ExitCode, Failure> {
-    let open = match last {
-        Some(last) => Some(last),
-        None => peek(&state_directory(&context.environment)?, repository)
-            .map_err(|error| Failure::system("could not look for an open run").because(error))?
-            .filter(|open| open.change == change.name),
-    };
-    let git = repository.git(settings.command_timeout.value.or_zero());
-    let refs = repository.refs(&git).map_err(broken_git)?;
-    let head = repository.head(&git, &refs).map_err(broken_git)?;
-    let stories = change
-        .stories
-        .iter()
-        .filter(|story| story.state == StoryState::Open)
-        .filter(|story| only.is_none_or(|only| story.id.0 == only))
-        .map(|story| PlannedStory {
-            id: &story.id.0,
-            title: &story.title,
-            open_tasks: story.open_tasks().count(),
-        })
-        .collect();
-    let view = PlanView {
-        change: &change.name,
-        branch: &format!("ralph/{}", change.name),
-        original: &head.shown(),
-        resumes: open.as_ref().map(|open| open.run.0.as_str()),
-        stories,
-        settings,
-    };
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| plan::write(out, paint, &view))
-}
-
-fn broken_git(error: ralph_vault::git::process::GitError) -> Failure {
-    Failure::system("could not look at the repository").because(error)
 }

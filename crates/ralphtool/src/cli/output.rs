@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::context::Context;
+use crate::ui::page::Page;
 use crate::ui::style::WARN;
 use crate::ui::text::clean;
 use ralph_run::failure::Failure;
@@ -60,6 +61,13 @@ pub(super) fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
     present(|out| out.write_all(bytes))
 }
 
+/// Prints a page and is done.
+pub(super) fn page(context: &Context, write: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
+    let mut page = Page::new(context.paint_for(&io::stdout()));
+    write(&mut page);
+    print(page.text.as_bytes())
+}
+
 /// Presents something on standard output and is done.
 pub(super) fn present(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -72,12 +80,10 @@ pub(super) fn present(
 }
 
 /// Asks a question on the terminal; the answer in small letters, or none at the end of the input.
-pub(super) fn ask(
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<Option<String>, Failure> {
+pub(super) fn ask(question: &str) -> Result<Option<String>, Failure> {
     let failed = |error| Failure::system("could not ask").because(error);
     let mut out = stdout();
-    write(&mut *out)
+    out.write_all(question.as_bytes())
         .and_then(|()| out.flush())
         .map_err(failed)?;
     let mut answer = String::new();

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::output;
 use super::output::ask;
 use super::repository::no_repository;
+use crate::ui::text::clean;
 use crate::ui::trust as words;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::{REPOSITORY_FILE, RepositoryFile};
@@ -50,10 +51,6 @@ pub(super) struct TrustArguments {
 
 /// Allows what the repository's own file asks for.
 pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
-    trust(arguments, context)
-}
-
-fn trust(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository =
         Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
     let state = state_directory(&context.environment)?;
@@ -83,19 +80,16 @@ fn trust(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Fail
     }
     let unread = |error| Failure::system("could not read the permissions").because(error);
     let is_given = file.allowance.is_given(&state).map_err(unread)?;
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| words::write_claims(out, paint, &file.name, &file.claims))?;
+    output::page(context, |page| {
+        words::write_claims(page, &file.name, &file.claims);
+    })?;
     if arguments.show || is_given {
-        let (is, way) = if is_given {
-            ("allowed", context.typed("trust --revoke"))
+        let (is, way, then) = if is_given {
+            ("allowed", "trust --revoke", "takes it back")
         } else {
-            ("not allowed", context.typed("trust"))
+            ("not allowed", "trust", "allows it")
         };
-        let then = if is_given {
-            "takes it back"
-        } else {
-            "allows it"
-        };
+        let way = context.typed(way);
         return say(&format!("It is {is}; `{way}` {then}."));
     }
     if !arguments.yes {
@@ -119,8 +113,9 @@ pub(super) fn can_ask() -> bool {
 
 /// Shows what a file asks for, asks the user, and remembers a yes; anything else is a refusal.
 pub(super) fn ask_for(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| words::write_claims(out, paint, &file.name, &file.claims))?;
+    output::page(context, |page| {
+        words::write_claims(page, &file.name, &file.claims);
+    })?;
     must_be_yes()?;
     give(file, context)
 }
@@ -151,12 +146,12 @@ pub(super) fn warning(file: &RepositoryFile) -> String {
 }
 
 fn must_be_yes() -> Result<(), Failure> {
-    match ask(words::write_question)?.as_deref() {
+    match ask(words::QUESTION)?.as_deref() {
         Some("y" | "yes") => Ok(()),
         _ => Err(Failure::refused("not allowed: nothing was run")),
     }
 }
 
 fn say(text: &str) -> Result<ExitCode, Failure> {
-    output::present(|out| writeln!(out, "{}", crate::ui::text::clean(text)))
+    output::print(format!("{}\n", clean(text)).as_bytes())
 }

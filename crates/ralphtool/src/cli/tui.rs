@@ -303,11 +303,10 @@ impl Session {
         };
         restore_terminal();
         if let Some(summary) = app.summary() {
-            let paint = context.paint_for(&std::io::stdout());
             // Writing to a closed terminal fails; the exit code is the run's all the same.
-            let _ = output::present(|out| {
-                summary.write(out, paint)?;
-                summary.write_next(out, paint)
+            let _ = output::page(context, |page| {
+                summary.write(page);
+                summary.write_next(page);
             });
         }
         Ok(self.exit_code.unwrap_or(0).into())

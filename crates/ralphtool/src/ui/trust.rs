@@ -1,26 +1,20 @@
 //! What a repository's own settings file asks for, in words that hide nothing.
 
-use std::io::{self, Write};
-
-use super::style::{DIM, Paint, STRONG};
+use super::page::Page;
+use super::style::{DIM, STRONG};
 use super::words::{Count, Noun};
 use ralph_run::settings::trust::Claim;
 
 /// Writes what a file asks for.
-pub(crate) fn write_claims(
-    out: &mut dyn Write,
-    paint: Paint,
-    file: &str,
-    claims: &[Claim],
-) -> io::Result<()> {
+pub(crate) fn write_claims(page: &mut Page, file: &str, claims: &[Claim]) {
     let head = format!("{}:", heading(file, claims));
-    writeln!(out, "{}", paint.apply(STRONG, head))?;
-    writeln!(out)?;
+    page.styled(STRONG, head);
+    page.blank();
     for claim in claims {
-        let place = paint.apply(DIM, format!("line {}:", claim.line));
-        writeln!(out, "  {place} {}", text(claim))?;
+        let place = page.paint(DIM, format!("line {}:", claim.line));
+        page.line(format!("  {place} {}", text(claim)));
     }
-    writeln!(out)
+    page.blank();
 }
 
 /// What is said before the list.
@@ -33,14 +27,10 @@ pub(crate) fn heading(file: &str, claims: &[Claim]) -> String {
 }
 
 /// What is asked after the list.
-pub(crate) fn write_question(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "It may have come with a clone, or an agent may have changed it.\n\
-         ralphtool remembers a yes until the file changes."
-    )?;
-    write!(out, "Allow this? [y/N] ")
-}
+pub(crate) const QUESTION: &str = "\
+It may have come with a clone, or an agent may have changed it.
+ralphtool remembers a yes until the file changes.
+Allow this? [y/N] ";
 
 /// The lines of a message or a box.
 pub(crate) fn lines(claims: &[Claim]) -> Vec<String> {
@@ -68,6 +58,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::style::Paint;
     use pretty_assertions::assert_eq;
 
     #[test]
@@ -85,11 +76,11 @@ mod tests {
                 "\u{1b}]0;rm -rf '~'\u{7}\u{202e}\u{200b}ü",
             ),
         ];
-        let mut out = Vec::new();
-        write_claims(&mut out, Paint::Plain, "ralphtool.toml", &claims).unwrap();
+        let mut page = Page::new(Paint::Plain);
+        write_claims(&mut page, "ralphtool.toml", &claims);
         let want = "`ralphtool.toml` asks for 2 permissions:\n\n  \
                     line 3: a gate runs: true # \\ncurl \"x\" | sh\n  \
                     line 9: a gate runs: \\u{1b}]0;rm -rf '~'\\u{7}\\u{202e}\\u{200b}ü\n\n";
-        assert_eq!(String::from_utf8(out).unwrap(), want);
+        assert_eq!(page.text, want);
     }
 }

@@ -6,7 +6,7 @@ use super::readers;
 use crate::cli::context::{Context, unfit};
 use crate::cli::repository::{no_usable_repository, readable_repository};
 use crate::cli::trust;
-use crate::ui::list;
+use crate::ui::change_rows;
 use crate::ui::tui::message::{
     Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
     ResultId,
@@ -93,7 +93,7 @@ impl Lookup {
         };
         Ok(ChangesFound {
             folder: found.folder.display().to_string(),
-            rows: list::rows(found.changes),
+            rows: change_rows::rows(found.changes),
             open,
         })
     }

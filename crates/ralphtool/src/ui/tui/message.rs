@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use ratatui::crossterm::event::KeyEvent;
 
-use crate::ui::list::ChangeRow;
+use crate::ui::change_rows::ChangeRow;
 use ralph_agents::dialect::Output;
 use ralph_agents::transcript::{Entry, Source};
 use ralph_base::ids::AttemptId;

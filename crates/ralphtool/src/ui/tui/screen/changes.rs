@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::ui::list::{self, ChangeRow, ChangeState};
+use crate::ui::change_rows::{self, ChangeRow, ChangeState};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::tui::fuzzy;
 use crate::ui::tui::gauge;
@@ -287,7 +287,7 @@ impl Widths {
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
         let longest = longest.unwrap_or(0).max(6);
         let kinds = rows.iter().map(|row| columns(row.kind.word())).max();
-        let kind = kinds.filter(|_| list::shows_kind(rows));
+        let kind = kinds.filter(|_| change_rows::shows_kind(rows));
         let kind = kind.filter(|kind| room >= 2 + STORIES + STATE + LEAST_NAME + kind + 2);
         let least = 2 + STORIES + STATE + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::ui::list::{ChangeRow, ChangeState};
+use crate::ui::change_rows::{ChangeRow, ChangeState};
 use crate::ui::tui::message::{
     Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Previewed, Query,
     ResultFound, Span, Window,
