@@ -19,7 +19,7 @@ use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
 use super::screen::run::{Run, RunMode};
-use super::step::Confirmation;
+use super::step::{Confirmation, Step};
 use super::text_pane::TextPane;
 use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
@@ -111,6 +111,8 @@ pub(crate) struct App {
     /// Until then a key may still be meant for the run that has just ended.
     shielded_until: Option<Timestamp>,
     changed: bool,
+    /// What the message at hand asks for.
+    request: Option<Request>,
 }
 
 impl App {
@@ -152,6 +154,7 @@ impl App {
             last_key: None,
             shielded_until: None,
             changed: true,
+            request: None,
         };
         app.fit();
         app
@@ -226,9 +229,9 @@ impl App {
     /// The pane of the screen at hand.
     fn pane(&self) -> Option<&TextPane> {
         match (self.screen, &self.preview, &self.run) {
-            (Screen::Preview, Some(preview), _) => Some(preview.pane()),
+            (Screen::Preview, Some(preview), _) => Some(preview.tabs.pane()),
             (Screen::Run, _, Some(run)) => Some(run.pane()),
-            (Screen::Result, ..) => Some(self.result.pane()),
+            (Screen::Result, ..) => Some(self.result.tabs.pane()),
             _ => None,
         }
     }
@@ -253,35 +256,31 @@ impl App {
 
     /// Takes in a message and says what is to be done.
     pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
-        let request = match msg {
+        match msg {
             Msg::Clock(now) => {
                 self.on_clock(now);
                 return None;
             }
             Msg::Frame => return self.missing().map(Request::Query),
             Msg::Record(record) => self.on_record(&record),
-            Msg::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
-            Msg::Key(_) => return None,
-            Msg::Paste(text) => self.on_paste(&text),
+            Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
+            Msg::Key(key) => self.on_key(key),
+            Msg::Paste(text) => self.edit(|edit| edit.paste(&text)),
             Msg::Wheel(wheel) => self.on_wheel(wheel),
-            Msg::Resize { columns, rows } => {
-                self.size = (columns, rows);
-                None
-            }
+            Msg::Resize { columns, rows } => self.size = (columns, rows),
             Msg::RunOver(over) => self.on_run_over(over),
             Msg::Interrupted(interrupted) => {
                 if let Some(run) = &mut self.run {
                     run.mode = RunMode::Attached { interrupted };
                 }
-                None
             }
             Msg::Answer(answer) => self.on_answer(*answer),
-            Msg::Notify(message) => Some(Request::Notify(message)),
-            Msg::Leave => Some(Request::Quit),
-        };
+            Msg::Notify(message) => self.request = Some(Request::Notify(message)),
+            Msg::Leave => self.request = Some(Request::Quit),
+        }
         self.changed = true;
         self.fit();
-        request
+        self.request.take()
     }
 
     fn on_clock(&mut self, now: Timestamp) {
@@ -322,60 +321,44 @@ impl App {
         }
     }
 
-    fn on_record(&mut self, record: &Record) -> Option<Request> {
-        let run = self.run.as_mut()?;
-        if run.mode != RunMode::Live {
-            self.on_foreign_record(record);
-            return None;
-        }
-        run.apply(record);
-        match &record.event {
-            Event::RunStarted { .. } => {
-                self.completion = Completion::default();
-                self.result = ResultScreen::default();
-                self.quit = Quit::default();
-                self.screen = Screen::Run;
-            }
-            Event::RunEnded { .. } => {
-                self.confirmation = None;
-                self.screen = Screen::Completion;
-                self.shield();
-                if self.then == Then::Leave {
-                    return self.completion.keep().map(Request::Command);
-                }
-            }
-            // The question was about the story that was at hand then.
-            Event::StoryStarted { .. } if self.confirmation == Some(Confirmation::Skip) => {
-                self.confirmation = None;
-                self.say("nothing was skipped: the next story has begun");
-            }
-            Event::FinishFailed { .. } => {
-                self.completion.reopen();
-                self.then = Then::Stay;
-            }
-            Event::Finished { .. } => self.screen = Screen::Result,
-            _ => {}
-        }
-        None
-    }
-
-    /// Takes in a record of a run that is not run here.
-    fn on_foreign_record(&mut self, record: &Record) {
+    fn on_record(&mut self, record: &Record) {
         let Some(run) = &mut self.run else {
             return;
         };
         let header = run.progress.header.as_ref();
-        if header.is_some_and(|header| header.run != record.run) {
+        let is_another = header.is_some_and(|header| header.run != record.run);
+        if run.mode != RunMode::Live && is_another {
             // The one that was looked at is over, and another has begun.
             *run = Run::new(self.colored, self.zone.clone(), run.mode);
         }
         run.apply(record);
         match (&record.event, run.mode) {
-            (Event::RunStarted { .. }, RunMode::Attached { .. }) => {
+            (_, RunMode::Replay) => {}
+            (Event::RunStarted { .. }, _) => {
+                self.completion = Completion::default();
                 self.result = ResultScreen::default();
+                self.quit = Quit::default();
                 self.screen = Screen::Run;
             }
-            (Event::Finished { .. }, RunMode::Attached { .. }) => self.screen = Screen::Result,
+            (Event::Finished { .. }, _) => self.screen = Screen::Result,
+            (_, RunMode::Attached { .. }) => {}
+            (Event::RunEnded { .. }, _) => {
+                self.confirmation = None;
+                self.screen = Screen::Completion;
+                self.shield();
+                if self.then == Then::Leave {
+                    self.request = self.completion.keep().map(Request::Command);
+                }
+            }
+            // The question was about the story that was at hand then.
+            (Event::StoryStarted { .. }, _) if self.confirmation == Some(Confirmation::Skip) => {
+                self.confirmation = None;
+                self.say("nothing was skipped: the next story has begun");
+            }
+            (Event::FinishFailed { .. }, _) => {
+                self.completion.reopen();
+                self.then = Then::Stay;
+            }
             _ => {}
         }
     }
@@ -390,9 +373,10 @@ impl App {
         });
     }
 
-    fn on_run_over(&mut self, over: RunOver) -> Option<Request> {
+    fn on_run_over(&mut self, over: RunOver) {
         if self.then == Then::Leave {
-            return Some(Request::Quit);
+            self.request = Some(Request::Quit);
+            return;
         }
         let began = |run: &&mut Run| run.progress.header.is_some();
         if let Some(run) = self.run.as_mut().filter(began) {
@@ -402,8 +386,10 @@ impl App {
             if run.progress.finish.is_none() {
                 self.screen = Screen::Completion;
             }
-            let goes_back = std::mem::take(&mut self.then) == Then::Back;
-            return goes_back.then(|| self.go_back()).flatten();
+            if std::mem::take(&mut self.then) == Then::Back {
+                self.go_back();
+            }
+            return;
         }
         // It did not even begin: the screen before says why.
         self.run = None;
@@ -413,17 +399,16 @@ impl App {
             RunOver::NothingLeft => self.say("nothing is left to do in this change"),
             RunOver::Ended(_) => {}
         }
-        match self.home {
-            Home::Changes => {
-                self.screen = Screen::Preview;
-                let query = self.preview.as_ref().map(Preview::query)?;
-                Some(Request::Query(query))
-            }
-            Home::Run | Home::Attach | Home::Replay => Some(Request::Quit),
-        }
+        self.request = if self.home == Home::Changes {
+            self.screen = Screen::Preview;
+            let query = self.preview.as_ref().map(Preview::query);
+            query.map(Request::Query)
+        } else {
+            Some(Request::Quit)
+        };
     }
 
-    fn on_answer(&mut self, answer: Answer) -> Option<Request> {
+    fn on_answer(&mut self, answer: Answer) {
         match answer {
             Answer::Changes(found) => self.changes.receive(found),
             Answer::Preview(found) => {
@@ -431,7 +416,7 @@ impl App {
                     preview.receive(found);
                 }
             }
-            Answer::Result(found) => self.result.receive(found),
+            Answer::Result(found) => self.result.found = Some(found),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
             answer => {
@@ -442,10 +427,9 @@ impl App {
                     self.completion.receive(id, diff);
                 }
                 let step = self.run.as_mut().and_then(|run| run.answer(answer));
-                return step.and_then(|step| self.carry_on(step));
+                self.carry_on(step.unwrap_or(Step::Stay));
             }
         }
-        None
     }
 
     pub(super) fn say(&mut self, text: impl Into<String>) {

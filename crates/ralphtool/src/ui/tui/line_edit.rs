@@ -1,5 +1,7 @@
 //! One line of text that the user types.
 
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use super::wrap;
 
 /// A text with a cursor in it.
@@ -32,11 +34,6 @@ impl LineEdit {
         &self.text
     }
 
-    /// Inserts a character at the cursor; control characters are nothing.
-    pub(crate) fn insert(&mut self, c: char) {
-        self.paste(c.encode_utf8(&mut [0; 4]));
-    }
-
     /// Inserts a text at the cursor: line breaks and tabs become spaces, escape sequences and
     /// control characters are dropped.
     pub(crate) fn paste(&mut self, text: &str) {
@@ -47,63 +44,26 @@ impl LineEdit {
         self.cursor = self.boundary_at_or_after(self.cursor + text.len());
     }
 
-    /// Removes the character before the cursor.
-    pub(crate) fn backspace(&mut self) {
-        self.remove(self.before(), self.cursor);
-    }
-
-    /// Removes the character at the cursor.
-    pub(crate) fn delete(&mut self) {
-        self.remove(self.cursor, self.after());
-    }
-
-    /// Removes everything before the cursor.
-    pub(crate) fn delete_to_start(&mut self) {
-        self.remove(0, self.cursor);
-    }
-
-    /// Removes everything from the cursor on.
-    pub(crate) fn delete_to_end(&mut self) {
-        self.text.truncate(self.cursor);
-    }
-
-    /// Removes the word before the cursor.
-    pub(crate) fn delete_word(&mut self) {
-        self.remove(self.word_before(), self.cursor);
-    }
-
-    /// Moves one character to the left.
-    pub(crate) fn left(&mut self) {
-        self.cursor = self.before();
-    }
-
-    /// Moves one character to the right.
-    pub(crate) fn right(&mut self) {
-        self.cursor = self.after();
-    }
-
-    /// Moves to the start of the word before the cursor.
-    pub(crate) fn word_left(&mut self) {
-        self.cursor = self.word_before();
-    }
-
-    /// Moves behind the word after the cursor.
-    pub(crate) fn word_right(&mut self) {
-        let rest = &self.text[self.cursor..];
-        let spaces = rest.len() - rest.trim_start().len();
-        let word = rest.trim_start();
-        let word = word.find(char::is_whitespace).unwrap_or(word.len());
-        self.cursor = self.boundary_at_or_after(self.cursor + spaces + word);
-    }
-
-    /// Moves to the start.
-    pub(crate) fn home(&mut self) {
-        self.cursor = 0;
-    }
-
-    /// Moves to the end.
-    pub(crate) fn end(&mut self) {
-        self.cursor = self.text.len();
+    /// A key was pressed: moves by characters and words, and removes them.
+    pub(crate) fn press(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('u') if control => self.remove(0, self.cursor),
+            KeyCode::Char('k') if control => self.text.truncate(self.cursor),
+            KeyCode::Char('w') if control => self.remove(self.word_before(), self.cursor),
+            KeyCode::Char('a') if control => self.cursor = 0,
+            KeyCode::Char('e') if control => self.cursor = self.text.len(),
+            KeyCode::Char(c) if !control => self.paste(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Backspace => self.remove(self.before(), self.cursor),
+            KeyCode::Delete => self.remove(self.cursor, self.after()),
+            KeyCode::Left if control => self.cursor = self.word_before(),
+            KeyCode::Right if control => self.cursor = self.word_after(),
+            KeyCode::Left => self.cursor = self.before(),
+            KeyCode::Right => self.cursor = self.after(),
+            KeyCode::Home => self.cursor = 0,
+            KeyCode::End => self.cursor = self.text.len(),
+            _ => {}
+        }
     }
 
     /// What of it is in sight in the given number of columns; the cursor always is, even behind the end.
@@ -157,6 +117,14 @@ impl LineEdit {
         self.boundary_at_or_after(start).min(self.cursor)
     }
 
+    fn word_after(&self) -> usize {
+        let rest = &self.text[self.cursor..];
+        let word = rest.trim_start();
+        let spaces = rest.len() - word.len();
+        let word = word.find(char::is_whitespace).unwrap_or(word.len());
+        self.boundary_at_or_after(self.cursor + spaces + word)
+    }
+
     fn remove(&mut self, from: usize, to: usize) {
         self.text.replace_range(from..to, "");
         self.cursor = self.boundary_at_or_after(from);
@@ -189,6 +157,14 @@ mod tests {
         }
     }
 
+    fn key(code: KeyCode) -> impl Fn(&mut LineEdit) {
+        move |it| it.press(KeyEvent::from(code))
+    }
+
+    fn ctrl(code: KeyCode) -> impl Fn(&mut LineEdit) {
+        move |it| it.press(KeyEvent::new(code, KeyModifiers::CONTROL))
+    }
+
     #[track_caller]
     fn case(before: &str, act: impl FnOnce(&mut LineEdit), after: &str) {
         let mut it = edit(before);
@@ -198,10 +174,10 @@ mod tests {
 
     #[test]
     fn types_at_the_cursor() {
-        case("a|c", |it| it.insert('b'), "ab|c");
-        case("|", |it| it.insert('漢'), "漢|");
-        case("e|x", |it| it.insert('\u{301}'), "e\u{301}|x");
-        case("a|", |it| it.insert('\u{7}'), "a|");
+        case("a|c", key(KeyCode::Char('b')), "ab|c");
+        case("|", key(KeyCode::Char('漢')), "漢|");
+        case("e|x", key(KeyCode::Char('\u{301}')), "e\u{301}|x");
+        case("a|", key(KeyCode::Char('\u{7}')), "a|");
     }
 
     #[test]
@@ -216,35 +192,35 @@ mod tests {
 
     #[test]
     fn removes_whole_characters() {
-        case("ab|c", LineEdit::backspace, "a|c");
-        case("|c", LineEdit::backspace, "|c");
-        case("a|bc", LineEdit::delete, "a|c");
-        case("a|", LineEdit::delete, "a|");
-        case("👨‍👩‍👧‍👦|", LineEdit::backspace, "|");
-        case("xe\u{301}|", LineEdit::backspace, "x|");
+        case("ab|c", key(KeyCode::Backspace), "a|c");
+        case("|c", key(KeyCode::Backspace), "|c");
+        case("a|bc", key(KeyCode::Delete), "a|c");
+        case("a|", key(KeyCode::Delete), "a|");
+        case("👨‍👩‍👧‍👦|", key(KeyCode::Backspace), "|");
+        case("xe\u{301}|", key(KeyCode::Backspace), "x|");
     }
 
     #[test]
     fn moves_by_characters_and_words() {
-        case("漢字|", LineEdit::left, "漢|字");
-        case("漢|字", LineEdit::right, "漢字|");
-        case("|a", LineEdit::left, "|a");
-        case("a|", LineEdit::right, "a|");
-        case("one two  |", LineEdit::word_left, "one |two  ");
-        case("one t|wo", LineEdit::word_left, "one |two");
-        case("on|e two", LineEdit::word_right, "one| two");
-        case("one|  two three", LineEdit::word_right, "one  two| three");
-        case("  |", LineEdit::word_left, "|  ");
-        case("a|b", LineEdit::home, "|ab");
-        case("a|b", LineEdit::end, "ab|");
+        case("漢字|", key(KeyCode::Left), "漢|字");
+        case("漢|字", key(KeyCode::Right), "漢字|");
+        case("|a", key(KeyCode::Left), "|a");
+        case("a|", key(KeyCode::Right), "a|");
+        case("one two  |", ctrl(KeyCode::Left), "one |two  ");
+        case("one t|wo", ctrl(KeyCode::Left), "one |two");
+        case("on|e two", ctrl(KeyCode::Right), "one| two");
+        case("one|  two three", ctrl(KeyCode::Right), "one  two| three");
+        case("  |", ctrl(KeyCode::Left), "|  ");
+        case("a|b", key(KeyCode::Home), "|ab");
+        case("a|b", key(KeyCode::End), "ab|");
     }
 
     #[test]
     fn removes_to_the_ends_and_by_words() {
-        case("one two|x", LineEdit::delete_word, "one |x");
-        case("one  |", LineEdit::delete_word, "|");
-        case("ab|cd", LineEdit::delete_to_start, "|cd");
-        case("ab|cd", LineEdit::delete_to_end, "ab|");
+        case("one two|x", ctrl(KeyCode::Char('w')), "one |x");
+        case("one  |", ctrl(KeyCode::Char('w')), "|");
+        case("ab|cd", ctrl(KeyCode::Char('u')), "|cd");
+        case("ab|cd", ctrl(KeyCode::Char('k')), "ab|");
     }
 
     #[test]
@@ -268,20 +244,20 @@ mod tests {
         #[test]
         fn any_keys_leave_a_whole_text(start in "\\PC{0,12}", keys in proptest::collection::vec((0_usize..12, "\\PC{0,3}"), 0..20), columns in 1_usize..12) {
             let mut it = LineEdit::new(&start);
-            for (key, text) in keys {
-                match key {
+            for (which, text) in keys {
+                match which {
                     0 => it.paste(&text),
-                    1 => it.backspace(),
-                    2 => it.delete(),
-                    3 => it.left(),
-                    4 => it.right(),
-                    5 => it.word_left(),
-                    6 => it.word_right(),
-                    7 => it.home(),
-                    8 => it.end(),
-                    9 => it.delete_word(),
-                    10 => it.delete_to_start(),
-                    _ => it.delete_to_end(),
+                    1 => key(KeyCode::Backspace)(&mut it),
+                    2 => key(KeyCode::Delete)(&mut it),
+                    3 => key(KeyCode::Left)(&mut it),
+                    4 => key(KeyCode::Right)(&mut it),
+                    5 => ctrl(KeyCode::Left)(&mut it),
+                    6 => ctrl(KeyCode::Right)(&mut it),
+                    7 => key(KeyCode::Home)(&mut it),
+                    8 => key(KeyCode::End)(&mut it),
+                    9 => ctrl(KeyCode::Char('w'))(&mut it),
+                    10 => ctrl(KeyCode::Char('u'))(&mut it),
+                    _ => ctrl(KeyCode::Char('k'))(&mut it),
                 }
                 let view = it.view(columns);
                 prop_assert!(it.text.is_char_boundary(it.cursor));

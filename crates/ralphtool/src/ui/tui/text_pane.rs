@@ -61,6 +61,7 @@ pub(crate) struct TextPane {
     cursor: usize,
     top: usize,
     following: bool,
+    columns: usize,
     height: usize,
     needle: String,
 }
@@ -85,6 +86,29 @@ impl TextPane {
         if self.height != height {
             self.height = height;
             self.settle();
+        }
+    }
+
+    /// Sets the size; whether the lines have to be laid out again for another width.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) -> bool {
+        self.set_height(height);
+        std::mem::replace(&mut self.columns, columns.max(8)) != columns.max(8)
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(crate) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// An empty pane of this size that follows its end.
+    pub(crate) fn emptied(&self) -> Self {
+        Self {
+            columns: self.columns,
+            height: self.height,
+            ..Self::following()
         }
     }
 

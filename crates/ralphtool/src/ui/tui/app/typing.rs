@@ -14,11 +14,8 @@ use ralph_run::machine::UserCommand;
 /// What is being typed.
 #[derive(Debug)]
 pub(crate) struct TypingLine {
-    /// What it is for.
     pub(crate) what: Typing,
-    /// What it is called.
     pub(crate) title: &'static str,
-    /// The text.
     pub(crate) edit: LineEdit,
 }
 
@@ -28,118 +25,94 @@ impl App {
             Typing::Filter => ("filter", self.changes.filter().to_owned()),
             Typing::Search => ("search", String::new()),
             Typing::Note => ("note for the next attempt", String::new()),
-            Typing::Export => return self.type_export(),
+            Typing::Export => match self.export_path() {
+                Some(path) => ("export to", path),
+                None => return,
+            },
             Typing::Setting => {
                 let preview = self.preview.as_ref();
                 preview.map(Preview::to_type).unwrap_or_default()
             }
         };
-        self.typing = Some(TypingLine {
-            what,
-            title,
-            edit: LineEdit::new(&text),
-        });
+        let edit = LineEdit::new(&text);
+        self.typing = Some(TypingLine { what, title, edit });
     }
 
-    pub(super) fn type_export(&mut self) {
+    /// Where the pane that is shown is exported to, unless the user says another place.
+    fn export_path(&self) -> Option<String> {
         let name = match (self.screen, &self.preview, &self.run) {
-            (Screen::Preview, Some(preview), _) => preview.pane_name(),
+            (Screen::Preview, Some(preview), _) => preview.tabs.file_name(&preview.name),
             (Screen::Run, _, Some(run)) => run.pane_name(),
-            (Screen::Result, _, Some(run)) => self.result.pane_name(run),
-            _ => return,
+            (Screen::Result, _, Some(run)) => self.result.tabs.file_name(run.change_or_run()),
+            _ => return None,
         };
         let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
         let name = name.replace(|c| !is_plain(c), "-");
-        let path = format!("{}/ralphtool-{name}.txt", self.exports);
-        self.typing = Some(TypingLine {
-            what: Typing::Export,
-            title: "export to",
-            edit: LineEdit::new(&path),
-        });
+        Some(format!("{}/ralphtool-{name}.txt", self.exports))
     }
 
-    pub(super) fn type_key(&mut self, key: KeyEvent) -> Option<Request> {
-        let typing = self.typing.as_mut()?;
+    pub(super) fn type_key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let edit = &mut typing.edit;
         match key.code {
-            KeyCode::Esc => return self.give_up_typing(),
-            KeyCode::Char('c' | 'g') if control => return self.give_up_typing(),
-            KeyCode::Enter => return self.typed(),
-            KeyCode::Char('u') if control => edit.delete_to_start(),
-            KeyCode::Char('k') if control => edit.delete_to_end(),
-            KeyCode::Char('w') if control => edit.delete_word(),
-            KeyCode::Char('a') if control => edit.home(),
-            KeyCode::Char('e') if control => edit.end(),
-            KeyCode::Char(c) if !control => edit.insert(c),
-            KeyCode::Backspace => edit.backspace(),
-            KeyCode::Delete => edit.delete(),
-            KeyCode::Left if control => edit.word_left(),
-            KeyCode::Right if control => edit.word_right(),
-            KeyCode::Left => edit.left(),
-            KeyCode::Right => edit.right(),
-            KeyCode::Home => edit.home(),
-            KeyCode::End => edit.end(),
-            _ => {}
+            KeyCode::Esc => self.give_up_typing(),
+            KeyCode::Char('c' | 'g') if control => self.give_up_typing(),
+            KeyCode::Enter => self.typed(),
+            _ => self.edit(|edit| edit.press(key)),
         }
-        self.filter_as_typed();
-        None
     }
 
-    pub(super) fn on_paste(&mut self, text: &str) -> Option<Request> {
+    /// Changes what is typed; a filter takes effect at once.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
         if let Some(typing) = &mut self.typing {
-            typing.edit.paste(text);
-            self.filter_as_typed();
-        }
-        None
-    }
-
-    fn filter_as_typed(&mut self) {
-        if let Some(typing) = self.typing.as_ref().filter(|it| it.what == Typing::Filter) {
-            let text = typing.edit.text().to_owned();
-            self.changes.set_filter(&text);
+            change(&mut typing.edit);
+            if typing.what == Typing::Filter {
+                self.changes.set_filter(typing.edit.text());
+            }
         }
     }
 
-    fn give_up_typing(&mut self) -> Option<Request> {
-        let typing = self.typing.take()?;
-        if typing.what == Typing::Filter {
+    fn give_up_typing(&mut self) {
+        let typing = self.typing.take();
+        if typing.is_some_and(|typing| typing.what == Typing::Filter) {
             self.changes.set_filter("");
         }
-        None
     }
 
     /// Enter was pressed.
-    fn typed(&mut self) -> Option<Request> {
-        let typing = self.typing.take()?;
+    fn typed(&mut self) {
+        let Some(typing) = self.typing.take() else {
+            return;
+        };
         let text = typing.edit.text().trim().to_owned();
         match typing.what {
-            Typing::Filter => None,
-            Typing::Note | Typing::Export if text.is_empty() => None,
+            Typing::Filter => {}
+            Typing::Note | Typing::Export if text.is_empty() => {}
             Typing::Search => {
                 let step = self.search(&text);
-                self.carry_on(step)
+                self.carry_on(step);
             }
             Typing::Note => {
                 self.say("the next attempt is told");
-                Some(Request::Command(UserCommand::Note(text)))
+                self.request = Some(Request::Command(UserCommand::Note(text)));
             }
             Typing::Export => {
-                let path = PathBuf::from(text);
-                Some(Request::Query(Query::Export(path, self.export()?)))
+                let query = |export| Query::Export(PathBuf::from(text), export);
+                self.request = self.export().map(query).map(Request::Query);
             }
             Typing::Setting => {
-                let step = self.preview.as_mut().map(|it| it.typed(&text))?;
-                self.carry_on(step)
+                if let Some(preview) = &mut self.preview {
+                    let step = preview.typed(&text);
+                    self.carry_on(step);
+                }
             }
         }
     }
 
     fn search(&mut self, text: &str) -> Step {
         match (self.screen, &mut self.preview, &mut self.run) {
-            (Screen::Preview, Some(preview), _) => preview.search(text),
+            (Screen::Preview, Some(preview), _) => preview.tabs.search(text),
             (Screen::Run, _, Some(run)) => run.search(text),
-            (Screen::Result, ..) => self.result.search(text),
+            (Screen::Result, ..) => self.result.tabs.search(text),
             _ => Step::Stay,
         }
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::ui::text::clean;
@@ -28,7 +29,7 @@ const THINKING_LINES: usize = 4;
 const DETAIL_LINES: usize = 400;
 
 /// What an agent said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AgentPane {
     transcript: Option<TranscriptId>,
     /// The lines that are shown.
@@ -41,8 +42,6 @@ pub(crate) struct AgentPane {
     rendered: BTreeMap<usize, (usize, Vec<Line<'static>>)>,
     /// Whether the terminal shows colours.
     colored: bool,
-    columns: usize,
-    height: usize,
     /// Something was said since the window was asked for.
     stale: bool,
     waiting: bool,
@@ -55,19 +54,9 @@ impl AgentPane {
     /// A pane without a transcript.
     pub(crate) fn new(colored: bool) -> Self {
         Self {
-            transcript: None,
             text: TextPane::following(),
-            entries: Vec::new(),
-            total: 0,
-            expanded: BTreeMap::new(),
-            rendered: BTreeMap::new(),
             colored,
-            columns: 80,
-            height: 1,
-            stale: false,
-            waiting: false,
-            destination: None,
-            problem: None,
+            ..Self::default()
         }
     }
 
@@ -82,13 +71,12 @@ impl AgentPane {
             return;
         }
         *self = Self {
-            columns: self.columns,
-            height: self.height,
+            text: self.text.emptied(),
+            colored: self.colored,
             stale: transcript.is_some(),
             transcript,
-            ..Self::new(self.colored)
+            ..Self::default()
         };
-        self.text.set_height(self.height);
         self.lay_out();
     }
 
@@ -99,13 +87,8 @@ impl AgentPane {
 
     /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        self.text.set_height(height);
-        if self.height != height {
-            self.height = height;
-            self.stale |= self.transcript.is_some();
-        }
-        if self.columns != columns {
-            self.columns = columns.max(8);
+        self.stale |= self.text.height() != height && self.transcript.is_some();
+        if self.text.fit(columns, height) {
             self.rendered.clear();
             self.lay_out();
         }
@@ -128,20 +111,20 @@ impl AgentPane {
             return Some(self.around(entry));
         }
         if self.text.is_following() {
-            return self.stale.then_some(Part::Last(self.height + SPARE));
+            return self.stale.then_some(Part::Last(self.text.height() + SPARE));
         }
         let (first, end) = (self.first(), self.first() + self.entries.len());
         let cursor = self.text.cursor();
         let below = self.text.lines().len().saturating_sub(cursor);
-        let near_top = cursor < self.height && first > 0;
-        let near_end = below < self.height && end < self.total;
+        let near_top = cursor < self.text.height() && first > 0;
+        let near_end = below < self.text.height() && end < self.total;
         let here = self.text.item().unwrap_or(first);
         (near_top || near_end || (self.entries.is_empty() && self.stale)).then(|| self.around(here))
     }
 
     /// An entry with enough on both sides that the pane is full wherever it is shown.
     fn around(&self, entry: usize) -> Part {
-        let side = self.height + 2 * SPARE;
+        let side = self.text.height() + 2 * SPARE;
         Part::From(entry.saturating_sub(side), 2 * side)
     }
 
@@ -150,10 +133,7 @@ impl AgentPane {
     }
 
     /// Receives a part of the transcript.
-    pub(crate) fn receive(&mut self, transcript: &TranscriptId, found: Result<Window, String>) {
-        if self.transcript.as_ref() != Some(transcript) {
-            return;
-        }
+    pub(crate) fn receive(&mut self, found: Result<Window, String>) {
         self.waiting = false;
         match found {
             Ok(window) => {
@@ -173,15 +153,7 @@ impl AgentPane {
     }
 
     /// Receives all of what is behind an entry.
-    pub(crate) fn receive_detail(
-        &mut self,
-        transcript: &TranscriptId,
-        source: Source,
-        lines: Vec<String>,
-    ) {
-        if self.transcript.as_ref() != Some(transcript) {
-            return;
-        }
+    pub(crate) fn receive_detail(&mut self, source: Source, lines: Vec<String>) {
         if let Some(entry) = self.entries.iter().find(|it| it.source == source) {
             let index = entry.index;
             self.expanded.insert(index, lines);
@@ -233,9 +205,9 @@ impl AgentPane {
         Some(Query::Detail(transcript, source))
     }
 
-    /// Looks for the next or the last place of a text.
+    /// Looks for the next or the last place of a text; past the end or before the start it goes on
+    /// at the other end.
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
-        // Past the end or before the start it goes on at the other end.
         let here = self.text.item().unwrap_or(0);
         let around = !forward && here == 0;
         let from = match () {
@@ -243,27 +215,26 @@ impl AgentPane {
             () if around => self.last(),
             () => here.saturating_sub(1),
         };
-        let needle = Needle {
-            text: text.to_owned(),
+        let text = text.to_owned();
+        self.query_find(Needle {
+            text,
             from,
             forward,
             around,
-        };
-        Some(Query::Find(self.transcript.clone()?, needle))
+        })
     }
 
-    /// Looks once more from the other end, unless that was where the last look began.
-    pub(crate) fn find_around(&self, needle: Needle) -> Option<Query> {
-        // Said by the needle, not by where the end is: an agent at work moves the end.
-        if needle.around {
+    /// Looks once more from the other end, unless that was where the last look began: the needle
+    /// says so, for an agent at work moves the end.
+    pub(crate) fn find_around(&self, mut needle: Needle) -> Option<Query> {
+        if std::mem::replace(&mut needle.around, true) {
             return None;
         }
-        let from = if needle.forward { 0 } else { self.last() };
-        let needle = Needle {
-            from,
-            around: true,
-            ..needle
-        };
+        needle.from = if needle.forward { 0 } else { self.last() };
+        self.query_find(needle)
+    }
+
+    fn query_find(&self, needle: Needle) -> Option<Query> {
         Some(Query::Find(self.transcript.clone()?, needle))
     }
 
@@ -288,7 +259,7 @@ impl AgentPane {
             lines.extend(PaneLine::all(*index, rendered.iter().cloned()));
         }
         if lines.is_empty() {
-            let nothing = wrap::wrap(&self.nothing(), self.columns, 0);
+            let nothing = wrap::wrap(&self.nothing(), self.text.columns(), 0);
             lines.extend(PaneLine::all(0, nothing));
         }
         self.text.set(lines);
@@ -306,7 +277,7 @@ impl AgentPane {
     fn render_all(&mut self) {
         let mut known = std::mem::take(&mut self.rendered);
         let enough = if self.text.is_following() {
-            2 * self.height
+            2 * self.text.height()
         } else {
             usize::MAX
         };
@@ -345,77 +316,63 @@ impl AgentPane {
         let expanded = self.expanded.get(&entry.index);
         match &entry.event {
             AgentEvent::Text { text } => {
-                let mut lines = markdown::render_said(text, self.columns, self.colored);
+                let mut lines = markdown::render_said(text, self.text.columns(), self.colored);
                 lines.push(Line::default());
                 lines
             }
             AgentEvent::Thinking { text } => {
                 let most = expanded.map_or(THINKING_LINES, |_| DETAIL_LINES);
-                let style = DIM.patch(ITALIC);
-                self.paragraph(text, style, most)
+                self.paragraph(text, DIM.patch(ITALIC), most)
             }
             AgentEvent::ToolCall { tool, summary } => {
-                let mark = if expanded.is_some() { "▾" } else { "▸" };
+                let mark = if expanded.is_some() { "▾ " } else { "▸ " };
                 let line = Line::from(vec![
-                    Span::styled(format!("{mark} "), DIM),
+                    Span::styled(mark, DIM),
                     Span::styled(clean(tool), NAME),
-                    Span::raw(" "),
-                    Span::raw(clean(summary)),
+                    Span::raw(format!(" {}", clean(summary))),
                 ]);
                 self.with_detail(&line, expanded)
             }
             AgentEvent::ToolResult { bytes, is_error } => {
                 let size = words::bytes(*bytes);
-                let line = if *is_error {
-                    wrap::styled(format!("  ✗ the tool failed · {size}"), BAD)
-                } else {
-                    wrap::styled(format!("  ↳ {size}"), DIM)
+                let line = match is_error {
+                    true => wrap::styled(format!("  ✗ the tool failed · {size}"), BAD),
+                    false => wrap::styled(format!("  ↳ {size}"), DIM),
                 };
                 self.with_detail(&line, expanded)
             }
             AgentEvent::Session { id, model } => {
                 let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
-                let text = format!("session {}{}", clean(id), model.unwrap_or_default());
-                vec![self.one(Span::styled(text, DIM))]
+                self.one(
+                    format!("session {}{}", clean(id), model.unwrap_or_default()),
+                    DIM,
+                )
             }
-            AgentEvent::Retrying { message } => {
-                self.paragraph(&format!("↻ {message}"), WARN, DETAIL_LINES)
-            }
-            AgentEvent::Limit { message, .. } => {
-                self.paragraph(&format!("⏳ {message}"), WARN, DETAIL_LINES)
-            }
+            AgentEvent::Retrying { message } => self.message("↻", message, WARN),
+            AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),
             AgentEvent::Auth { message }
             | AgentEvent::Overflow { message }
-            | AgentEvent::Error { message } => {
-                self.paragraph(&format!("✗ {message}"), BAD, DETAIL_LINES)
+            | AgentEvent::Error { message } => self.message("✗", message, BAD),
+            AgentEvent::Final { is_error: true } => {
+                self.one("✗ the agent ended its turn with an error".to_owned(), BAD)
             }
-            AgentEvent::Final { is_error: true } => vec![self.one(Span::styled(
-                "✗ the agent ended its turn with an error",
-                BAD,
-            ))],
             AgentEvent::Final { is_error: false } | AgentEvent::Usage { .. } => Vec::new(),
-            AgentEvent::Unknown { line } => {
-                vec![self.one(Span::styled(clean(line), DIM))]
-            }
+            AgentEvent::Unknown { line } => self.one(clean(line), DIM),
         }
     }
 
-    fn one(&self, span: Span<'static>) -> Line<'static> {
-        wrap::cut(&Line::from(span), self.columns)
+    fn one(&self, text: String, style: Style) -> Vec<Line<'static>> {
+        vec![wrap::cut(&wrap::styled(text, style), self.text.columns())]
     }
 
-    fn paragraph(
-        &self,
-        text: &str,
-        style: ratatui::style::Style,
-        most: usize,
-    ) -> Vec<Line<'static>> {
-        let mut lines: Vec<Line<'static>> = text
-            .lines()
-            .flat_map(|line| {
-                let line = wrap::styled(clean(line), style);
-                wrap::wrap(&line, self.columns, 2)
-            })
+    fn message(&self, mark: &str, message: &str, style: Style) -> Vec<Line<'static>> {
+        self.paragraph(&format!("{mark} {message}"), style, DETAIL_LINES)
+    }
+
+    fn paragraph(&self, text: &str, style: Style, most: usize) -> Vec<Line<'static>> {
+        let lines = text.lines().map(|line| wrap::styled(clean(line), style));
+        let mut lines: Vec<Line<'static>> = lines
+            .flat_map(|line| wrap::wrap(&line, self.text.columns(), 2))
             .take(most + 1)
             .collect();
         if lines.len() > most {
@@ -427,18 +384,12 @@ impl AgentPane {
     }
 
     /// A line, and below it all there is where it is folded out.
-    fn with_detail(
-        &self,
-        line: &Line<'static>,
-        detail: Option<&Vec<String>>,
-    ) -> Vec<Line<'static>> {
-        let mut lines = vec![wrap::cut(line, self.columns)];
-        let Some(detail) = detail else {
-            return lines;
-        };
+    fn with_detail(&self, line: &Line<'_>, detail: Option<&Vec<String>>) -> Vec<Line<'static>> {
+        let mut lines = vec![wrap::cut(line, self.text.columns())];
+        let detail = detail.map_or(&[][..], Vec::as_slice);
         for text in detail.iter().take(DETAIL_LINES) {
             let text = Line::from(vec![Span::styled("  │ ", DIM), Span::raw(clean(text))]);
-            lines.extend(wrap::wrap(&text, self.columns, 4));
+            lines.extend(wrap::wrap(&text, self.text.columns(), 4));
         }
         if detail.len() > DETAIL_LINES {
             let more = format!("  │ … {} lines more", detail.len() - DETAIL_LINES);
@@ -450,7 +401,7 @@ impl AgentPane {
     /// How far it is, for a corner of the frame.
     pub(crate) fn place(&self) -> Option<String> {
         let item = self.text.item()?;
-        (self.total > self.height).then(|| format!("{}/{}", item + 1, self.total))
+        (self.total > self.text.height()).then(|| format!("{}/{}", item + 1, self.total))
     }
 }
 

@@ -19,7 +19,7 @@ use ralph_vault::diff::{Cut, Diff, FileDiff, FileStatus};
 const BELIEVED_MS: i128 = 2_000;
 
 /// Changes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DiffPane {
     id: Option<DiffId>,
     diff: Option<Result<Box<Diff>, String>>,
@@ -27,7 +27,6 @@ pub(crate) struct DiffPane {
     folded: BTreeSet<String>,
     /// The lines that are shown.
     pub(crate) text: TextPane,
-    columns: usize,
     /// When it was asked for.
     asked: Option<Timestamp>,
     waiting: bool,
@@ -36,20 +35,6 @@ pub(crate) struct DiffPane {
 }
 
 impl DiffPane {
-    /// A pane without a diff.
-    pub(crate) fn new() -> Self {
-        Self {
-            id: None,
-            diff: None,
-            folded: BTreeSet::new(),
-            text: TextPane::default(),
-            columns: 80,
-            asked: None,
-            waiting: false,
-            stale: true,
-        }
-    }
-
     /// Something happened that may have changed files.
     pub(crate) fn grew(&mut self) {
         self.stale = true;
@@ -103,9 +88,7 @@ impl DiffPane {
 
     /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        self.text.set_height(height);
-        if self.columns != columns {
-            self.columns = columns.max(8);
+        if self.text.fit(columns, height) {
             self.lay_out();
         }
     }
@@ -145,7 +128,7 @@ impl DiffPane {
 
     fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
         let line = wrap::styled(text, style);
-        PaneLine::wrapped(0, &line, self.columns)
+        PaneLine::wrapped(0, &line, self.text.columns())
     }
 
     fn of(&self, diff: &Diff) -> Vec<PaneLine> {
@@ -158,13 +141,13 @@ impl DiffPane {
             if folded {
                 continue;
             }
-            let shown = diff_view::lines(&file.lines, self.columns);
+            let shown = diff_view::lines(&file.lines, self.text.columns());
             lines.extend(PaneLine::all(item, shown));
         }
         if let Some(cut) = &diff.cut {
             let item = diff.files.len() + 1;
             let line = wrap::styled(left_out(*cut), WARN);
-            lines.extend(PaneLine::wrapped(item, &line, self.columns));
+            lines.extend(PaneLine::wrapped(item, &line, self.text.columns()));
         }
         lines
     }
@@ -186,7 +169,7 @@ impl DiffPane {
             Span::styled(format!("  +{}", file.added), ADDED),
             Span::styled(format!(" -{}", file.removed), REMOVED),
         ]);
-        wrap::cut(&line, self.columns)
+        wrap::cut(&line, self.text.columns())
     }
 }
 

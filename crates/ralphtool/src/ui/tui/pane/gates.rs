@@ -18,7 +18,7 @@ use ralph_run::records::progress::{GateProgress, StoryProgress};
 const TAIL: usize = 500;
 
 /// The gates of a story.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GatesPane {
     /// The lines that are shown.
     pub(crate) text: TextPane,
@@ -32,27 +32,14 @@ pub(crate) struct GatesPane {
 }
 
 impl GatesPane {
-    /// No gate has run.
-    pub(crate) fn new() -> Self {
-        Self {
-            // The end of an output is what tells.
-            text: TextPane::following(),
-            chosen: None,
-            output: None,
-            problem: None,
-            waiting: false,
-            stale: true,
-            asked: None,
-        }
-    }
-
-    /// Another story is shown.
+    /// No gate of the story that is shown has run. The end of an output is what tells.
     pub(crate) fn forget(&mut self) {
+        let mut text = std::mem::take(&mut self.text);
+        text.follow();
         *self = Self {
-            text: std::mem::take(&mut self.text),
-            ..Self::new()
+            text,
+            ..Self::default()
         };
-        self.text.follow();
     }
 
     /// Its output may have grown.
@@ -107,21 +94,11 @@ impl GatesPane {
         (columns, height): (usize, usize),
         now: Timestamp,
     ) {
-        self.text.set_height(height);
-        let lines = match story.filter(|story| !story.gates.is_empty()) {
-            None => {
-                let text = Span::styled("no gate ran for this story", DIM);
-                vec![PaneLine::new(0, text)]
-            }
-            Some(story) => self.lines(story, columns, now),
-        };
-        self.text.set(lines);
-    }
-
-    fn lines(&self, story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<PaneLine> {
-        let open = self.open(story);
+        self.text.fit(columns, height);
+        let gates = story.map_or(&[][..], |story| &story.gates);
+        let open = story.and_then(|story| self.open(story));
         let mut lines = Vec::new();
-        for (item, gate) in story.gates.iter().enumerate() {
+        for (item, gate) in gates.iter().enumerate() {
             let is_open = Some(item) == open;
             let title = title(gate, is_open, now);
             lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
@@ -129,7 +106,11 @@ impl GatesPane {
                 lines.extend(PaneLine::all(item, self.output(gate, columns)));
             }
         }
-        lines
+        if gates.is_empty() {
+            let text = wrap::styled("no gate ran for this story", DIM);
+            lines.push(PaneLine::new(0, text));
+        }
+        self.text.set(lines);
     }
 
     fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {

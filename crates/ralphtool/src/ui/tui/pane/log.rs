@@ -22,7 +22,6 @@ pub(crate) struct LogPane {
     pub(crate) text: TextPane,
     entries: VecDeque<Entry>,
     zone: TimeZone,
-    columns: usize,
     stale: bool,
 }
 
@@ -39,7 +38,6 @@ impl LogPane {
             text: TextPane::following(),
             entries: VecDeque::new(),
             zone,
-            columns: 80,
             stale: false,
         }
     }
@@ -65,12 +63,10 @@ impl LogPane {
 
     /// Lays it out for a pane of this size.
     pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        self.text.set_height(height);
-        if self.columns == columns && !self.stale {
+        let is_wider = self.text.fit(columns, height);
+        if !is_wider && !std::mem::take(&mut self.stale) {
             return;
         }
-        self.columns = columns.max(8);
-        self.stale = false;
         let entries = self.entries.iter().enumerate();
         let lines = entries
             .flat_map(|(item, entry)| PaneLine::all(item, self.lines(entry)))
@@ -92,11 +88,11 @@ impl LogPane {
             Span::styled(format!("{} ", entry.time), DIM),
             Span::styled(entry.line.text.clone(), style),
         ]);
-        let mut lines = wrap::wrap(&first, self.columns, TIME);
+        let mut lines = wrap::wrap(&first, self.text.columns(), TIME);
         for detail in &entry.line.details {
             let text = format!("{}{detail}", " ".repeat(TIME));
             let line = wrap::styled(text, DIM);
-            lines.extend(wrap::wrap(&line, self.columns, TIME));
+            lines.extend(wrap::wrap(&line, self.text.columns(), TIME));
         }
         lines
     }

@@ -102,11 +102,6 @@ impl Changes {
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
-    /// The wheel was turned.
-    pub(crate) fn wheel(&mut self, up: bool) {
-        self.act(if up { Action::Up } else { Action::Down });
-    }
-
     /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);

@@ -17,7 +17,7 @@ use crate::ui::tui::message::{ErrorText, Previewed, Query, Request, Start};
 use crate::ui::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
 use crate::ui::tui::step::{Confirmation, Step};
 use crate::ui::tui::tabbed::Tabbed;
-use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
+use crate::ui::tui::text_pane::{GUTTER, PaneLine};
 use crate::ui::tui::wrap;
 use crate::ui::words::{Count, Noun};
 use ralph_plan::change::{Change, Story, StoryState};
@@ -41,7 +41,7 @@ pub(crate) struct Preview {
     data: Option<Result<Box<Previewed>, ErrorText>>,
     fields: Fields,
     on_settings: bool,
-    tabs: Tabbed<5>,
+    pub(crate) tabs: Tabbed<5>,
     /// For which width the panes were laid out.
     laid_out: Option<u16>,
 }
@@ -78,16 +78,6 @@ impl Preview {
             Some(Ok(data)) => Some(data),
             _ => None,
         }
-    }
-
-    /// The pane that is shown.
-    pub(crate) fn pane(&self) -> &TextPane {
-        self.tabs.pane()
-    }
-
-    /// What the pane that is shown is called in the name of a file.
-    pub(crate) fn pane_name(&self) -> String {
-        self.tabs.file_name(&self.name)
     }
 
     /// Lays the panes out for a screen of this size.
@@ -158,16 +148,6 @@ impl Preview {
         }
     }
 
-    /// Searches for a text from now on.
-    pub(crate) fn search(&mut self, needle: &str) -> Step {
-        self.tabs.search(needle)
-    }
-
-    /// The wheel was turned.
-    pub(crate) fn wheel(&mut self, up: bool) {
-        self.tabs.pane_mut().wheel(up);
-    }
-
     /// What is typed for the current setting: its title and first text.
     pub(crate) fn to_type(&self) -> (&'static str, String) {
         let settings = self.known().map(|data| &data.settings);
@@ -224,7 +204,7 @@ impl Preview {
             Some(Ok(data)) => {
                 let titles = self.tabs.titles(areas.tabs.width);
                 frame.render_widget(Paragraph::new(titles), areas.tabs);
-                self.pane().draw(frame, areas.text, !self.on_settings);
+                self.tabs.pane().draw(frame, areas.text, !self.on_settings);
                 self.draw_side(frame, areas.side, data);
             }
         }

@@ -16,7 +16,7 @@ use crate::ui::tui::palette::{BAD, DIM, GOOD, STRONG, WARN};
 use crate::ui::tui::pane::diff::letter;
 use crate::ui::tui::step::Step;
 use crate::ui::tui::tabbed::Tabbed;
-use crate::ui::tui::text_pane::{GUTTER, PaneLine, TextPane};
+use crate::ui::tui::text_pane::{GUTTER, PaneLine};
 use crate::ui::tui::wrap;
 use crate::ui::words::{self, Count, Noun};
 use ralph_run::records::event::{FinishChoice, GateResult};
@@ -29,9 +29,9 @@ const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 /// What a run left.
 #[derive(Debug)]
 pub(crate) struct ResultScreen {
-    found: Option<Box<ResultFound>>,
+    pub(crate) found: Option<Box<ResultFound>>,
     asked: bool,
-    tabs: Tabbed<3>,
+    pub(crate) tabs: Tabbed<3>,
 }
 
 impl Default for ResultScreen {
@@ -45,11 +45,6 @@ impl Default for ResultScreen {
 }
 
 impl ResultScreen {
-    /// Takes in what was found.
-    pub(crate) fn receive(&mut self, found: Box<ResultFound>) {
-        self.found = Some(found);
-    }
-
     /// What is missing.
     pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked {
@@ -61,18 +56,6 @@ impl ResultScreen {
             change: header.change.clone(),
             range: range_of(&run.progress),
         })))
-    }
-
-    /// The pane that is shown.
-    pub(crate) fn pane(&self) -> &TextPane {
-        self.tabs.pane()
-    }
-
-    /// What the pane that is shown is called in the name of a file.
-    pub(crate) fn pane_name(&self, run: &Run) -> String {
-        let header = run.progress.header.as_ref();
-        let change = header.map_or("run", |header| header.change.as_str());
-        self.tabs.file_name(change)
     }
 
     /// Lays the panes out.
@@ -124,16 +107,6 @@ impl ResultScreen {
         })
     }
 
-    /// Searches for a text from now on.
-    pub(crate) fn search(&mut self, needle: &str) -> Step {
-        self.tabs.search(needle)
-    }
-
-    /// The wheel was turned.
-    pub(crate) fn wheel(&mut self, up: bool) {
-        self.tabs.pane_mut().wheel(up);
-    }
-
     /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let (title, tab_line, text) = areas(area);
@@ -144,7 +117,7 @@ impl ResultScreen {
         frame.render_widget(Paragraph::new(lines), title);
         let titles = self.tabs.titles(tab_line.width);
         frame.render_widget(Paragraph::new(titles), tab_line);
-        self.pane().draw(frame, text, true);
+        self.tabs.pane().draw(frame, text, true);
     }
 }
 

@@ -102,6 +102,8 @@ pub(crate) struct Run {
 impl Run {
     /// A run nothing is known of yet.
     pub(crate) fn new(colored: bool, zone: TimeZone, mode: RunMode) -> Self {
+        let mut gates = GatesPane::default();
+        gates.forget();
         Self {
             progress: Progress::default(),
             summary: Summary::default(),
@@ -114,9 +116,9 @@ impl Run {
             on_pane: false,
             tab: Tab::Agent,
             agent: AgentPane::new(colored),
-            diff: DiffPane::new(),
+            diff: DiffPane::default(),
             attempts: TextPane::default(),
-            gates: GatesPane::new(),
+            gates,
             log: LogPane::new(zone),
             needle: String::new(),
         }
@@ -245,10 +247,15 @@ impl Run {
         }
     }
 
+    /// The name of the change for that of a file.
+    pub(crate) fn change_or_run(&self) -> &str {
+        let header = self.progress.header.as_ref();
+        header.map_or("run", |header| header.change.as_str())
+    }
+
     /// What the pane that is shown is called in the name of a file.
     pub(crate) fn pane_name(&self) -> String {
-        let header = self.progress.header.as_ref();
-        let change = header.map_or("run", |header| header.change.as_str());
+        let change = self.change_or_run();
         let story = self.story().map_or("", |story| story.id.0.as_str());
         let tab = Tab::TITLES[self.tab.place()].to_lowercase();
         match (self.tab, self.shown_attempt()) {
@@ -334,14 +341,11 @@ impl Run {
     /// Takes in what was found; whether it was for this screen.
     pub(crate) fn answer(&mut self, answer: Answer) -> Option<Step> {
         match answer {
-            Answer::Window(transcript, found) => self.agent.receive(&transcript, found),
-            Answer::Detail(transcript, source, lines) => {
-                self.agent.receive_detail(&transcript, source, lines);
-            }
-            Answer::Found(transcript, needle, place) => {
-                if self.agent.transcript() != Some(&transcript) {
-                    return None;
-                }
+            Answer::Window(id, _) | Answer::Detail(id, ..) | Answer::Found(id, ..)
+                if self.agent.transcript() != Some(&id) => {}
+            Answer::Window(_, found) => self.agent.receive(found),
+            Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
+            Answer::Found(_, needle, place) => {
                 let Some(entry) = place else {
                     let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
                     let around = self.agent.find_around(needle).map(Request::Query);

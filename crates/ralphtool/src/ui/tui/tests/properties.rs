@@ -181,13 +181,13 @@ fn fits(stage: &Stage) -> bool {
     let (pane, taken) = match (app.screen, &app.preview, &app.run) {
         (Screen::Preview, Some(preview), _) => {
             let settings = beside(72, (columns * 2 / 5).clamp(28, 60));
-            (preview.pane(), settings)
+            (preview.tabs.pane(), settings)
         }
         (Screen::Run, _, Some(run)) => {
             let stories = beside(60, (columns * 3 / 10).clamp(26, 52) + 1);
             (run.pane(), stories)
         }
-        (Screen::Result, ..) => (app.result.pane(), 0),
+        (Screen::Result, ..) => (app.result.tabs.pane(), 0),
         _ => return true,
     };
     let room = usize::from(columns - taken - GUTTER);
