@@ -34,12 +34,10 @@ mod output;
 mod prompt;
 mod reporter;
 mod repository;
-mod resume;
 mod runtime;
 mod show;
 mod start;
 mod status;
-mod terminal;
 mod trust;
 mod tui;
 
@@ -104,7 +102,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         None if context.has_screen() => tui::pick(context),
         None => list::run(&list::ListArguments::default(), context),
         Some(Command::Loop(given)) => loop_command::run(given, context),
-        Some(Command::Resume(given)) => resume::run(given, context),
+        Some(Command::Resume(given)) => loop_command::resume(given, context),
         Some(Command::Finish(given)) => finish::run(given, context),
         Some(Command::Undo(given)) => finish::undo(given, context),
         Some(Command::Rewind(given)) => finish::rewind(given, context),

@@ -17,7 +17,6 @@ pub(crate) mod line;
 pub(crate) mod page;
 pub(crate) mod plain;
 pub(crate) mod receipt;
-pub(crate) mod run_status;
 pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;

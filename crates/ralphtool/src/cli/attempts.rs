@@ -187,10 +187,8 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     let ignored = changes.ignored.len();
     if ignored > 0 {
         let names = finish::files(&changes.ignored);
-        output::warn(
-            context,
-            [format!("ignored by git, kept, and not in the diff: {names}").as_str()],
-        );
+        let text = format!("ignored by git, kept, and not in the diff: {names}");
+        output::warn(context, [text]);
     }
     Ok(code)
 }

@@ -1,11 +1,10 @@
 //! What every command needs to know: where it works and what surrounds it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use super::flags::{ColorArgument, GlobalArguments};
-use super::terminal;
 use crate::ui::style::Paint;
 use ralph_plan::change::Change;
 use ralph_plan::source::{self, SourceError, Surroundings};
@@ -13,6 +12,9 @@ use ralph_run::failure::Failure;
 use ralph_run::settings::files::{self, Loaded, Places};
 use ralph_run::settings::{PartialSettings, Settings, SettingsProblem};
 use ralph_vault::store::state_directory;
+
+/// The width where the terminal does not say.
+const WIDTH: usize = 80;
 
 /// What surrounds a command.
 #[derive(Debug, Clone)]
@@ -39,14 +41,22 @@ impl Context {
 
     /// Whether text for a stream is coloured.
     pub(super) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
-        terminal::paint(self.color, stream.is_terminal(), &self.environment)
+        paint(self.color, stream.is_terminal(), &self.environment)
     }
 
     /// Whether there is a terminal that can show screens and take keys.
     pub(super) fn has_screen(&self) -> bool {
-        std::io::stdin().is_terminal()
-            && std::io::stdout().is_terminal()
-            && !terminal::is_dumb(&self.environment)
+        std::io::stdin().is_terminal() && self.can_redraw()
+    }
+
+    /// Whether standard output is a terminal that can do more than print.
+    pub(super) fn can_redraw(&self) -> bool {
+        std::io::stdout().is_terminal() && !is_dumb(&self.environment)
+    }
+
+    /// A variable of the environment.
+    pub(super) fn variable(&self, name: &str) -> Option<&OsStr> {
+        variable(&self.environment, name)
     }
 
     /// The directory to work in, whole and without links.
@@ -139,5 +149,70 @@ pub(super) fn unfit(problem: SettingsProblem) -> Failure {
     match problem.hint {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+/// How many columns the terminal has right now.
+pub(super) fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+        .unwrap_or(WIDTH)
+}
+
+/// Whether text for a stream is coloured.
+fn paint(choice: ColorArgument, is_terminal: bool, environment: &[(OsString, OsString)]) -> Paint {
+    let is_set = |name| variable(environment, name).is_some_and(|value| !value.is_empty());
+    let forced = variable(environment, "CLICOLOR_FORCE")
+        .is_some_and(|value| !value.is_empty() && value != "0");
+    let colored = match choice {
+        ColorArgument::Always => true,
+        ColorArgument::Never => false,
+        ColorArgument::Auto if is_set("NO_COLOR") => false,
+        ColorArgument::Auto => forced || (is_terminal && !is_dumb(environment)),
+    };
+    if colored {
+        Paint::Colored
+    } else {
+        Paint::Plain
+    }
+}
+
+/// Whether the terminal can only print.
+fn is_dumb(environment: &[(OsString, OsString)]) -> bool {
+    variable(environment, "TERM").is_some_and(|term| term == "dumb")
+}
+
+fn variable<'a>(environment: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    let found = environment.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_os_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn colours_follow_flag_variables_and_terminal() {
+        #[track_caller]
+        fn case(choice: ColorArgument, is_terminal: bool, variables: &[(&str, &str)], want: Paint) {
+            let environment: Vec<(OsString, OsString)> = variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect();
+            assert_eq!(paint(choice, is_terminal, &environment), want);
+        }
+        use ColorArgument::{Always, Auto, Never};
+        case(Auto, true, &[], Paint::Colored);
+        case(Auto, false, &[], Paint::Plain);
+        case(Auto, true, &[("NO_COLOR", "1")], Paint::Plain);
+        case(Auto, true, &[("NO_COLOR", "")], Paint::Colored);
+        case(Auto, true, &[("TERM", "dumb")], Paint::Plain);
+        case(Auto, false, &[("CLICOLOR_FORCE", "1")], Paint::Colored);
+        case(Auto, false, &[("CLICOLOR_FORCE", "0")], Paint::Plain);
+        case(Always, false, &[("NO_COLOR", "1")], Paint::Colored);
+        case(Never, true, &[("CLICOLOR_FORCE", "1")], Paint::Plain);
     }
 }

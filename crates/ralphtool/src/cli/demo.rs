@@ -86,7 +86,7 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         Verbosity::Normal
     };
     let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
-    let code = start::show_run(Box::new(ready), reporter).await?;
+    let code = start::show_run(Box::new(ready), reporter, None).await?;
     if code != 0 {
         output::page(context, |page| write_cut_short(page, &view))?;
         return Ok(code.into());
@@ -111,8 +111,7 @@ fn write_start(page: &mut Page, view: &View<'_>, stories: usize) {
 /// What to type for this program: its name where the shell finds it, else where it is.
 fn program(context: &Context) -> String {
     const NAME: &str = "ralphtool";
-    let path = context.environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str());
+    let path = context.variable("PATH");
     if find_program(NAME.as_ref(), path, &context.directory).is_some() {
         return NAME.to_owned();
     }

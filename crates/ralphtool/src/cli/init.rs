@@ -55,8 +55,7 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
     let top = &repository.work_tree;
     let unread = |error| Failure::system("could not look at the repository").because(error);
     let found = candidates(&survey::folders(top).map_err(unread)?);
-    let path = context.environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str());
+    let path = context.variable("PATH");
     let gates = decide(&found, &survey::installed(&found, path, top));
     let agents = survey::agents(path, top);
     let page = text::write(&agents, &gates);

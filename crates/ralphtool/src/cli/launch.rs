@@ -51,14 +51,43 @@ pub(super) enum Consent<'a> {
     Screen(Option<&'a str>),
 }
 
-impl Consent<'_> {
+impl<'a> RunRequest<'a> {
     /// As the flags and the terminal have it.
-    pub(super) fn of(flags: &RunArguments) -> Self {
-        if trust::can_ask() && !flags.json {
-            Self::Terminal
-        } else {
-            Self::Nobody
+    pub(super) fn of(
+        change: ChangeSelector<'a>,
+        fresh: bool,
+        flags: &'a RunArguments,
+        context: &Context,
+    ) -> Self {
+        let can_ask = trust::can_ask() && !flags.json;
+        Self {
+            change,
+            fresh,
+            flags,
+            chosen: None,
+            attended: flags.allow_screen() && context.has_screen(),
+            consent: if can_ask {
+                Consent::Terminal
+            } else {
+                Consent::Nobody
+            },
         }
+    }
+
+    /// The run to resume, where one is asked for.
+    fn last_run(
+        &self,
+        look: impl FnOnce() -> Result<Option<OpenRun>, Failure>,
+    ) -> Result<Option<OpenRun>, Failure> {
+        if !matches!(self.change, ChangeSelector::LastRun) {
+            return Ok(None);
+        }
+        let nothing = || {
+            Failure::refused("there is no run to resume here")
+                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
+        };
+        look()?.ok_or_else(nothing).map(Some)
     }
 }
 
@@ -171,24 +200,15 @@ fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Fa
     let directory = context.folder()?;
     let repository = Repository::discover(&directory)
         .map_err(|error| no_usable_repository(&error, &directory, context))?;
-    let last = match request.change {
-        ChangeSelector::LastRun => {
-            let last = peek_last(&state_directory(&context.environment)?, &repository)
-                .map_err(|error| Failure::system("could not look for a run").because(error))?;
-            Some(last.ok_or_else(nothing_to_resume)?)
-        }
-        ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => None,
-    };
+    let last = request.last_run(|| {
+        peek_last(&state_directory(&context.environment)?, &repository)
+            .map_err(|error| Failure::system("could not look for a run").because(error))
+    })?;
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
-    let Inputs {
-        loaded,
-        settings,
-        change,
-        ..
-    } = &inputs;
-    output::warn(context, loaded.warnings.iter().map(String::as_str));
-    output::warn(context, loaded.unallowed().map(trust::warning).as_deref());
+    output::warn(context, &inputs.loaded.warnings);
+    output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let only = request.flags.story.as_deref();
+    let (change, settings) = (&inputs.change, &inputs.settings);
     dry_run::show(change, settings, context, (&repository, only, last))
 }
 
@@ -197,10 +217,7 @@ fn prepare_in(
     request: &RunRequest<'_>,
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
-    let last = match request.change {
-        ChangeSelector::LastRun => Some(vault.last_run().ok_or_else(nothing_to_resume)?),
-        ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => None,
-    };
+    let last = request.last_run(|| Ok(vault.last_run()))?;
     let repository = vault.repository();
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
     let Inputs {
@@ -275,12 +292,6 @@ fn hint_at_gates(
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-fn nothing_to_resume() -> Failure {
-    Failure::refused("there is no run to resume here")
-        .hint("start one with `ralphtool loop CHANGE`")
-        .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
-}
-
 /// The change of a run, from where the run read it.
 fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<Change, Failure> {
     match &run.plan {
@@ -299,20 +310,16 @@ pub(super) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     if let Some(row) = ready.iter().find(is_current) {
         return Ok(source::read_target(&row.target, around)?);
     }
-    match ready.as_slice() {
-        [only] => Ok(source::read_target(&only.target, around)?),
+    let targets: Vec<&str> = ready.iter().map(|row| row.target.as_str()).collect();
+    match targets.as_slice() {
+        [only] => Ok(source::read_target(only, around)?),
         [] => {
             Err(Failure::refused("no change has work left")
                 .hint("`ralphtool list` shows all changes"))
         }
         several => Err(
             Failure::refused("several changes have work left: say which one")
-                .hint(format!("they are: {}", said(several))),
+                .hint(format!("they are: {}", several.join(", "))),
         ),
     }
-}
-
-fn said(rows: &[ChangeRow]) -> String {
-    let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
-    targets.join(", ")
 }

@@ -1,8 +1,7 @@
 //! `ralphtool learnings`: the notes agents keep for a change.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write};
-use std::ops::ControlFlow;
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +17,6 @@ use crate::ui::words::shell;
 use ralph_base::files::FileError;
 use ralph_run::failure::Failure;
 use ralph_run::learnings::file;
-use ralph_run::windows::file_lines::FileLines;
 use ralph_vault::store::{Vault, holder, state_directory};
 
 /// More of a line is not shown on a terminal.
@@ -128,25 +126,13 @@ fn print(notes: &Notes) -> Result<ExitCode, Failure> {
         return output::present(|out| std::io::copy(&mut file, out).map(drop));
     }
     output::present(|out| {
-        let mut written = Ok(());
-        let mut lines = FileLines::at(0, LINE_CAP);
-        lines.read(&file, usize::MAX, |line| {
-            written = write_line(out, line.bytes);
-            match written {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
-        })?;
-        written?;
-        match lines.unfinished() {
-            Some(rest) => write_line(out, rest.bytes),
-            None => Ok(()),
+        for line in BufReader::new(file).split(b'\n') {
+            let mut line = line?;
+            line.truncate(LINE_CAP);
+            writeln!(out, "{}", clean(&String::from_utf8_lossy(&line)))?;
         }
+        Ok(())
     })
-}
-
-fn write_line(out: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
-    writeln!(out, "{}", clean(&String::from_utf8_lossy(line)))
 }
 
 fn say_none(notes: &Notes) -> ExitCode {
@@ -164,7 +150,7 @@ fn say_none(notes: &Notes) -> ExitCode {
 fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
     if matches!(holder(&notes.vault), Ok(Some(_))) {
         let text = "a run is at work: its agent may add notes while you edit them";
-        output::warn(context, Some(text));
+        output::warn(context, [text]);
     }
     let editor = editor(context);
     let status = file::edit(&notes.path, &editor).map_err(|error| {
@@ -180,12 +166,9 @@ fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn editor(context: &Context) -> OsString {
-    let value = |name: &str| {
-        let found = context.environment.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value).filter(|it| !it.is_empty())
-    };
-    let found = value("VISUAL").or_else(|| value("EDITOR"));
-    found.cloned().unwrap_or_else(|| "vi".into())
+    let values = ["VISUAL", "EDITOR"].map(|name| context.variable(name));
+    let found = values.into_iter().flatten().find(|it| !it.is_empty());
+    found.map_or_else(|| "vi".into(), OsString::from)
 }
 
 fn clear(notes: &Notes) -> Result<ExitCode, Failure> {

@@ -40,7 +40,7 @@ pub(super) struct ListArguments {
 pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCode, Failure> {
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
-    output::warn(context, found.warnings.iter().map(|it| it.message.as_str()));
+    output::warn(context, found.warnings.iter().map(|it| &it.message));
     let rows = rows(found.changes);
     if arguments.json {
         return output::json(&rows);

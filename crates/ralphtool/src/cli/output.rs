@@ -100,12 +100,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<ExitCode, Failure> {
 }
 
 /// Tells the user what to know on stderr, a line each; the work goes on.
-pub(super) fn warn<'a>(context: &Context, messages: impl IntoIterator<Item = &'a str>) {
+pub(super) fn warn<T: AsRef<str>>(context: &Context, messages: impl IntoIterator<Item = T>) {
     let stderr = io::stderr();
     let label = context.paint_for(&stderr).apply(WARN, "warning:");
     for message in messages {
         // There is no further place to complain to.
-        let _ = writeln!(stderr.lock(), "{label} {}", clean(message));
+        let _ = writeln!(stderr.lock(), "{label} {}", clean(message.as_ref()));
     }
 }
 

@@ -40,10 +40,7 @@ pub(super) struct PromptArguments {
 /// Prints the prompt of a story.
 pub(super) fn run(arguments: &PromptArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = context.change(&arguments.change)?;
-    output::warn(
-        context,
-        change.warnings.iter().map(|it| it.message.as_str()),
-    );
+    output::warn(context, change.warnings.iter().map(|it| &it.message));
     if change.stories.is_empty() {
         return Err(no_tasks(&change));
     }
@@ -73,7 +70,7 @@ fn chosen<'a>(
         StoryState::Done => Some(format!("story `{id}` is done already")),
         StoryState::Deferred => Some(format!("story `{id}` is set aside: a run would skip it")),
     };
-    output::warn(context, note.as_deref());
+    output::warn(context, note);
     Ok(Some(story))
 }
 
@@ -116,7 +113,7 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     let repository = repository(&context.folder()?);
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;
-    output::warn(context, warnings.iter().map(String::as_str));
+    output::warn(context, warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &place);
     prompt_of(change, story, &settings, &vault, None)

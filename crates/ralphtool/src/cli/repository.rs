@@ -12,7 +12,7 @@ use ralph_vault::{told_damaged, unfinished_at};
 /// The repository at hand, for commands that only read what the vault has of it.
 pub(super) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
     let (repository, warning) = readable_repository(context)?;
-    output::warn(context, warning.as_deref());
+    output::warn(context, warning);
     Ok(repository)
 }
 

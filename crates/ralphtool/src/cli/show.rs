@@ -36,10 +36,7 @@ pub(super) struct ShowArguments {
 /// Shows a change.
 pub(super) fn run(arguments: &ShowArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = context.change(&arguments.change)?;
-    output::warn(
-        context,
-        change.warnings.iter().map(|it| it.message.as_str()),
-    );
+    output::warn(context, change.warnings.iter().map(|it| &it.message));
     if arguments.json {
         return output::json(&ChangeView::of(&change));
     }

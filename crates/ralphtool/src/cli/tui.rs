@@ -255,7 +255,7 @@ impl Session {
                     start: start.clone(),
                 }))
             }
-            Err(failure) => RunOver::Failed(lookup::error_text(&failure)),
+            Err(failure) => RunOver::Failed(lookup::error_text(failure)),
         }
     }
 
@@ -284,7 +284,7 @@ impl Session {
             }
             Err(error) => {
                 let failure = Failure::system("the run could not go on").because(error);
-                RunOver::Failed(lookup::error_text(&failure))
+                RunOver::Failed(lookup::error_text(failure))
             }
         }
     }

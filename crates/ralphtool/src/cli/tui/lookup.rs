@@ -43,17 +43,10 @@ impl Lookup {
     /// Answers a query.
     pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
         match query {
-            Query::Changes => {
-                let found = self.changes();
-                Some(Answer::Changes(
-                    found.map_err(|failure| error_text(&failure)),
-                ))
-            }
+            Query::Changes => Some(Answer::Changes(self.changes().map_err(error_text))),
             Query::Preview(change, chosen) => {
                 let found = self.preview(&change, *chosen);
-                Some(Answer::Preview(
-                    found.map_err(|failure| error_text(&failure)),
-                ))
+                Some(Answer::Preview(found.map_err(error_text)))
             }
             Query::Diff(id) => {
                 let found = self.diff(&id);
@@ -214,9 +207,10 @@ fn documents(change: &Change) -> Vec<DocumentText> {
 }
 
 /// A failure as the screen shows it.
-pub(super) fn error_text(failure: &Failure) -> ErrorText {
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+pub(super) fn error_text(failure: Failure) -> ErrorText {
     let mut message = failure.to_string();
-    let mut cause = std::error::Error::source(failure);
+    let mut cause = std::error::Error::source(&failure);
     while let Some(error) = cause {
         message = format!("{message}: {error}");
         cause = error.source();

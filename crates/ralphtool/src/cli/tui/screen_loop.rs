@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::process::Signal as Signals;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 
@@ -55,18 +56,26 @@ impl ScreenLoop {
         let mut stops = signal(raw(Signals::TSTP))?;
         let mut resumes = signal(raw(Signals::CONT))?;
         let first = self.app.first_query();
-        if self.perform(first)? == Next::Quit {
+        if self.perform(first)?.is_break() {
             return Ok(());
         }
         loop {
             self.draw_if_due()?;
             let mut batch = VecDeque::new();
-            match self.wait(&mut stops, &mut resumes).await {
-                Wake::Message(msg) => batch.push_back(msg),
-                Wake::Records | Wake::Time => {}
-                Wake::Suspend => self.suspend()?,
-                Wake::Resumed => self.resume()?,
-                Wake::Alone => return Ok(()),
+            let due = self.next_wake();
+            tokio::select! {
+                // Keys before all else.
+                biased;
+                msg = self.messages.recv() => match msg {
+                    Some(msg) => batch.push_back(msg),
+                    // All senders are gone.
+                    None => return Ok(()),
+                },
+                _ = stops.recv() => self.suspend()?,
+                _ = resumes.recv() => self.resume()?,
+                // Once there is something to draw, the rest can wait until it is time to draw it.
+                () = self.queue.filled(), if !self.app.has_changed() => {}
+                () = until(due) => {}
             }
             while let Ok(msg) = self.messages.try_recv() {
                 batch.push_back(msg);
@@ -83,30 +92,15 @@ impl ScreenLoop {
                     _ => {}
                 }
                 let request = self.app.update(msg);
-                if self.perform(request)? == Next::Quit {
+                if self.perform(request)?.is_break() {
                     return Ok(());
                 }
             }
             if was_input {
                 self.pace.pressed();
                 // What a key makes visible is there for the next picture, not for the one after.
-                let missing = self.app.update(Msg::Frame);
-                self.perform(missing)?;
+                self.ask_for_missing();
             }
-        }
-    }
-
-    async fn wait(&mut self, stops: &mut Signal, resumes: &mut Signal) -> Wake {
-        let due = self.next_wake();
-        tokio::select! {
-            // Keys before all else.
-            biased;
-            msg = self.messages.recv() => msg.map_or(Wake::Alone, Wake::Message),
-            _ = stops.recv() => Wake::Suspend,
-            _ = resumes.recv() => Wake::Resumed,
-            // Once there is something to draw, the rest can wait until it is time to draw it.
-            () = self.queue.filled(), if !self.app.has_changed() => Wake::Records,
-            () = until(due) => Wake::Time,
         }
     }
 
@@ -128,19 +122,25 @@ impl ScreenLoop {
         if self.suspended || !is_due || !self.app.take_changed() {
             return Ok(());
         }
-        let missing = self.app.update(Msg::Frame);
-        self.perform(missing)?;
+        self.ask_for_missing();
         self.guard.draw(&self.app)?;
         self.pace.drew(Instant::now());
         Ok(())
     }
 
-    fn perform(&mut self, request: Option<Request>) -> io::Result<Next> {
+    fn ask_for_missing(&mut self) {
+        if let Some(Request::Query(query)) = self.app.update(Msg::Frame) {
+            self.workers.query(query);
+        }
+    }
+
+    /// Does what the app asks for; breaks where that is the end.
+    fn perform(&mut self, request: Option<Request>) -> io::Result<ControlFlow<()>> {
         match request {
             None => {}
             // The terminal belongs to the shell at the moment.
             Some(Request::Notify(_)) if self.suspended => {}
-            Some(Request::Quit) => return Ok(Next::Quit),
+            Some(Request::Quit) => return Ok(ControlFlow::Break(())),
             Some(Request::Suspend) => self.suspend()?,
             Some(Request::Redraw) => {
                 self.guard.invalidate()?;
@@ -150,7 +150,11 @@ impl ScreenLoop {
             Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
             Some(Request::Notify(message)) => ScreenGuard::notify(&message)?,
             Some(Request::Query(query)) => self.workers.query(query),
-            Some(Request::Command(command)) => self.command(command),
+            Some(Request::Command(command)) => {
+                // None is sent to a loop that is over, or has sixty-four things to do already.
+                let commands = self.commands.as_ref();
+                let _ = commands.map(|commands| commands.try_send(command));
+            }
             Some(Request::Start(start)) => {
                 let (sender, receiver) = mpsc::channel(COMMANDS);
                 self.commands = Some(sender);
@@ -161,7 +165,7 @@ impl ScreenLoop {
                 });
             }
         }
-        Ok(Next::Go)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Gives the terminal back and stops; what the signal lets this thread still do on its way is
@@ -183,13 +187,6 @@ impl ScreenLoop {
         self.app.update(Msg::Resize { columns, rows });
         Ok(())
     }
-
-    fn command(&mut self, command: UserCommand) {
-        if let Some(commands) = &self.commands {
-            // A loop that is over, or has sixty-four things to do already.
-            let _ = commands.try_send(command);
-        }
-    }
 }
 
 /// Keys first, then what the run says, and only then that it is over: all it said was in the
@@ -200,24 +197,6 @@ fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
     batch.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
     batch.extend(ends);
     batch
-}
-
-/// Whether the screen goes on.
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    Go,
-    Quit,
-}
-
-/// Why the screen woke.
-enum Wake {
-    Message(Msg),
-    Records,
-    Time,
-    Suspend,
-    Resumed,
-    /// All senders are gone.
-    Alone,
 }
 
 /// A signal by its number.

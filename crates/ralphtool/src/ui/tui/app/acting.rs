@@ -9,6 +9,7 @@ use crate::ui::tui::quit::{self, Pressed, Quit};
 use crate::ui::tui::screen::preview::Preview;
 use crate::ui::tui::screen::run::{Run, RunMode};
 use crate::ui::tui::step::{Confirmation, Step, Typing};
+use crate::ui::tui::text_pane::TextPane;
 use ralph_run::machine::UserCommand;
 
 impl App {
@@ -236,7 +237,7 @@ impl App {
     }
 
     fn copy(&mut self) {
-        let text = self.pane().map(|pane| pane.text_of_item());
+        let text = self.pane().map(TextPane::text_of_item);
         let text = text.as_deref().map_or("", str::trim_end);
         if !text.is_empty() {
             self.say(format!("copied {} characters", text.chars().count()));

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -133,14 +134,8 @@ impl Changes {
 
     /// Draws the list.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
-        let [title, head, below] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Min(1),
-        ])
-        .areas(area);
-        let [list, detail] =
-            Layout::vertical([Constraint::Min(1), Constraint::Length(2)]).areas(below);
+        let [title, head, below] = Layout::vertical([Length(1), Length(1), Min(1)]).areas(area);
+        let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);
         frame.render_widget(Paragraph::new(self.title()), title);
         match &self.found {
             None => frame.render_widget(
@@ -197,33 +192,19 @@ impl Changes {
         widths: &Widths,
         now: Timestamp,
     ) -> Line<'static> {
-        let mut spans = vec![Span::raw("  ")];
-        let name = fuzzy::highlighted(&clean(&row.name), letters, MATCHED);
-        spans.extend(wrap::fit(&name, widths.name).spans);
-        if let Some(kind) = widths.kind {
-            let word = format!("  {}", pad(row.kind.word(), kind));
-            spans.push(Span::styled(word, DIM));
-        }
-        if widths.bar {
-            spans.push(Span::raw("  "));
-            spans.extend(gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR).spans);
-        }
-        let stories = format!("{}/{}", row.stories_done, row.stories_total);
-        let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
-        spans.push(Span::raw(format!("{stories:>STORIES$}")));
-        if widths.tasks {
-            spans.push(Span::raw(format!("{tasks:>TASKS$}")));
-        }
-        if widths.modified {
-            let ago = row.modified.map_or_else(String::new, |at| {
-                words::ago(now.duration_since(at).as_secs())
-            });
-            spans.push(Span::styled(format!("{ago:>MODIFIED$}"), DIM));
-        }
+        let age = row.modified.map(|at| now.duration_since(at).as_secs());
         let (state, style) = self.state(row);
-        spans.push(Span::raw("  "));
-        spans.push(Span::styled(state, style));
-        wrap::cut(&Line::from(spans), widths.room)
+        widths.line(
+            &fuzzy::highlighted(&clean(&row.name), letters, MATCHED),
+            row.kind.word(),
+            gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR),
+            [
+                &format!("{}/{}", row.stories_done, row.stories_total),
+                &format!("{}/{}", row.tasks_done, row.tasks_total),
+                &age.map(words::ago).unwrap_or_default(),
+            ],
+            Span::styled(state, style),
+        )
     }
 
     fn state(&self, row: &ChangeRow) -> (&'static str, ratatui::style::Style) {
@@ -301,22 +282,42 @@ impl Widths {
     }
 
     fn head(&self) -> Line<'static> {
-        let mut text = format!("  {}", pad("change", self.name));
-        if let Some(kind) = self.kind {
-            text.extend([format!("  {}", pad("kind", kind))]);
+        let blank = Line::from(" ".repeat(BAR));
+        let titles = ["stories", "tasks", "modified"];
+        let mut head = self.line(&"change".into(), "kind", blank, titles, "state".into());
+        for span in &mut head.spans {
+            span.style = DIM;
+        }
+        head
+    }
+
+    /// A line of the table, with the columns that fit.
+    fn line(
+        &self,
+        name: &Line<'_>,
+        kind: &str,
+        bar: Line<'static>,
+        [stories, tasks, modified]: [&str; 3],
+        state: Span<'static>,
+    ) -> Line<'static> {
+        let mut spans = vec![Span::raw("  ")];
+        spans.extend(wrap::fit(name, self.name).spans);
+        if let Some(width) = self.kind {
+            spans.push(Span::styled(format!("  {}", pad(kind, width)), DIM));
         }
         if self.bar {
-            text.push_str(&" ".repeat(BAR + 2));
+            spans.push(Span::raw("  "));
+            spans.extend(bar.spans);
         }
-        text.extend([format!("{:>STORIES$}", "stories")]);
+        spans.push(Span::raw(format!("{stories:>STORIES$}")));
         if self.tasks {
-            text.extend([format!("{:>TASKS$}", "tasks")]);
+            spans.push(Span::raw(format!("{tasks:>TASKS$}")));
         }
         if self.modified {
-            text.extend([format!("{:>MODIFIED$}", "modified")]);
+            spans.push(Span::styled(format!("{modified:>MODIFIED$}"), DIM));
         }
-        text.push_str("  state");
-        wrap::styled(text, DIM)
+        spans.extend([Span::raw("  "), state]);
+        wrap::cut(&Line::from(spans), self.room)
     }
 }
 

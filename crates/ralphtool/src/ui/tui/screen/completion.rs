@@ -1,7 +1,8 @@
 //! A run that is over: why, how far it came, and what is to become of the branch.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Max};
+use ratatui::layout::{Flex, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -118,34 +119,31 @@ impl Completion {
 
     /// Whether a key would do something now.
     pub(crate) fn offers(&self, action: Action, run: &Run) -> bool {
-        let choice = match action {
-            Action::Cleanup => Choice::Cleanup,
-            Action::Keep => Choice::Keep,
-            Action::Again => return self.doing.is_none() && again(run).is_some(),
-            Action::Enter => return self.doing.is_none(),
-            _ => return true,
+        let is_chosen = || self.chosen(action, run).is_some();
+        self.doing.is_none() && (action == Action::Enter || is_chosen())
+    }
+
+    /// What a key chooses, where it can be chosen.
+    fn chosen(&self, action: Action, run: &Run) -> Option<Choice> {
+        let choices = Self::choices(run);
+        let is_meant = |choice: &Choice| match action {
+            Action::Cleanup => *choice == Choice::Cleanup,
+            Action::Keep => *choice == Choice::Keep,
+            Action::Again => matches!(choice, Choice::Again | Choice::Restart),
+            Action::Enter => choices.get(self.selected) == Some(choice),
+            _ => false,
         };
-        self.doing.is_none() && Self::choices(run).contains(&choice)
+        choices.iter().copied().find(is_meant)
     }
 
     /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
-        let choices = Self::choices(run);
-        let last = choices.len().saturating_sub(1);
+        let last = Self::choices(run).len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, 1) {
             self.selected = to;
         }
-        let chosen = match action {
-            Action::Cleanup => Some(Choice::Cleanup),
-            Action::Keep => Some(Choice::Keep),
-            Action::Again => again(run),
-            Action::Enter => choices.get(self.selected).copied(),
-            _ => None,
-        };
-        match chosen {
-            Some(choice) if self.doing.is_none() && choices.contains(&choice) => {
-                self.choose(choice)
-            }
+        match self.chosen(action, run) {
+            Some(choice) if self.doing.is_none() => self.choose(choice),
             _ => Step::Stay,
         }
     }
@@ -176,10 +174,10 @@ impl Completion {
             u16::try_from(rows).unwrap_or(u16::MAX)
         };
         let [first, reasons, _, choice] = Layout::vertical([
-            Constraint::Length(if area.height < ROOMY { 1 } else { 2 }),
-            Constraint::Max(rows(&lines)),
-            Constraint::Length(1),
-            Constraint::Length(rows(&below)),
+            Length(if area.height < ROOMY { 1 } else { 2 }),
+            Max(rows(&lines)),
+            Length(1),
+            Length(rows(&below)),
         ])
         .flex(Flex::Start)
         .areas(area);
@@ -215,13 +213,6 @@ impl Completion {
             .map(|(place, choice)| choice_line(choice, place == self.selected, header))
             .collect()
     }
-}
-
-/// How the run can be resumed, where something is left to do.
-fn again(run: &Run) -> Option<Choice> {
-    let choices = Completion::choices(run);
-    let goes_on = |choice: &Choice| matches!(choice, Choice::Again | Choice::Restart);
-    choices.into_iter().find(goes_on)
 }
 
 /// Why the last choice did not work.

@@ -3,7 +3,8 @@
 pub(crate) mod fields;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
@@ -293,21 +294,17 @@ struct Areas {
 
 impl Areas {
     fn of(area: Rect) -> Self {
-        let [title, body] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
+        let [title, body] = Layout::vertical([Length(1), Min(1)]).areas(area);
         let (main, side) = if area.width >= WIDE {
             let side = (area.width * 2 / 5).clamp(28, 60);
-            let [main, side] =
-                Layout::horizontal([Constraint::Min(20), Constraint::Length(side)]).areas(body);
+            let [main, side] = Layout::horizontal([Min(20), Length(side)]).areas(body);
             (main, side)
         } else {
             let high = STACKED.min(body.height / 2);
-            let [main, side] =
-                Layout::vertical([Constraint::Min(1), Constraint::Length(high)]).areas(body);
+            let [main, side] = Layout::vertical([Min(1), Length(high)]).areas(body);
             (main, side)
         };
-        let [tabs, text] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(main);
+        let [tabs, text] = Layout::vertical([Length(1), Min(1)]).areas(main);
         Self {
             title,
             tabs,

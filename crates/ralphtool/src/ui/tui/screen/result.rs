@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -122,12 +123,7 @@ impl ResultScreen {
 }
 
 fn areas(area: Rect) -> (Rect, Rect, Rect) {
-    let [title, tabs, text] = Layout::vertical([
-        Constraint::Length(2),
-        Constraint::Length(1),
-        Constraint::Min(1),
-    ])
-    .areas(area);
+    let [title, tabs, text] = Layout::vertical([Length(2), Length(1), Min(1)]).areas(area);
     (title, tabs, text)
 }
 

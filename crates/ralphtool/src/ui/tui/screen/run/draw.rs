@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
@@ -48,30 +49,20 @@ impl Areas {
     /// The areas of a screen.
     pub(super) fn of(area: Rect, run: &Run) -> Self {
         let high = if area.height >= 14 { 2 } else { 1 };
-        let [header, status, body] = Layout::vertical([
-            Constraint::Length(high),
-            Constraint::Length(1),
-            Constraint::Min(1),
-        ])
-        .areas(area);
+        let [header, status, body] =
+            Layout::vertical([Length(high), Length(1), Min(1)]).areas(area);
         let (stories, border, main) = if area.width >= SIDE_BY_SIDE {
             let wide = (area.width * 3 / 10).clamp(26, 52);
-            let [stories, border, main] = Layout::horizontal([
-                Constraint::Length(wide),
-                Constraint::Length(1),
-                Constraint::Min(20),
-            ])
-            .areas(body);
+            let [stories, border, main] =
+                Layout::horizontal([Length(wide), Length(1), Min(20)]).areas(body);
             (stories, Some(border), main)
         } else {
             let count = u16::try_from(run.progress.stories.len()).unwrap_or(u16::MAX);
             let high = STACKED_STORIES.min(count.max(1));
-            let [stories, main] =
-                Layout::vertical([Constraint::Length(high), Constraint::Min(1)]).areas(body);
+            let [stories, main] = Layout::vertical([Length(high), Min(1)]).areas(body);
             (stories, None, main)
         };
-        let [tabs, text] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(main);
+        let [tabs, text] = Layout::vertical([Length(1), Min(1)]).areas(main);
         Self {
             header,
             status,

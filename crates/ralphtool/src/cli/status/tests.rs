@@ -60,7 +60,7 @@ fn view(columns: Option<usize>) -> View {
 
 #[test]
 fn a_run_is_told_in_a_few_lines_or_in_one() {
-    let mut text = Vec::new();
+    let mut text = String::new();
     let working = status(State::AtWork);
     let waiting = Status {
         doing: Some(Activity::Waiting {
@@ -78,11 +78,11 @@ fn a_run_is_told_in_a_few_lines_or_in_one() {
         ..status(State::Stopped)
     };
     for status in [&working, &waiting, &stopped, &Status::nothing(None)] {
-        write(&mut text, &view(None), status).unwrap();
-        writeln!(text, "{}\n", line(&view(None), status)).unwrap();
+        text += &(lines(&view(None), status).join("\n") + "\n");
+        text += &(line(&view(None), status) + "\n\n");
     }
-    write(&mut text, &view(Some(40)), &working).unwrap();
-    insta::assert_snapshot!(String::from_utf8(text).unwrap());
+    text += &lines(&view(Some(40)), &working).join("\n");
+    insta::assert_snapshot!(text);
 }
 
 #[test]
