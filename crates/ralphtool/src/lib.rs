@@ -1,6 +1,9 @@
 //! The program: commands, plain and JSON output, terminal UI.
 
 mod cli;
+mod console;
+mod launch;
+mod tui;
 mod ui;
 
 use std::ffi::OsString;

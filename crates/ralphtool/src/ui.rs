@@ -2,10 +2,9 @@
 //!
 //! | files | what |
 //! | --- | --- |
-//! | `plain`, `json`, `bell` | the reporters, which show a run while it happens |
+//! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
-//! | `tui/` | the terminal UI |
-//! | `list`, `show`, `log`, `run_status`, … | the output of the command of that name |
+//! | `page`, `receipt`, `failure`, `gc` | text that is printed once |
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
@@ -21,8 +20,6 @@ pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod text;
-pub(crate) mod trust;
-pub(crate) mod tui;
 pub(crate) mod words;
 
 use std::io;

@@ -8,7 +8,6 @@ use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
 use super::finish::{FinishArguments, RewindArguments, UndoArguments};
-use super::flags::{EXIT_CODES, GlobalArguments};
 use super::gc::GcArguments;
 use super::init::InitArguments;
 use super::learnings::LearningsArguments;
@@ -20,6 +19,7 @@ use super::prompt::PromptArguments;
 use super::show::ShowArguments;
 use super::status::StatusArguments;
 use super::trust::TrustArguments;
+use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
 const EXAMPLES: &str = "\
 The way:

@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::context::Context;
 use super::finish::{self, MoveFlags};
-use super::output;
-use super::repository::repository_to_read;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, clean_lines, truncate};

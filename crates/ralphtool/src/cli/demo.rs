@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::repository::no_repository;
-use super::runtime::on_runtime;
-use super::{output, reporter, start};
+use super::{reporter, start};
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::no_repository;
+use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::plain::{NextSteps, Verbosity};
 use crate::ui::style::{NAME, STRONG};

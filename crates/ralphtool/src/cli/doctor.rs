@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
-use super::runtime::on_runtime;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};

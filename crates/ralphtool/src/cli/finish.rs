@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::context::Context;
-use super::output::{self, ask};
-use super::runtime::on_runtime;
+use crate::console::context::Context;
+use crate::console::output::{self, ask};
+use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::clean;

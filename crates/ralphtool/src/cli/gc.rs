@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::output;
-use super::runtime::on_runtime;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
 use crate::ui::gc;
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;

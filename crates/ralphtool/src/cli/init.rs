@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
-use super::repository::no_repository;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::no_repository;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};

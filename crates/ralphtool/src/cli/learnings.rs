@@ -7,11 +7,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::context::Context;
-use super::launch::only_change;
-use super::output;
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
+use crate::launch::only_change;
 use crate::ui::text::clean;
 use crate::ui::words::shell;
 use ralph_base::files::FileError;

@@ -6,8 +6,8 @@ use anstyle::Style;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::output;
+use crate::console::context::Context;
+use crate::console::output;
 use crate::ui::change_rows::{ChangeRow, ChangeState, rows, shows_kind};
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};

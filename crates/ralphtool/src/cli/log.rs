@@ -6,10 +6,12 @@ use anstyle::Style;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
-use super::{output, reporter, tui};
+use super::reporter;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
+use crate::tui::session;
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, GOOD, STRONG, WARN};
 use crate::ui::text::clean;
@@ -103,7 +105,7 @@ async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Fai
         return Err(Failure::refused("there is no terminal to show the run on")
             .hint("leave out `--tui` for a log"));
     }
-    Box::pin(tui::replay(records, context)).await
+    Box::pin(session::replay(records, context)).await
 }
 
 /// Shows what happened, as if it happened now.

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::flags::{EXIT_CODES, RunArguments};
-use super::launch::{ChangeSelector, RunRequest};
 use super::start;
+use crate::console::context::Context;
+use crate::console::flags::{EXIT_CODES, RunArguments};
+use crate::launch::{ChangeSelector, RunRequest};
 use ralph_run::failure::Failure;
 
 const EXAMPLES: &str = "\

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
+use crate::console::context::Context;
+use crate::console::output;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_base::ids::StoryId;

@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 
 use jiff::tz::TimeZone;
 
-use super::context::{Context, width};
-use super::flags::RunArguments;
-use super::output;
+use crate::console::context::{Context, width};
+use crate::console::flags::RunArguments;
+use crate::console::output;
 use crate::ui::Reporter;
 use crate::ui::json::Json;
 use crate::ui::plain::{NextSteps, Plain, PlainOptions, Screen, Verbosity};

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
+use crate::console::context::Context;
+use crate::console::output;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::{clean, clean_lines};

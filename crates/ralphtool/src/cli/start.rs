@@ -8,11 +8,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc::{Receiver, channel};
 
-use super::context::Context;
-use super::flags::RunArguments;
-use super::launch::{self, LaunchOutcome, RunRequest};
-use super::runtime::on_runtime;
-use super::{output, reporter, tui};
+use super::reporter;
+use crate::console::context::Context;
+use crate::console::flags::RunArguments;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
+use crate::launch::{self, LaunchOutcome, RunRequest};
+use crate::tui::session;
 use crate::ui::{Reporter, bell, words};
 use ralph_plan::change::Change;
 use ralph_run::engine::Audience;
@@ -42,7 +44,9 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
         }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
-        LaunchOutcome::Ready(ready) if request.attended => Box::pin(tui::run(ready, context)).await,
+        LaunchOutcome::Ready(ready) if request.attended => {
+            Box::pin(session::run(ready, context)).await
+        }
         LaunchOutcome::Ready(ready) => {
             let reporter = reporter::of_run(request.flags, context);
             let calls = !request.flags.json && context.can_redraw();

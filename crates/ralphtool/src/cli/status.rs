@@ -8,9 +8,9 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::context::{self, Context};
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
+use crate::console::context::{self, Context};
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
 use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use crate::ui::text::{clean, clean_lines, columns, pad, truncate};
 use crate::ui::words;
