@@ -82,9 +82,8 @@ pub(crate) struct Terminal {
 /// The whole of it.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(super) colored: bool,
+    pub(super) terminal: Terminal,
     pub(super) now: Timestamp,
-    pub(super) size: (u16, u16),
     pub(super) screen: Screen,
     pub(super) changes: Changes,
     pub(super) preview: Option<Preview>,
@@ -102,8 +101,6 @@ pub(crate) struct App {
     pub(super) mouse: bool,
     notice: Option<(String, Timestamp)>,
     home: Home,
-    zone: TimeZone,
-    exports: String,
     /// What follows when the run is over.
     then: Then,
     /// When a key was last pressed.
@@ -131,9 +128,8 @@ impl App {
             } else {
                 Screen::Changes
             },
-            colored: terminal.colored,
+            terminal,
             now,
-            size: terminal.size,
             changes: Changes::default(),
             preview: None,
             run,
@@ -148,8 +144,6 @@ impl App {
             mouse: true,
             notice: None,
             home,
-            zone: terminal.zone,
-            exports: terminal.exports,
             then: Then::default(),
             last_key: None,
             shielded_until: None,
@@ -194,7 +188,7 @@ impl App {
 
     /// The area of the screens: all but the last line.
     pub(super) fn area(&self) -> Rect {
-        let (columns, rows) = self.size;
+        let (columns, rows) = self.terminal.size;
         Rect::new(0, 0, columns, rows.saturating_sub(1))
     }
 
@@ -267,7 +261,7 @@ impl App {
             Msg::Key(key) => self.on_key(key),
             Msg::Paste(text) => self.edit(|edit| edit.paste(&text)),
             Msg::Wheel(wheel) => self.on_wheel(wheel),
-            Msg::Resize { columns, rows } => self.size = (columns, rows),
+            Msg::Resize { columns, rows } => self.terminal.size = (columns, rows),
             Msg::RunOver(over) => self.on_run_over(over),
             Msg::Interrupted(interrupted) => {
                 if let Some(run) = &mut self.run {
@@ -314,7 +308,7 @@ impl App {
         let area = self.area();
         self.changes.set_size(area.height);
         match (self.screen, &mut self.preview, &mut self.run) {
-            (Screen::Preview, Some(preview), _) => preview.fit(area, self.colored),
+            (Screen::Preview, Some(preview), _) => preview.fit(area, self.terminal.colored),
             (Screen::Run, _, Some(run)) => run.fit(area, self.now),
             (Screen::Result, _, Some(run)) => self.result.fit(area, run),
             _ => {}
@@ -329,7 +323,7 @@ impl App {
         let is_another = header.is_some_and(|header| header.run != record.run);
         if run.mode != RunMode::Live && is_another {
             // The one that was looked at is over, and another has begun.
-            *run = Run::new(self.colored, self.zone.clone(), run.mode);
+            *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
         }
         run.apply(record);
         match (&record.event, run.mode) {

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 
 use super::wrap;
 use crate::tui::palette::{DIM, KEY, STRONG, border};
@@ -45,13 +45,7 @@ impl Choice {
         let title = wrap::cut(&title, room);
         let widest = lines.iter().chain([&title]).map(wrap::width).max();
         let place = centred(area, widest.unwrap_or(0) + FRAME, lines.len() + 2);
-        Clear.render(place, buffer);
-        let frame = Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(border(true))
-            .title(title)
-            .padding(ratatui::widgets::Padding::horizontal(1));
-        Paragraph::new(lines).block(frame).render(place, buffer);
+        draw_box(buffer, place, title, "", lines);
         place
     }
 
@@ -85,8 +79,26 @@ fn shorten(body: &mut Vec<Line<'static>>, rows: usize) {
     }
 }
 
+/// Draws lines in a frame, over whatever is there.
+pub(crate) fn draw_box(
+    buffer: &mut Buffer,
+    place: Rect,
+    title: Line<'_>,
+    bottom: &str,
+    lines: Vec<Line<'_>>,
+) {
+    Clear.render(place, buffer);
+    let frame = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(border(true))
+        .title(title)
+        .title_bottom(bottom)
+        .padding(Padding::horizontal(1));
+    Paragraph::new(lines).block(frame).render(place, buffer);
+}
+
 /// A place of a size in the middle of an area.
-fn centred(area: Rect, columns: usize, rows: usize) -> Rect {
+pub(crate) fn centred(area: Rect, columns: usize, rows: usize) -> Rect {
     let width = u16::try_from(columns).unwrap_or(u16::MAX).min(area.width);
     let height = u16::try_from(rows).unwrap_or(u16::MAX).min(area.height);
     Rect {

@@ -3,11 +3,11 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
+use super::choice::{centred, draw_box};
 use super::keys::{self, Place};
 use super::wrap;
-use crate::tui::palette::{KEY, STRONG, border};
+use crate::tui::palette::{KEY, STRONG};
 use crate::ui::text::pad;
 
 /// How wide the keys are.
@@ -40,15 +40,10 @@ impl Help {
         } else {
             " Keys "
         };
-        let block = Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(border(true))
-            .title(Span::styled(title, STRONG))
-            .title_bottom(if has_more { " ↓ more " } else { "" })
-            .padding(Padding::horizontal(1));
-        frame.render_widget(Clear, area);
-        let shown: Vec<Line<'_>> = lines.into_iter().skip(top).collect();
-        frame.render_widget(Paragraph::new(shown).block(block), area);
+        let more = if has_more { " ↓ more " } else { "" };
+        let shown = lines.into_iter().skip(top).collect();
+        let title = wrap::styled(title, STRONG);
+        draw_box(frame.buffer_mut(), area, title, more, shown);
     }
 
     fn lines(&self, area: Rect) -> Vec<Line<'static>> {
@@ -71,10 +66,5 @@ fn area(screen: Rect) -> Rect {
     // A margin of a column or two would only show letters without their words.
     let width = if screen.width < 84 { screen.width } else { 78 };
     let height = screen.height.saturating_sub(2).max(3).min(screen.height);
-    Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 2,
-        width,
-        height,
-    }
+    centred(screen, width.into(), height.into())
 }

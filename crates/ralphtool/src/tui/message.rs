@@ -158,6 +158,16 @@ pub(crate) enum Span {
     From(usize, usize),
 }
 
+impl Span {
+    /// Where it begins in something of this length, and how long it may be.
+    pub(crate) fn of(self, total: usize) -> (usize, usize) {
+        match self {
+            Self::Last(count) => (total.saturating_sub(count), count),
+            Self::From(from, count) => (from.min(total.saturating_sub(1)), count),
+        }
+    }
+}
+
 /// What is searched for in a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {

@@ -45,7 +45,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     }
     draw_footer(app, frame, footer);
     draw_front(app, frame, body);
-    if !app.colored {
+    if !app.terminal.colored {
         palette::remove_colors(frame.buffer_mut());
     }
 }

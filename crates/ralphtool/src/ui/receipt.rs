@@ -81,7 +81,7 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
 }
 
 fn write_story(page: &mut Page, story: &StoryReceipt) {
-    let (mark, style) = mark(story.state);
+    let (mark, _, style) = standing(story.state);
     let head = format!("{mark} {} {}", clean(&story.id.0), clean(&story.title));
     let mut parts = vec![story_state(story)];
     if !story.attempts.is_empty() {
@@ -136,30 +136,22 @@ fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
     parts
 }
 
-/// The sign of a story and how it looks.
-const fn mark(state: StoryResult) -> (&'static str, anstyle::Style) {
+/// How a story stands: a sign, a word and their style.
+const fn standing(state: StoryResult) -> (&'static str, &'static str, anstyle::Style) {
     match state {
-        StoryResult::Completed => ("✓", GOOD),
-        StoryResult::DoneBefore => ("✓", DIM),
-        StoryResult::Running => ("▶", STRONG),
-        StoryResult::Unfinished => ("✗", BAD),
-        StoryResult::Skipped => ("⊘", WARN),
-        StoryResult::Deferred => ("⊘", DIM),
-        StoryResult::Open => ("○", DIM),
+        StoryResult::Completed => ("✓", "done", GOOD),
+        StoryResult::DoneBefore => ("✓", "done before", DIM),
+        StoryResult::Running => ("▶", "at work", STRONG),
+        StoryResult::Unfinished => ("✗", "not done", BAD),
+        StoryResult::Skipped => ("⊘", "skipped", WARN),
+        StoryResult::Deferred => ("⊘", "set aside", DIM),
+        StoryResult::Open => ("○", "open", DIM),
     }
 }
 
-/// How a story stands.
+/// How a story stands, and why.
 fn story_state(story: &StoryReceipt) -> String {
-    let state = match story.state {
-        StoryResult::Completed => "done",
-        StoryResult::DoneBefore => "done before",
-        StoryResult::Running => "at work",
-        StoryResult::Unfinished => "not done",
-        StoryResult::Skipped => "skipped",
-        StoryResult::Deferred => "set aside",
-        StoryResult::Open => "open",
-    };
+    let (_, state, _) = standing(story.state);
     match &story.reason {
         Some(reason) => format!("{state}: {}", clean(reason)),
         None => state.to_owned(),

@@ -108,7 +108,11 @@ impl App {
             Step::Stay => {}
             Step::Ask(request) => {
                 if matches!(request, Request::Start(_)) {
-                    let run = Run::new(self.colored, self.zone.clone(), RunMode::Live);
+                    let run = Run::new(
+                        self.terminal.colored,
+                        self.terminal.zone.clone(),
+                        RunMode::Live,
+                    );
                     self.run = Some(run);
                     self.quit = Quit::default();
                     self.screen = Screen::Run;

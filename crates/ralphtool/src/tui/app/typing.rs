@@ -48,7 +48,7 @@ impl App {
         };
         let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
         let name = name.replace(|c| !is_plain(c), "-");
-        Some(format!("{}/ralphtool-{name}.txt", self.exports))
+        Some(format!("{}/ralphtool-{name}.txt", self.terminal.exports))
     }
 
     pub(super) fn type_key(&mut self, key: KeyEvent) {

@@ -105,10 +105,7 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
     let is_known = matches!(span, Span::From(from, count) if from + count <= transcript.len());
     let more = !is_known && !transcript.refresh(AT_ONCE)?.at_end;
     let total = transcript.len();
-    let (from, count) = match span {
-        Span::Last(count) => (total.saturating_sub(count), count),
-        Span::From(from, count) => (from.min(total.saturating_sub(1)), count),
-    };
+    let (from, count) = span.of(total);
     Ok(Window {
         entries: transcript.window(from, count)?,
         total,
@@ -130,10 +127,7 @@ fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
 fn file_window(file: &mut TextWindow, span: Span) -> std::io::Result<FileWindow> {
     while !file.refresh(AT_ONCE)?.at_end {}
     let total = file.len();
-    let (first, count) = match span {
-        Span::Last(count) => (total.saturating_sub(count), count),
-        Span::From(from, count) => (from.min(total), count),
-    };
+    let (first, count) = span.of(total);
     Ok(FileWindow {
         first,
         lines: file.window(first, count)?,

@@ -173,7 +173,7 @@ fn answer_late(stage: &mut Stage) {
 /// The lines of the pane that is shown are no wider than it is, where there is room for a screen.
 fn fits(stage: &Stage) -> bool {
     let app = &stage.app;
-    let (columns, rows) = app.size;
+    let (columns, rows) = app.terminal.size;
     if columns < 40 || rows < 12 {
         return true;
     }

@@ -62,7 +62,12 @@ impl Stage {
 
     /// Begins anew at another place.
     pub(in crate::tui) fn at_home(&mut self, home: Home) {
-        self.app = app(home, self.app.size, self.app.colored, self.now);
+        self.app = app(
+            home,
+            self.app.terminal.size,
+            self.app.terminal.colored,
+            self.now,
+        );
     }
 
     /// Lets a message in, and answers what comes of it.
@@ -152,7 +157,7 @@ impl Stage {
     /// Everything on the terminal.
     pub(in crate::tui) fn draw(&mut self) -> Buffer {
         self.settle();
-        let (columns, rows) = self.app.size;
+        let (columns, rows) = self.app.terminal.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, frame)).unwrap();
         terminal.backend().buffer().clone()
@@ -165,7 +170,7 @@ impl Stage {
 
     /// Everything on the terminal, in a frame that shows its size.
     pub(super) fn framed(&mut self) -> String {
-        let (columns, rows) = self.app.size;
+        let (columns, rows) = self.app.terminal.size;
         let mut text = format!("{columns}x{rows}\n");
         let rows_drawn = looks::rows(&self.draw());
         for part in rows_drawn.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
