@@ -110,18 +110,14 @@ fn no_story(change: &Change, id: &str) -> Failure {
 
 /// The prompt of the first attempt at a story.
 fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<String, Failure> {
-    let repository = repository(&context.folder()?);
+    // A prompt can be looked at without a repository.
+    let repository = Repository::discover(&context.folder()?).ok();
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;
     output::warn(context, warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &place);
     prompt_of(change, story, &settings, &vault, None)
-}
-
-/// The repository around a folder; a prompt can be looked at without one.
-fn repository(folder: &Path) -> Option<Repository> {
-    Repository::discover(folder).ok()
 }
 
 /// The repository there would be, if one were made here.

@@ -144,7 +144,10 @@ impl Renderer {
             Tag::Item => self.start_item(),
             Tag::Table(alignments) => {
                 self.open_block();
-                self.table = Some(Table::new(alignments));
+                self.table = Some(Table {
+                    alignments,
+                    ..Table::default()
+                });
             }
             Tag::Emphasis => self.style(ITALIC),
             Tag::Strong | Tag::TableHead => self.style(STRONG),
@@ -186,7 +189,7 @@ impl Renderer {
             TagEnd::TableCell => {
                 let cell = Line::from(std::mem::take(&mut self.inline));
                 if let Some(table) = &mut self.table {
-                    table.cell(cell);
+                    table.row.push(cell);
                 }
             }
             TagEnd::TableHead | TagEnd::TableRow => {
@@ -194,7 +197,7 @@ impl Renderer {
                     self.styles.pop();
                 }
                 if let Some(table) = &mut self.table {
-                    table.end_row();
+                    table.rows.push(std::mem::take(&mut table.row));
                 }
             }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {

@@ -22,24 +22,15 @@ pub(crate) enum Quit {
     Forced,
 }
 
-/// What a press leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pressed {
-    Ask,
-    Stop,
-    Force,
-}
-
 impl Quit {
-    /// A key that leaves was pressed while a run is at work.
-    pub(crate) fn press(&mut self, now: Timestamp) -> Pressed {
-        let (next, pressed) = match *self {
-            Self::Asked(at) if is_fresh(at, now) => (Self::Stopping, Pressed::Stop),
-            Self::No | Self::Asked(_) => (Self::Asked(now), Pressed::Ask),
-            Self::Stopping | Self::Forced => (Self::Forced, Pressed::Force),
+    /// A key that leaves was pressed while a run is at work; gives what that leads to.
+    pub(crate) fn press(&mut self, now: Timestamp) -> Self {
+        *self = match *self {
+            Self::Asked(at) if is_fresh(at, now) => Self::Stopping,
+            Self::No | Self::Asked(_) => Self::Asked(now),
+            Self::Stopping | Self::Forced => Self::Forced,
         };
-        *self = next;
-        pressed
+        *self
     }
 
     /// Whether the question still stands.
@@ -71,10 +62,10 @@ mod tests {
     #[test]
     fn three_presses_ask_stop_and_force() {
         let mut quit = Quit::default();
-        assert_eq!(quit.press(at(0)), Pressed::Ask);
-        assert_eq!(quit.press(at(2_999)), Pressed::Stop);
-        assert_eq!(quit.press(at(60_000)), Pressed::Force);
-        assert_eq!(quit.press(at(60_001)), Pressed::Force);
+        assert_eq!(quit.press(at(0)), Quit::Asked(at(0)));
+        assert_eq!(quit.press(at(2_999)), Quit::Stopping);
+        assert_eq!(quit.press(at(60_000)), Quit::Forced);
+        assert_eq!(quit.press(at(60_001)), Quit::Forced);
     }
 
     #[test]
@@ -83,14 +74,14 @@ mod tests {
         quit.press(at(0));
         assert!(quit.is_asking(at(3_000)));
         assert!(!quit.is_asking(at(3_001)));
-        assert_eq!(quit.press(at(3_001)), Pressed::Ask);
-        assert_eq!(quit.press(at(3_002)), Pressed::Stop);
+        assert_eq!(quit.press(at(3_001)), Quit::Asked(at(3_001)));
+        assert_eq!(quit.press(at(3_002)), Quit::Stopping);
     }
 
     #[test]
     fn after_a_stop_the_next_press_forces() {
         let mut quit = Quit::default();
         quit.stopping();
-        assert_eq!(quit.press(at(0)), Pressed::Force);
+        assert_eq!(quit.press(at(0)), Quit::Forced);
     }
 }

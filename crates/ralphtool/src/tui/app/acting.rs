@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use super::{App, Home, Screen, Then};
 use crate::tui::keys::{self, Action};
 use crate::tui::message::{Query, Request, Wheel};
-use crate::tui::quit::{self, Pressed, Quit};
+use crate::tui::quit::{self, Quit};
 use crate::tui::screen::preview::Preview;
 use crate::tui::screen::run::{Run, RunMode};
 use crate::tui::step::{Confirmation, Step, Typing};
@@ -175,15 +175,15 @@ impl App {
         let is_choosing = run.is_some_and(|run| run.progress.outcome.is_some());
         match self.screen {
             Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
-                Pressed::Ask => {
+                Quit::No | Quit::Asked(_) => {
                     let text = "press q again within 3 seconds to stop the run; nothing is lost";
                     self.say_for(text, quit::PATIENCE);
                 }
-                Pressed::Stop => {
+                Quit::Stopping => {
                     self.say("stopping the run …");
                     self.request = Some(Request::Command(UserCommand::Stop));
                 }
-                Pressed::Force => {
+                Quit::Forced => {
                     self.then = Then::Leave;
                     self.say("stopping at once …");
                     self.request = Some(Request::Command(UserCommand::StopNow));

@@ -14,29 +14,15 @@ const CROSSING: &str = "─┼─";
 const NARROWEST: usize = 3;
 
 /// The cells of a table, the head first.
+#[derive(Default)]
 pub(super) struct Table {
-    alignments: Vec<Alignment>,
-    rows: Vec<Vec<Line<'static>>>,
-    row: Vec<Line<'static>>,
+    pub(super) alignments: Vec<Alignment>,
+    pub(super) rows: Vec<Vec<Line<'static>>>,
+    /// The row that is being read.
+    pub(super) row: Vec<Line<'static>>,
 }
 
 impl Table {
-    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
-        Self {
-            alignments,
-            rows: Vec::new(),
-            row: Vec::new(),
-        }
-    }
-
-    pub(super) fn cell(&mut self, cell: Line<'static>) {
-        self.row.push(cell);
-    }
-
-    pub(super) fn end_row(&mut self) {
-        self.rows.push(std::mem::take(&mut self.row));
-    }
-
     /// Its lines: cells are wrapped in their columns.
     ///
     /// Where not even the narrowest columns fit, the cells of a row follow each other.

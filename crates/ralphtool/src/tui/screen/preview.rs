@@ -8,14 +8,14 @@ use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use self::fields::{Fields, Shown};
+use self::fields::{Acted, Fields, Shown};
 use super::changes::{draw_lines, error_lines};
 use super::title_of;
 use crate::tui::keys::Action;
 use crate::tui::markdown;
 use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
-use crate::tui::step::{Confirmation, Step};
+use crate::tui::step::{Confirmation, Step, Typing};
 use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{GUTTER, PaneLine};
 use crate::tui::wrap;
@@ -131,30 +131,18 @@ impl Preview {
         let Some(Ok(data)) = &self.data else {
             return Step::Stay;
         };
-        let step = match action {
-            Action::Up | Action::Down => {
-                self.fields.go(action);
-                None
-            }
-            Action::Left => self.fields.step(false, &data.settings),
-            Action::Right | Action::PageDown => self.fields.step(true, &data.settings),
-            Action::Enter => self.fields.enter(&data.settings),
-            _ => None,
-        };
-        match step {
+        match self.fields.act(action, &data.settings) {
+            Acted::Moved => Step::Stay,
+            Acted::Types => Step::Type(Typing::Setting),
             // A choice may change what there is to know, the prompt too.
-            Some(Step::Stay) => Step::Ask(Request::Query(self.query())),
-            Some(step) => step,
-            None => Step::Stay,
+            Acted::Changed => Step::Ask(Request::Query(self.query())),
         }
     }
 
     /// What is typed for the current setting: its title and first text.
     pub(crate) fn to_type(&self) -> (&'static str, String) {
-        let settings = self.known().map(|data| &data.settings);
-        settings.map_or(("", String::new()), |settings| {
-            self.fields.to_type(settings)
-        })
+        let data = self.known();
+        data.map_or_else(Default::default, |data| self.fields.to_type(&data.settings))
     }
 
     /// A setting was typed.
@@ -248,7 +236,9 @@ impl Preview {
             lines.push(field_line(&shown, is_selected, inner.width));
         }
         lines.push(Line::default());
-        lines.extend(remarks(&data.remarks, inner));
+        let columns = usize::from(inner.width).max(8);
+        let remarks = data.remarks.iter();
+        lines.extend(remarks.flat_map(|remark| remark_lines(remark, columns)));
         // The selected setting stays in sight.
         let height = usize::from(inner.height);
         let skip = (cursor + 1).saturating_sub(height);
@@ -273,15 +263,6 @@ fn verdict(remarks: &[Remark]) -> Line<'static> {
         (" Run: ready ", GOOD)
     };
     wrap::styled(text, style)
-}
-
-/// What there is to know before a start.
-fn remarks(remarks: &[Remark], area: Rect) -> Vec<Line<'static>> {
-    let columns = usize::from(area.width).max(8);
-    let lines = remarks.iter();
-    lines
-        .flat_map(|remark| remark_lines(remark, columns))
-        .collect()
 }
 
 /// Where things are.

@@ -163,12 +163,18 @@ impl Run {
         };
         if let Some(place) = place.or_else(last) {
             self.attempt = None;
-            if self.selected != place {
-                self.selected = place;
-                self.attempts.rewind();
-                self.gates.forget();
-            }
+            self.show_story(place);
         }
+    }
+
+    /// Shows another story; whether it is another.
+    fn show_story(&mut self, story: usize) -> bool {
+        let is_other = std::mem::replace(&mut self.selected, story) != story;
+        if is_other {
+            self.attempts.rewind();
+            self.gates.forget();
+        }
+        is_other
     }
 
     /// The selected story.

@@ -24,15 +24,10 @@ const FOR_A_KEY: u8 = 2;
 /// What was drawn last, and who waits.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    last: Option<Picture>,
+    /// When that was, and whether a key had asked for it.
+    last: Option<(Instant, bool)>,
     /// How many pictures keys may still ask for.
     wanted: u8,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Picture {
-    at: Instant,
-    for_key: bool,
 }
 
 impl Pace {
@@ -43,24 +38,21 @@ impl Pace {
 
     /// A picture was drawn.
     pub(super) fn drew(&mut self, now: Instant) {
-        self.last = Some(Picture {
-            at: now,
-            for_key: self.wanted > 0,
-        });
+        self.last = Some((now, self.wanted > 0));
         self.wanted = self.wanted.saturating_sub(1);
     }
 
     /// When the next one may be drawn.
     pub(super) fn due(&self, now: Instant) -> Instant {
-        let Some(last) = self.last else {
+        let Some((at, for_key)) = self.last else {
             return now;
         };
-        let gap = match (self.wanted > 0, last.for_key) {
+        let gap = match (self.wanted > 0, for_key) {
             (false, _) => CALM,
             (true, false) => AFTER_CALM,
             (true, true) => AFTER_EAGER,
         };
-        last.at + gap
+        at + gap
     }
 }
 

@@ -47,7 +47,8 @@ impl ScreenGuard {
         Ok(guard)
     }
 
-    fn take_over(&mut self) -> io::Result<()> {
+    /// Takes the terminal over, at first or after the process was stopped: it may be anything by then.
+    pub(super) fn take_over(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
         OURS.store(true, Ordering::SeqCst);
         let mut out = io::stdout();
@@ -112,12 +113,6 @@ impl ScreenGuard {
     pub(super) fn suspend() -> io::Result<()> {
         restore();
         Ok(kill_process(getpid(), Signal::STOP)?)
-    }
-
-    /// The process was stopped, by itself or from outside, and goes on: the terminal may be anything
-    /// by now.
-    pub(super) fn resume(&mut self) -> io::Result<()> {
-        self.take_over()
     }
 }
 

@@ -177,7 +177,7 @@ impl ScreenLoop {
 
     fn resume(&mut self) -> io::Result<()> {
         self.suspended = false;
-        self.guard.resume()?;
+        self.guard.take_over()?;
         self.redraw()
     }
 

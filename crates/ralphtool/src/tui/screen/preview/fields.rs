@@ -5,7 +5,6 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::tui::keys::Action;
-use crate::tui::step::{Step, Typing};
 use ralph_run::settings::{
     AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
 };
@@ -25,6 +24,16 @@ pub(crate) enum Field {
     Cost,
     Tokens,
     Time,
+}
+
+/// What comes of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Acted {
+    /// Nothing, or the cursor moved.
+    Moved,
+    Changed,
+    /// A text has to be typed.
+    Types,
 }
 
 /// What the user chose, over what is configured.
@@ -92,14 +101,6 @@ impl Fields {
         all[self.selected.min(last)]
     }
 
-    /// Moves the cursor.
-    pub(crate) fn go(&mut self, action: Action) {
-        let last = self.all().len().saturating_sub(1);
-        self.selected = action
-            .moved(self.selected, last, 1)
-            .unwrap_or(self.selected);
-    }
-
     /// What a line shows.
     pub(crate) fn shown(&self, field: Field, settings: &Settings) -> Shown {
         match field {
@@ -129,17 +130,23 @@ impl Fields {
         gate.map_or(("", false), |(gate, on)| (gate.name.as_str(), *on))
     }
 
-    /// Enter on the current line: changes it at once, or asks for a text.
-    pub(crate) fn enter(&mut self, settings: &Settings) -> Option<Step> {
-        match self.current() {
-            Field::Agent | Field::Gate(_) => self.step(true, settings),
-            _ => Some(Step::Type(Typing::Setting)),
-        }
-    }
-
-    /// Left or right on the current line; whether something was changed.
-    pub(crate) fn step(&mut self, up: bool, settings: &Settings) -> Option<Step> {
-        match self.current() {
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action, settings: &Settings) -> Acted {
+        let field = self.current();
+        let up = match (action, field) {
+            (Action::Left, _) => false,
+            (Action::Right | Action::PageDown, _)
+            | (Action::Enter, Field::Agent | Field::Gate(_)) => true,
+            (Action::Enter, _) => return Acted::Types,
+            (Action::Up | Action::Down, _) => {
+                let last = self.all().len().saturating_sub(1);
+                let to = action.moved(self.selected, last, 1);
+                self.selected = to.unwrap_or(self.selected);
+                return Acted::Moved;
+            }
+            _ => return Acted::Moved,
+        };
+        match field {
             Field::Agent => self.next_agent(up, settings),
             Field::Retries => {
                 let now = settings.max_retries.value;
@@ -156,11 +163,9 @@ impl Fields {
                 }
                 self.choose_gates();
             }
-            Field::Model | Field::AddGate | Field::Cost | Field::Tokens | Field::Time => {
-                return None;
-            }
+            _ => return Acted::Moved,
         }
-        Some(Step::Stay)
+        Acted::Changed
     }
 
     fn next_agent(&mut self, up: bool, settings: &Settings) {

@@ -48,11 +48,8 @@ impl Run {
 
     fn select(&mut self, story: usize) {
         self.following = false;
-        if self.selected != story {
-            self.selected = story;
+        if self.show_story(story) {
             self.attempt = None;
-            self.attempts.rewind();
-            self.gates.forget();
             self.point_panes();
         }
     }
@@ -67,20 +64,16 @@ impl Run {
     }
 
     fn step_attempt(&mut self, forward: bool) {
-        let Some(story) = self.story() else {
-            return;
-        };
+        let attempts = self.story().map_or(&[][..], |story| &story.attempts);
         let shown = self.shown_attempt().map(|it| it.number);
-        let mut numbers = story.attempts.iter().map(|it| it.number);
+        let place = attempts.iter().position(|it| Some(it.number) == shown);
         let next = if forward {
-            numbers.skip_while(|it| Some(*it) != shown).nth(1)
+            place.map(|place| place + 1)
         } else {
-            let before = numbers.position(|it| Some(it) == shown);
-            let before = before.and_then(|place| place.checked_sub(1));
-            before.map(|place| story.attempts[place].number)
+            place.and_then(|place| place.checked_sub(1))
         };
-        if let Some(number) = next {
-            self.show_attempt(number);
+        if let Some(attempt) = next.and_then(|next| attempts.get(next)) {
+            self.show_attempt(attempt.number);
         }
     }
 
