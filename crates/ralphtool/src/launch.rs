@@ -48,8 +48,8 @@ pub(crate) struct RunRequest<'a> {
 pub(crate) enum Consent<'a> {
     /// By an answer on the terminal.
     Terminal,
-    /// Not at all: nobody can be asked.
-    Nobody,
+    /// Not at all: there is no terminal to ask on.
+    Impossible,
     /// On the screen, where this very content may have been allowed a moment ago.
     Screen(Option<&'a str>),
 }
@@ -72,7 +72,7 @@ impl<'a> RunRequest<'a> {
             consent: if can_ask {
                 Consent::Terminal
             } else {
-                Consent::Nobody
+                Consent::Impossible
             },
         }
     }
@@ -254,7 +254,7 @@ fn prepare_in(
 }
 
 /// Has the user allow what the repository's own file asks for. Gives the question where a screen has
-/// to ask it; whoever says no, and whoever cannot be asked, is refused.
+/// to ask it; a no is a refusal, and so is a terminal that is not there.
 fn allow(
     loaded: &mut Loaded,
     request: &RunRequest<'_>,
@@ -264,7 +264,7 @@ fn allow(
         return Ok(None);
     };
     match request.consent {
-        Consent::Nobody => return Err(trust::refusal(file, context)),
+        Consent::Impossible => return Err(trust::refusal(file, context)),
         Consent::Terminal => trust::ask_for(file, context)?,
         Consent::Screen(Some(token)) if token == file.allowance.token() => {
             trust::give(file, context)?;
@@ -275,7 +275,7 @@ fn allow(
     Ok(None)
 }
 
-/// One quiet line where nobody has configured anything: a first run without gates believes what the
+/// One quiet line where nothing is configured: a first run without gates believes what the
 /// agent says.
 fn hint_at_gates(
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! `ralphtool loop`: work through a change; `ralphtool resume`: go on with the last run.
+//! `ralphtool loop`: work through a change; `ralphtool resume`: resume the last run.
 
 use std::process::ExitCode;
 

@@ -110,7 +110,7 @@ fn no_story(change: &Change, id: &str) -> Failure {
 
 /// The prompt of the first attempt at a story.
 fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<String, Failure> {
-    // A prompt can be looked at without a repository.
+    // A prompt can be printed without a repository.
     let repository = Repository::discover(&context.folder()?).ok();
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;

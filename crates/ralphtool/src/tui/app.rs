@@ -154,7 +154,7 @@ impl App {
         app
     }
 
-    /// What is to be looked at first.
+    /// What to ask for first.
     pub(crate) fn first_query(&self) -> Option<Request> {
         (self.home == Home::Changes).then_some(Request::Query(Query::Changes))
     }
@@ -175,7 +175,7 @@ impl App {
         self.notice.is_some() || self.quit.is_asking(self.now) || running
     }
 
-    /// The closing words of the last run; none of one that was only looked at.
+    /// The closing words of the last run; none of a run that was only watched.
     pub(crate) fn summary(&self) -> Option<&Summary> {
         let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
         Some(&run.summary)
@@ -322,7 +322,7 @@ impl App {
         let header = run.progress.header.as_ref();
         let is_another = header.is_some_and(|header| header.run != record.run);
         if run.mode != RunMode::Live && is_another {
-            // The one that was looked at is over, and another has begun.
+            // The run that was shown is over, and another has begun.
             *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
         }
         run.apply(record);

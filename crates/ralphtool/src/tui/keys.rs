@@ -15,7 +15,7 @@ pub(crate) enum Place {
     Run,
     /// The run screen of a run that another terminal steers.
     Attached,
-    /// The run screen of a run that is only looked at.
+    /// The run screen of a past run.
     Replay,
     Completion,
     Result,

@@ -59,8 +59,7 @@ const RECORDS: usize = 1024;
 /// How many commands may wait for the loop.
 const COMMANDS: usize = 64;
 
-/// How often a run in another terminal is looked at, and how often one that has ended: it may be
-/// gone on with.
+/// How often a run in another terminal is read, and how often one that has ended: it may be resumed.
 const LIVE: Duration = Duration::from_millis(100);
 const STILL: Duration = Duration::from_secs(1);
 
@@ -302,7 +301,7 @@ impl Session {
         };
         restore_terminal();
         if let Some(summary) = app.summary() {
-            // Writing to a closed terminal fails; the exit code is the run's all the same.
+            // Writing to a closed terminal fails; the exit code is still the run's.
             let _ = output::page(context, |page| {
                 summary.write(page);
                 summary.write_next(page);

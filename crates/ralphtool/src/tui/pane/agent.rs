@@ -178,7 +178,7 @@ impl AgentPane {
         self.text.act(action);
     }
 
-    /// Folds the entry at the cursor out or in; all of it may have to be looked at.
+    /// Folds the entry at the cursor out or in; its text may have to be read.
     pub(crate) fn toggle(&mut self) -> Option<Query> {
         let item = self.text.item()?;
         let transcript = self.transcript.clone()?;

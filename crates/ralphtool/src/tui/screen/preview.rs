@@ -60,7 +60,7 @@ impl Preview {
         }
     }
 
-    /// What is to be looked at for it.
+    /// What it needs to know.
     pub(crate) fn query(&self) -> Query {
         Query::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
     }

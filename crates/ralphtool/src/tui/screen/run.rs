@@ -58,7 +58,7 @@ impl Tab {
     }
 }
 
-/// Where a run is looked at from.
+/// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunMode {
     /// It is run here, and steered from here.
@@ -79,7 +79,6 @@ pub(crate) struct Run {
     pub(crate) progress: Progress,
     /// Its closing words.
     pub(crate) summary: Summary,
-    /// Where it is looked at from.
     pub(crate) mode: RunMode,
     /// What became of it, once the loop is over.
     pub(crate) over: Option<RunOver>,

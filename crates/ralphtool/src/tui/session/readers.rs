@@ -150,7 +150,7 @@ pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
 }
 
 /// A file of that name, or with a number where something has the name already: nothing that is
-/// there is written to, be it somebody's work or a pipe that nobody reads.
+/// there is written to: it may be the user's work, or a pipe without a reader.
 fn new_file(path: &Path) -> std::io::Result<(PathBuf, File)> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());

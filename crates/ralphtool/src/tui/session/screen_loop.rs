@@ -22,7 +22,7 @@ use crate::tui::message::{Msg, Request};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::Record;
 
-/// How often clocks are looked at.
+/// How often clocks are drawn.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The screen, and everything it is connected to.
