@@ -1,7 +1,8 @@
 //! `ralphtool learnings`: the notes agents keep for a change.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ use crate::ui::words::shell;
 use ralph_base::files::FileError;
 use ralph_run::failure::Failure;
 use ralph_run::learnings::file;
+use ralph_run::windows::file_lines::FileLines;
 use ralph_vault::store::{Vault, holder, state_directory};
 
 /// More of a line is not shown on a terminal.
@@ -126,12 +128,19 @@ fn print(notes: &Notes) -> Result<ExitCode, Failure> {
         return output::present(|out| std::io::copy(&mut file, out).map(drop));
     }
     output::present(|out| {
-        for line in BufReader::new(file).split(b'\n') {
-            let mut line = line?;
-            line.truncate(LINE_CAP);
-            writeln!(out, "{}", clean(&String::from_utf8_lossy(&line)))?;
-        }
-        Ok(())
+        let mut write = |line: &[u8]| writeln!(out, "{}", clean(&String::from_utf8_lossy(line)));
+        let mut written = Ok(());
+        let mut lines = FileLines::at(0, LINE_CAP);
+        lines.read(&file, usize::MAX, |line| {
+            written = write(line.bytes);
+            if written.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        written?;
+        lines.unfinished().map_or(Ok(()), |rest| write(rest.bytes))
     })
 }
 
